@@ -1,0 +1,96 @@
+//! What an aid wants done to a connection. Acts are intents: the driver answers [`Done`] for each,
+//! and an aid states its fallback for what a driver can't do.
+
+use crate::{Duration, Seq, SeqRange};
+
+/// What becomes of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Setting<T> {
+    /// As it is.
+    #[default]
+    Keep,
+    /// What a new connection would have.
+    Default,
+    /// This value.
+    Value(T),
+}
+
+/// What ends a [`Act::Hold`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Release {
+    /// TCP itself, at the first acceptable acknowledgment with an open window that reaches it:
+    /// what zeroing TCP's view of the peer's window amounts to.
+    AnyAck,
+    /// Only [`Act::Resume`].
+    Resume,
+}
+
+/// How persist probes are spaced: `first`, then doubling up to `max`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeSpacing {
+    /// From the hold to the first probe.
+    pub first: Duration,
+    /// The longest gap between probes.
+    pub max: Duration,
+}
+
+/// An intent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Persist mode: no data leaves, the retransmission timer stops.
+    Hold {
+        /// Probe with one byte at SND.UNA at this spacing; `None`: stay silent.
+        probe: Option<ProbeSpacing>,
+        /// Pull the next sequence number back to SND.UNA, so that sending starts over there.
+        step_back: bool,
+        /// Keep every other timer with what was left of it, too.
+        freeze_timers: bool,
+        /// The congestion window to leave the hold with (bytes).
+        cwnd: Setting<u32>,
+        /// What ends the hold.
+        release: Release,
+    },
+    /// Leave persist mode and restart the timers.
+    Resume {
+        /// Congestion window (bytes).
+        cwnd: Setting<u32>,
+        /// Slow-start threshold (bytes).
+        ssthresh: Setting<u32>,
+        /// Retransmission timeout.
+        rto: Setting<Duration>,
+    },
+    /// Retransmit, without touching the congestion window or taking RTT samples.
+    Resend {
+        /// What to send again; cut to what is outstanding.
+        range: SeqRange,
+        /// Before whatever waits in the sender's own interface queue.
+        ahead_of_queue: bool,
+    },
+    /// Restore cwnd and ssthresh of before the last reduction.
+    Undo,
+    /// Respond to congestion now.
+    Cut,
+    /// Changes what the next retransmission timeout does.
+    SetTimer {
+        /// Do not double the RTO.
+        keep_rto: bool,
+    },
+    /// Receiver side: send acknowledgments made up from the view.
+    Emit {
+        /// The acknowledgment number; must not be ahead of what was received.
+        ack: Seq,
+        /// The window to advertise (bytes).
+        window: u32,
+        /// How many copies.
+        copies: u8,
+    },
+}
+
+/// A driver's answer to an act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It is done.
+    Done,
+    /// This driver, or the connection's present state, does not allow it.
+    Unsupported,
+}

@@ -1,0 +1,28 @@
+//! What every crate of driftway stands on: integer time, random streams, sequence numbers,
+//! addresses, and the words in which the network, an aid and a TCP speak to each other
+//! ([`Signal`], [`TcpView`], [`Act`]). Nothing here does I/O, reads a clock, or panics.
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+mod act;
+mod address;
+mod random;
+mod rate;
+mod seq;
+mod signal;
+mod time;
+mod view;
+
+pub use act::{Act, Done, ProbeSpacing, Release, Setting};
+pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
+pub use random::{Chance, RandomStream};
+pub use rate::Rate;
+pub use seq::{Seq, SeqRange};
+pub use signal::{About, Scope, Signal, SignalKind};
+pub use time::{Duration, Instant};
+pub use view::{Known, RecoveryState, TcpView};

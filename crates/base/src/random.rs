@@ -1,0 +1,188 @@
+//! Streams of random numbers.
+//!
+//! A stream's key is (seed, purpose, entity) and nothing else, so that adding a node, or switching
+//! an aid on, moves no other stream: two runs that differ in their TCP see the same n-th error on
+//! the same link. The generator is xoshiro256++ (Blackman & Vigna 2021) seeded by SplitMix64; the
+//! tests freeze its output, because results must not change with a library's version.
+
+use crate::Duration;
+
+/// One stream.
+#[derive(Clone, Debug)]
+pub struct RandomStream {
+    state: [u64; 4],
+}
+
+/// A probability, as the number of 64-bit values out of 2⁶⁴ that count as a hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Chance(u64);
+
+impl Chance {
+    /// Never.
+    pub const NEVER: Self = Self(0);
+    /// Always.
+    pub const ALWAYS: Self = Self(u64::MAX);
+
+    /// The probability `p`, clamped to 0…1 (not-a-number counts as 0).
+    pub fn from_probability(p: f64) -> Self {
+        if p >= 1.0 {
+            Self::ALWAYS
+        } else if p > 0.0 {
+            Self((p * 18_446_744_073_709_551_616.0) as u64)
+        } else {
+            Self::NEVER
+        }
+    }
+
+    /// The probability that at least one of `bits` bits is wrong if each is with `ber`:
+    /// 1 − (1 − `ber`)^`bits`, without the loss of digits that this form would have.
+    pub fn of_any_error(ber: f64, bits: u32) -> Self {
+        if ber >= 1.0 {
+            return Self::ALWAYS;
+        }
+        if ber.is_nan() || ber <= 0.0 {
+            return Self::NEVER;
+        }
+        Self::from_probability(-libm::expm1(f64::from(bits) * libm::log1p(-ber)))
+    }
+}
+
+const fn splitmix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// The FNV-1a hash of a purpose's name.
+const fn name_key(name: &str) -> u64 {
+    let bytes = name.as_bytes();
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut rest = bytes;
+    while let [byte, tail @ ..] = rest {
+        hash = (hash ^ *byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        rest = tail;
+    }
+    hash
+}
+
+impl RandomStream {
+    /// The stream of `entity` (a node, a link, a flow) for `purpose` (`"link-error"`) in the run
+    /// with this `seed`.
+    pub const fn new(seed: u64, purpose: &str, entity: u64) -> Self {
+        let mut key = splitmix(seed.wrapping_add(0x9e37_79b9_7f4a_7c15));
+        key = splitmix(key ^ name_key(purpose));
+        key = splitmix(key ^ entity.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let step = 0x9e37_79b9_7f4a_7c15_u64;
+        Self {
+            state: [
+                splitmix(key.wrapping_add(step)),
+                splitmix(key.wrapping_add(step.wrapping_mul(2))),
+                splitmix(key.wrapping_add(step.wrapping_mul(3))),
+                splitmix(key.wrapping_add(step.wrapping_mul(4))),
+            ],
+        }
+    }
+
+    /// The next 64 bits.
+    pub const fn next_u64(&mut self) -> u64 {
+        let [s0, s1, s2, s3] = self.state;
+        let result = s0.wrapping_add(s3).rotate_left(23).wrapping_add(s0);
+        let (s2x, s3x) = (s2 ^ s0, s3 ^ s1);
+        self.state = [s0 ^ s3x, s1 ^ s2x, s2x ^ (s1 << 17), s3x.rotate_left(45)];
+        result
+    }
+
+    /// One draw: does it hit? Always takes exactly one number, so that the n-th draw of a stream
+    /// stays the n-th whatever the probability.
+    pub const fn hits(&mut self, chance: Chance) -> bool {
+        let draw = self.next_u64();
+        draw < chance.0 || chance.0 == u64::MAX
+    }
+
+    /// A number below `bound` (0 for `bound` 0), by the high half of a 128-bit product. Its bias,
+    /// `bound` / 2⁶⁴, is below anything a run could show, and it takes exactly one number.
+    pub const fn below(&mut self, bound: u64) -> u64 {
+        ((self.next_u64() as u128 * bound as u128) >> 64) as u64
+    }
+
+    /// A span from `low` to `high`, both included. Takes exactly one number.
+    pub const fn duration(&mut self, low: Duration, high: Duration) -> Duration {
+        let width = high.as_nanos().saturating_sub(low.as_nanos());
+        let offset = if width == u64::MAX { self.next_u64() } else { self.below(width + 1) };
+        Duration::from_nanos(low.as_nanos().saturating_add(offset))
+    }
+
+    /// A number in [0, 1) with 53 bits.
+    pub const fn unit(&mut self) -> f64 {
+        (self.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0
+    }
+
+    /// An exponentially distributed span with this mean (arrivals of a Poisson process).
+    pub fn exponential(&mut self, mean: Duration) -> Duration {
+        let draw = -libm::log1p(-self.unit());
+        Duration::from_nanos((draw * mean.as_nanos() as f64) as u64)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    /// Frozen: every published number depends on these.
+    #[test]
+    fn streams_are_frozen() {
+        let mut s = RandomStream::new(1, "link-error", 0);
+        let first: [u64; 3] = core::array::from_fn(|_| s.next_u64());
+        assert_eq!(first, FROZEN);
+    }
+    const FROZEN: [u64; 3] =
+        [16_953_911_292_288_646_495, 3_969_824_268_574_380_255, 17_280_700_185_004_919_647];
+
+    #[test]
+    fn streams_differ_by_each_part_of_their_key() {
+        let first = |seed, purpose, entity| RandomStream::new(seed, purpose, entity).next_u64();
+        let base = first(1, "link-error", 0);
+        assert_ne!(base, first(2, "link-error", 0));
+        assert_ne!(base, first(1, "link-delay", 0));
+        assert_ne!(base, first(1, "link-error", 1));
+    }
+
+    #[test]
+    fn means_come_out() {
+        let mut s = RandomStream::new(7, "test", 0);
+        let n = 200_000;
+        let hits = (0..n).filter(|_| s.hits(Chance::from_probability(0.3))).count();
+        assert!((hits as f64 / f64::from(n) - 0.3).abs() < 0.005);
+        let (low, high) = (Duration::from_millis(10), Duration::from_millis(30));
+        let sum: f64 = (0..n).map(|_| s.duration(low, high).as_secs_f64()).sum();
+        assert!((sum / f64::from(n) - 0.02).abs() < 1e-4);
+        let sum: f64 = (0..n).map(|_| s.exponential(Duration::from_secs(1)).as_secs_f64()).sum();
+        assert!((sum / f64::from(n) - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn errors_of_a_packet_follow_the_formula() {
+        // liu-singh-2001 §V-A: 3.2 % for 100 bytes over four hops.
+        let hop = Chance::of_any_error(1e-5, 800).0 as f64 / 18_446_744_073_709_551_616.0;
+        assert!((hop - 0.007_968).abs() < 1e-6);
+        let mut ok = 1.0;
+        for _ in 0..4 {
+            ok *= 1.0 - hop;
+        }
+        assert!(((1.0 - ok) - 0.0315).abs() < 1e-4);
+        assert_eq!(Chance::of_any_error(0.0, 800), Chance::NEVER);
+        assert_eq!(Chance::of_any_error(1.0, 1), Chance::ALWAYS);
+        assert_eq!(Chance::of_any_error(f64::NAN, 1), Chance::NEVER);
+    }
+
+    #[test]
+    fn certain_and_impossible_are_exact() {
+        let mut s = RandomStream::new(1, "test", 1);
+        for _ in 0..1000 {
+            assert!(s.hits(Chance::ALWAYS));
+            assert!(!s.hits(Chance::NEVER));
+        }
+        assert_eq!(s.below(0), 0);
+        assert_eq!(s.duration(Duration::MAX, Duration::MAX), Duration::MAX);
+    }
+}

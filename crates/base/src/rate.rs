@@ -1,0 +1,35 @@
+//! How fast a link sends.
+
+use crate::Duration;
+
+/// Bits per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// `bits` per second; at least one, because a link that never sends is a partition.
+    pub const fn from_bps(bits: u64) -> Self {
+        Self(if bits == 0 { 1 } else { bits })
+    }
+    /// Bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+    /// The time that `bytes` bytes take, rounded up to a nanosecond.
+    pub const fn time_for(self, bytes: u32) -> Duration {
+        let bits = bytes as u128 * 8 * 1_000_000_000;
+        Duration::from_nanos(bits.div_ceil(self.0 as u128) as u64)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn a_packet_of_140_bytes_takes_35_ms_at_32_kbit_s() {
+        assert_eq!(Rate::from_bps(32_000).time_for(140), Duration::from_millis(35));
+        assert_eq!(Rate::from_bps(0).time_for(1), Duration::from_secs(8));
+        assert_eq!(Rate::from_bps(3).time_for(1), Duration::from_nanos(2_666_666_667));
+    }
+}

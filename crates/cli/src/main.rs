@@ -1,0 +1,2 @@
+//! The driftway command.
+fn main() {}
