@@ -1,1 +1,4 @@
 //! driftway-sim
+
+pub mod results;
+pub mod trace;

@@ -1,0 +1,269 @@
+//! What a run leaves behind: plain values, written as JSON and read back by `driftway report`.
+//!
+//! The order of keys is the order of fields here, maps are sorted, and what depends on the machine
+//! stands in [`Timing`] alone: equal scenarios, seeds and versions give equal bytes elsewhere.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The schema of [`Document`]. It grows by one when a reader of the old form would go wrong.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that one `driftway run` found out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// Which form this document has: [`SCHEMA`].
+    pub schema: u32,
+    /// The version of driftway that wrote it.
+    pub version: String,
+    /// The resolved scenario, as its file would say it.
+    pub scenario: serde_json::Value,
+    /// One result a seed, in the order of seeds.
+    pub runs: Vec<RunResult>,
+    /// Means and intervals over the runs.
+    pub summary: Summary,
+    /// How long it took; no comparison includes it.
+    pub timing: Timing,
+}
+
+/// What one run, one seed, gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// The seed.
+    pub seed: u64,
+    /// Simulated time (s).
+    pub duration_s: f64,
+    /// Events the simulator handled.
+    pub events: u64,
+    /// A digest of every event of the run, in hexadecimal: equal for equal runs.
+    pub fingerprint: String,
+    /// One result a flow, in the scenario's order.
+    pub flows: Vec<FlowResult>,
+    /// What each hop of a path carried, forward then backward; empty where nothing is a path.
+    pub links: Vec<LinkResult>,
+    /// Routing: a path has none.
+    pub routing: (),
+    /// Medium access: a path has none.
+    pub mac: (),
+    /// Packets that were not delivered, by reason.
+    pub drops: BTreeMap<String, u64>,
+}
+
+/// What became of one flow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowResult {
+    /// The node that sends.
+    pub source: u32,
+    /// The node that receives.
+    pub destination: u32,
+    /// Its TCP, by the names of loss recovery and window growth; `null` for UDP.
+    pub tcp: Option<String>,
+    /// Its aid, or `none`.
+    pub aid: String,
+    /// When it started (s).
+    pub start_s: f64,
+    /// When it was complete, else the run's end (s).
+    pub end_s: f64,
+    /// Payload delivered in order (bytes).
+    pub delivered_bytes: u64,
+    /// Delivered payload over (end − start) (bit/s).
+    pub throughput_bps: Option<f64>,
+    /// Payload delivered over payload sent, retransmissions included.
+    pub goodput_ratio: Option<f64>,
+    /// How long the transfer took, from start to end (s); `null` if it did not complete.
+    pub completion_s: Option<f64>,
+    /// Data segments (or datagrams) sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Of these, retransmissions; `null` for UDP, as the next three.
+    pub retransmissions: Option<u64>,
+    /// Retransmission timeouts.
+    pub timeouts: Option<u64>,
+    /// Retransmissions without a timeout that began a recovery.
+    pub fast_retransmits: Option<u64>,
+    /// Timeouts that set the congestion window to one segment.
+    pub slow_starts: Option<u64>,
+    /// Mean of the round-trip samples that TCP took (s).
+    pub rtt_s: Option<f64>,
+    /// Mean time from a payload's first transmission to its in-order delivery (s).
+    pub delay_s: Option<f64>,
+}
+
+/// One direction of one hop of a path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkResult {
+    /// Which hop, from 1 at node 0.
+    pub hop: u32,
+    /// Towards higher or lower nodes.
+    pub direction: Direction,
+    /// Frames put on the link.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets that left with a congestion mark set here.
+    pub marks: u64,
+    /// Packets lost here, whatever the reason.
+    pub drops: u64,
+    /// Share of the run's time in which this direction was sending.
+    pub utilisation: Option<f64>,
+}
+
+/// Which way along a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Towards higher nodes.
+    Forward,
+    /// Towards lower nodes.
+    Backward,
+}
+
+/// Means and intervals over the runs of a document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many runs.
+    pub runs: u64,
+    /// One a flow, in the scenario's order.
+    pub flows: Vec<FlowSummary>,
+    /// Drops a run, by reason.
+    pub drops: BTreeMap<String, Estimate>,
+}
+
+/// One flow over all runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowSummary {
+    /// The node that sends.
+    pub source: u32,
+    /// The node that receives.
+    pub destination: u32,
+    /// As in [`FlowResult::tcp`].
+    pub tcp: Option<String>,
+    /// As in [`FlowResult::aid`].
+    pub aid: String,
+    /// Runs in which it completed.
+    pub completed: u64,
+    /// By the names of [`METRICS`]; `null` where no run has a value.
+    pub metrics: BTreeMap<String, Option<Estimate>>,
+}
+
+/// A mean with its intervals (Student's t; `null` for one value).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Lower and upper end of the 90 % interval.
+    pub ci90: Option<[f64; 2]>,
+    /// Lower and upper end of the 95 % interval.
+    pub ci95: Option<[f64; 2]>,
+    /// How many values it stands on; fewer than the runs where some had none.
+    pub n: u64,
+}
+
+/// What a document's making took. It differs from one machine, and one minute, to the next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    /// Wall-clock time (s).
+    pub wall_s: f64,
+    /// Runs at a time.
+    pub jobs: u64,
+    /// Events handled in a second of wall-clock time, over all jobs.
+    pub events_per_s: Option<f64>,
+}
+
+/// How a metric is read from a flow's result.
+pub type Reading = fn(&FlowResult) -> Option<f64>;
+
+/// What a summary speaks of: each metric's name and where it stands.
+pub const METRICS: [(&str, Reading); 11] = [
+    ("completion_s", |f| f.completion_s),
+    ("throughput_bps", |f| f.throughput_bps),
+    ("delivered_bytes", |f| Some(f.delivered_bytes as f64)),
+    ("goodput_ratio", |f| f.goodput_ratio),
+    ("segments_sent", |f| Some(f.segments_sent as f64)),
+    ("retransmissions", |f| f.retransmissions.map(|n| n as f64)),
+    ("timeouts", |f| f.timeouts.map(|n| n as f64)),
+    ("fast_retransmits", |f| f.fast_retransmits.map(|n| n as f64)),
+    ("slow_starts", |f| f.slow_starts.map(|n| n as f64)),
+    ("rtt_s", |f| f.rtt_s),
+    ("delay_s", |f| f.delay_s),
+];
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn flow() -> FlowResult {
+        FlowResult {
+            destination: 4,
+            tcp: Some("reno".into()),
+            aid: "atcp".into(),
+            end_s: 412.5,
+            delivered_bytes: 1_000_000,
+            completion_s: Some(412.5),
+            retransmissions: Some(3),
+            ..FlowResult::default()
+        }
+    }
+
+    #[test]
+    fn the_names_are_those_of_the_design_and_in_its_order() {
+        let text = serde_json::to_string(&flow()).unwrap();
+        let mut rest = text.as_str();
+        for name in [
+            "source",
+            "destination",
+            "tcp",
+            "aid",
+            "start_s",
+            "end_s",
+            "delivered_bytes",
+            "throughput_bps",
+            "goodput_ratio",
+            "completion_s",
+            "segments_sent",
+            "retransmissions",
+            "timeouts",
+            "fast_retransmits",
+            "slow_starts",
+            "rtt_s",
+            "delay_s",
+        ] {
+            let at = rest.find(&format!("\"{name}\":")).unwrap_or_else(|| panic!("{name}: {text}"));
+            rest = &rest[at..];
+        }
+    }
+
+    #[test]
+    fn a_run_survives_the_way_to_json_and_back() {
+        let run = RunResult {
+            seed: u64::MAX,
+            duration_s: 0.1 + 0.2,
+            events: 12,
+            fingerprint: "00ff".into(),
+            flows: vec![flow()],
+            links: vec![LinkResult {
+                hop: 1,
+                direction: Direction::Backward,
+                frames: 9,
+                bytes: 900,
+                marks: 0,
+                drops: 1,
+                utilisation: Some(0.25),
+            }],
+            routing: (),
+            mac: (),
+            drops: BTreeMap::from([("link-error".to_owned(), 2), ("partition".to_owned(), 1)]),
+        };
+        let text = serde_json::to_string(&run).unwrap();
+        assert!(text.contains(r#""routing":null,"mac":null"#), "{text}");
+        assert_eq!(serde_json::from_str::<RunResult>(&text).unwrap(), run);
+    }
+
+    #[test]
+    fn every_metric_is_a_field_of_that_name() {
+        let value = serde_json::to_value(flow()).unwrap();
+        for (name, reading) in METRICS {
+            assert_eq!(value[name].as_f64(), reading(&flow()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! What happened to each flow, moment by moment: recorded when asked for, kept as CSV.
+
+use std::borrow::Cow;
+use std::io;
+
+use base::{Duration, Instant};
+
+/// A run's trace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// One a flow, in the scenario's order.
+    pub flows: Vec<FlowTrace>,
+    /// What the network did, in order of time.
+    pub network: Vec<(Instant, NetworkMark)>,
+}
+
+/// One flow's trace: its events in order of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowTrace {
+    /// When, and what.
+    pub events: Vec<(Instant, FlowEvent)>,
+    /// The aid's state of the last [`FlowEvent::AidState`].
+    aid_state: Cow<'static, str>,
+}
+
+/// What can happen to a flow. Offsets count the stream's bytes from 0.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FlowEvent {
+    /// TCP sent a data segment.
+    Sent(SentSegment),
+    /// The sender got a new cumulative acknowledgment, up to this offset.
+    Acked(u64),
+    /// The retransmission timer went off.
+    Timeout,
+    /// Loss recovery began without a timeout.
+    FastRetransmit,
+    /// The aid is in this state from now on.
+    AidState(Cow<'static, str>),
+    /// The receiving application has everything up to this offset.
+    Delivered(u64),
+}
+
+/// A data segment that TCP sent, and the windows it was sent under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentSegment {
+    /// Its first byte's offset in the stream.
+    pub offset: u64,
+    /// Payload (bytes).
+    pub length: u32,
+    /// Was any of it sent before?
+    pub retransmission: bool,
+    /// Congestion window (bytes).
+    pub cwnd: u32,
+    /// Slow-start threshold (bytes).
+    pub ssthresh: u32,
+}
+
+/// A fault of the network begins or ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkMark {
+    /// What kind of fault, as the scenario names it (`partition`).
+    pub fault: Cow<'static, str>,
+    /// On which hop, from 1.
+    pub hop: u32,
+    /// Begins it, or ends it?
+    pub begins: bool,
+}
+
+impl Trace {
+    /// The trace of the flow with this index in the scenario.
+    pub fn flow(&mut self, index: usize) -> &mut FlowTrace {
+        if self.flows.len() <= index {
+            self.flows.resize_with(index + 1, FlowTrace::default);
+        }
+        &mut self.flows[index]
+    }
+
+    /// A fault begins or ends.
+    pub fn fault(&mut self, now: Instant, fault: &'static str, hop: u32, begins: bool) {
+        self.network.push((now, NetworkMark { fault: fault.into(), hop, begins }));
+    }
+
+    /// The file name of a flow's trace.
+    pub fn flow_file(seed: u64, flow: usize) -> String {
+        format!("trace-seed-{seed}-flow-{flow}.csv")
+    }
+
+    /// The file name of the network's trace.
+    pub fn network_file(seed: u64) -> String {
+        format!("trace-seed-{seed}-network.csv")
+    }
+
+    /// Writes what the network did as CSV.
+    ///
+    /// # Errors
+    /// What `out` refuses.
+    pub fn write_network(&self, out: impl io::Write) -> Result<(), TraceError> {
+        let mut out = csv::Writer::from_writer(out);
+        out.write_record(NETWORK_HEADER)?;
+        for (at, mark) in &self.network {
+            let hop = mark.hop.to_string();
+            let edge = if mark.begins { "begins" } else { "ends" };
+            out.write_record([&seconds(*at), edge, mark.fault.as_ref(), &hop])?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Reads what [`write_network`](Self::write_network) wrote.
+    ///
+    /// # Errors
+    /// What `input` refuses, or the line that is not of that form.
+    pub fn read_network(input: impl io::Read) -> Result<Vec<(Instant, NetworkMark)>, TraceError> {
+        records(input, &NETWORK_HEADER)?
+            .iter()
+            .map(|row| {
+                let begins = match cell(row, 1) {
+                    "begins" => true,
+                    "ends" => false,
+                    _ => return Err(malformed(row, 1, &NETWORK_HEADER)),
+                };
+                let hop = number(row, 3, &NETWORK_HEADER)?;
+                let fault = cell(row, 2).to_owned().into();
+                Ok((time(row, &NETWORK_HEADER)?, NetworkMark { fault, hop, begins }))
+            })
+            .collect()
+    }
+}
+
+impl FlowTrace {
+    /// TCP sends a data segment.
+    pub fn sent(&mut self, now: Instant, segment: SentSegment) {
+        self.events.push((now, FlowEvent::Sent(segment)));
+    }
+    /// The sender gets a new cumulative acknowledgment.
+    pub fn acked(&mut self, now: Instant, offset: u64) {
+        self.events.push((now, FlowEvent::Acked(offset)));
+    }
+    /// The retransmission timer goes off.
+    pub fn timeout(&mut self, now: Instant) {
+        self.events.push((now, FlowEvent::Timeout));
+    }
+    /// Loss recovery begins without a timeout.
+    pub fn fast_retransmit(&mut self, now: Instant) {
+        self.events.push((now, FlowEvent::FastRetransmit));
+    }
+    /// The aid is in `state` from now on. A state that it is in already leaves no mark, so that a
+    /// driver can say it after every event.
+    pub fn aid_state(&mut self, now: Instant, state: &'static str) {
+        if self.aid_state != state {
+            self.aid_state = state.into();
+            self.events.push((now, FlowEvent::AidState(state.into())));
+        }
+    }
+    /// The receiving application has everything up to `offset`.
+    pub fn delivered(&mut self, now: Instant, offset: u64) {
+        self.events.push((now, FlowEvent::Delivered(offset)));
+    }
+
+    /// Writes it as CSV, one event a row, empty cells where an event has no such value.
+    ///
+    /// # Errors
+    /// What `out` refuses.
+    pub fn write(&self, out: impl io::Write) -> Result<(), TraceError> {
+        let mut out = csv::Writer::from_writer(out);
+        out.write_record(FLOW_HEADER)?;
+        for (at, event) in &self.events {
+            let at: &str = &seconds(*at);
+            match event {
+                FlowEvent::Sent(s) => out.write_record([
+                    at,
+                    if s.retransmission { "retransmitted" } else { "sent" },
+                    &s.offset.to_string(),
+                    &s.length.to_string(),
+                    &s.cwnd.to_string(),
+                    &s.ssthresh.to_string(),
+                    "",
+                ]),
+                FlowEvent::Acked(to) => {
+                    out.write_record([at, "acked", &to.to_string(), "", "", "", ""])
+                }
+                FlowEvent::Timeout => out.write_record([at, "timeout", "", "", "", "", ""]),
+                FlowEvent::FastRetransmit => {
+                    out.write_record([at, "fast-retransmit", "", "", "", "", ""])
+                }
+                FlowEvent::AidState(state) => {
+                    out.write_record([at, "aid-state", "", "", "", "", state.as_ref()])
+                }
+                FlowEvent::Delivered(to) => {
+                    out.write_record([at, "delivered", &to.to_string(), "", "", "", ""])
+                }
+            }?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Reads what [`write`](Self::write) wrote.
+    ///
+    /// # Errors
+    /// What `input` refuses, or the line that is not of that form.
+    pub fn read(input: impl io::Read) -> Result<Self, TraceError> {
+        let header = &FLOW_HEADER;
+        let event = |row: &csv::StringRecord| {
+            Ok(match cell(row, 1) {
+                what @ ("sent" | "retransmitted") => FlowEvent::Sent(SentSegment {
+                    offset: number(row, 2, header)?,
+                    length: number(row, 3, header)?,
+                    retransmission: what == "retransmitted",
+                    cwnd: number(row, 4, header)?,
+                    ssthresh: number(row, 5, header)?,
+                }),
+                "acked" => FlowEvent::Acked(number(row, 2, header)?),
+                "timeout" => FlowEvent::Timeout,
+                "fast-retransmit" => FlowEvent::FastRetransmit,
+                "aid-state" => FlowEvent::AidState(cell(row, 6).to_owned().into()),
+                "delivered" => FlowEvent::Delivered(number(row, 2, header)?),
+                _ => return Err(malformed(row, 1, header)),
+            })
+        };
+        let rows = records(input, header)?;
+        let mut trace = Self::default();
+        for row in &rows {
+            let event = event(row)?;
+            if let FlowEvent::AidState(state) = &event {
+                trace.aid_state = state.clone();
+            }
+            trace.events.push((time(row, header)?, event));
+        }
+        Ok(trace)
+    }
+}
+
+const FLOW_HEADER: [&str; 7] = [
+    "time_s",
+    "event",
+    "offset_bytes",
+    "length_bytes",
+    "cwnd_bytes",
+    "ssthresh_bytes",
+    "aid_state",
+];
+const NETWORK_HEADER: [&str; 4] = ["time_s", "event", "fault", "hop"];
+
+/// Why a trace could not be written or read.
+#[derive(Debug)]
+pub enum TraceError {
+    /// The file, or its CSV.
+    Csv(csv::Error),
+    /// A cell that is not what its column holds.
+    Malformed {
+        /// The line in the file, from 1.
+        line: u64,
+        /// The column's name.
+        column: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// The first line is not the header of such a trace.
+    Header(String),
+}
+
+impl std::fmt::Display for TraceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Csv(error) => error.fmt(f),
+            Self::Malformed { line, column, found } => {
+                write!(f, "line {line}: {found:?} is no value for the column `{column}`")
+            }
+            Self::Header(found) => write!(f, "line 1: {found:?} is not the header of a trace"),
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+impl From<csv::Error> for TraceError {
+    fn from(error: csv::Error) -> Self {
+        Self::Csv(error)
+    }
+}
+
+impl From<io::Error> for TraceError {
+    fn from(error: io::Error) -> Self {
+        Self::Csv(error.into())
+    }
+}
+
+/// Seconds with all nine decimals: a trace read back has the same nanoseconds.
+fn seconds(at: Instant) -> String {
+    let nanos = at.as_nanos();
+    format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
+}
+
+fn records(
+    input: impl io::Read,
+    header: &[&'static str],
+) -> Result<Vec<csv::StringRecord>, TraceError> {
+    let mut input = csv::Reader::from_reader(input);
+    let found = input.headers()?;
+    if found != header {
+        return Err(TraceError::Header(found.iter().collect::<Vec<_>>().join(",")));
+    }
+    Ok(input.records().collect::<Result<_, _>>()?)
+}
+
+fn cell(row: &csv::StringRecord, column: usize) -> &str {
+    row.get(column).unwrap_or_default()
+}
+
+fn malformed(row: &csv::StringRecord, column: usize, header: &[&'static str]) -> TraceError {
+    TraceError::Malformed {
+        line: row.position().map_or(0, csv::Position::line),
+        column: header[column],
+        found: cell(row, column).to_owned(),
+    }
+}
+
+fn number<T: std::str::FromStr>(
+    row: &csv::StringRecord,
+    column: usize,
+    header: &[&'static str],
+) -> Result<T, TraceError> {
+    cell(row, column).parse().map_err(|_| malformed(row, column, header))
+}
+
+fn time(row: &csv::StringRecord, header: &[&'static str]) -> Result<Instant, TraceError> {
+    let parse = || {
+        let (whole, fraction) = cell(row, 0).split_once('.')?;
+        let nanos = if fraction.len() == 9 { fraction.parse().ok()? } else { return None };
+        Some(Instant::from_secs(whole.parse().ok()?) + Duration::from_nanos(nanos))
+    };
+    parse().ok_or_else(|| malformed(row, 0, header))
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn example() -> FlowTrace {
+        let segment =
+            SentSegment { offset: 0, length: 100, retransmission: false, cwnd: 100, ssthresh: 900 };
+        let mut trace = FlowTrace::default();
+        trace.aid_state(Instant::ZERO, "normal");
+        trace.sent(Instant::ZERO, segment);
+        trace.timeout(Instant::from_secs(3));
+        trace.sent(Instant::from_secs(3), SentSegment { retransmission: true, ..segment });
+        trace.delivered(Instant::from_nanos(3_000_000_001), 100);
+        trace.acked(Instant::from_millis(3_500), 100);
+        trace.fast_retransmit(Instant::from_secs(4));
+        trace.aid_state(Instant::from_secs(5), "disconnected");
+        trace
+    }
+
+    #[test]
+    fn a_flow_survives_the_way_to_csv_and_back() {
+        let mut file = Vec::new();
+        example().write(&mut file).unwrap();
+        assert_eq!(FlowTrace::read(file.as_slice()).unwrap(), example());
+        let text = String::from_utf8(file).unwrap();
+        assert!(text.contains("3.000000001,delivered,100,,,,\n"), "{text}");
+    }
+
+    #[test]
+    fn the_network_survives_the_way_to_csv_and_back() {
+        let mut trace = Trace::default();
+        trace.fault(Instant::from_secs(300), "partition", 2, true);
+        trace.fault(Instant::from_secs(360), "partition", 2, false);
+        let mut file = Vec::new();
+        trace.write_network(&mut file).unwrap();
+        assert_eq!(Trace::read_network(file.as_slice()).unwrap(), trace.network);
+    }
+
+    #[test]
+    fn a_state_that_lasts_leaves_one_mark() {
+        let mut trace = example();
+        let before = trace.events.len();
+        trace.aid_state(Instant::from_secs(6), "disconnected");
+        assert_eq!(trace.events.len(), before);
+        trace.aid_state(Instant::from_secs(7), "normal");
+        assert_eq!(trace.events.len(), before + 1);
+    }
+
+    #[test]
+    fn what_is_no_trace_is_refused_with_its_line() {
+        let mut file = Vec::new();
+        example().write(&mut file).unwrap();
+        let text = String::from_utf8(file).unwrap();
+        let wrong = text.replace("3.000000000,timeout", "3.0,timeout");
+        let error = FlowTrace::read(wrong.as_bytes()).unwrap_err().to_string();
+        assert_eq!(error, "line 4: \"3.0\" is no value for the column `time_s`");
+        let wrong = text.replace("3.500000000,acked", "3.500000000,nacked");
+        let error = FlowTrace::read(wrong.as_bytes()).unwrap_err().to_string();
+        assert_eq!(error, "line 7: \"nacked\" is no value for the column `event`");
+        assert!(matches!(FlowTrace::read("a,b\n".as_bytes()), Err(TraceError::Header(_))));
+    }
+}
