@@ -1,7 +1,30 @@
-//! driftway-link
+//! The links of a path: a hop with a rate, delays, errors, an interface queue on each side and
+//! faults that can befall it ([`PathLink`]); and the queue by itself ([`InterfaceQueue`]), which a
+//! radio can use as well.
+//!
+//! A link moves handles ([`Frame`]), never bytes, does no I/O and reads no clock. What is not
+//! modelled: a frame is lost or arrives whole (no truncation, no duplication), bit errors are
+//! independent (no bursts; [`PathLink::set_errors`] makes a bad spell), and a link layer does not
+//! repeat what was lost.
+
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(test),
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
+
+extern crate alloc;
+
+mod config;
+mod error;
+mod frame;
+mod path;
+mod queue;
+mod red;
+
+pub use config::{Delay, Discipline, Duplex, Errors, LinkConfig, Order, QueueConfig};
+pub use frame::{DropReason, Enqueued, Frame, Held, LinkEvent, Place, Side, Whereabouts};
+pub use path::{Counters, PathLink, Queue};
+pub use queue::{InterfaceQueue, QueueCounters};
+pub use red::{Red, RedConfig};

@@ -1,0 +1,415 @@
+//! One hop of a path.
+
+use alloc::collections::VecDeque;
+use base::{Chance, Duration, Instant, RandomStream, Rate};
+
+use crate::config::{Delay, Duplex, Errors, LinkConfig, Order};
+use crate::error::ErrorModel;
+use crate::frame::{DropReason, Enqueued, Frame, Held, LinkEvent, Place, Side, Whereabouts};
+use crate::queue::{InterfaceQueue, QueueCounters};
+
+/// Room made at once for frames on their way; more of them grow into their room once.
+const RESERVED: usize = 64;
+
+/// One store-and-forward hop between side A and side B of a path.
+///
+/// Its methods are of four kinds:
+/// - those that look: [`next_timeout`](Self::next_timeout), [`contents`](Self::contents),
+///   [`counters`](Self::counters) …
+/// - those that say what happened: [`on_timeout`](Self::on_timeout), [`enqueue`](Self::enqueue)
+/// - commands, which are faults and changes: [`partition`](Self::partition), [`heal`](Self::heal),
+///   [`set_rate`](Self::set_rate) …
+/// - [`poll`](Self::poll), which says what became of the frames.
+///
+/// A driver calls `on_timeout` when `next_timeout` has come, and after any call with a `now` it
+/// polls until nothing is left, then asks for `next_timeout` again. Time never goes back; an earlier
+/// `now` counts as the latest. **What is due comes first**: whatever is called, the link first does
+/// all that falls due by `now`, so that a frame offered in the very instant in which the
+/// transmitter becomes free finds it free, and a frame that would arrive in the instant of a
+/// partition has arrived, in whichever order the driver makes its calls. A driver that is late loses
+/// nothing: what fell due is worked off at the instants at which it fell due.
+///
+/// Within one instant arrivals come before ends of serialisation, and A's before B's.
+#[derive(Clone, Debug)]
+pub struct PathLink {
+    now: Instant,
+    rate: Rate,
+    delay: Delay,
+    errors: ErrorModel,
+    duplex: Duplex,
+    order: Order,
+    cut: bool,
+    a: Direction,
+    b: Direction,
+    events: VecDeque<LinkEvent>,
+}
+
+/// What waits in the queues when a link is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// It waits until the link heals.
+    Wait,
+    /// It is lost.
+    Drop,
+}
+
+/// What one side of a link has sent and lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames serialised to their end, damaged ones included.
+    pub frames: u64,
+    /// Bits of these frames.
+    pub bits: u64,
+    /// How long the transmitter worked, on frames that a partition cut short as well.
+    pub busy: Duration,
+    /// Frames that arrived.
+    pub arrived: u64,
+    /// Frames lost to bit errors.
+    pub errors: u64,
+    /// Frames lost to partitions.
+    pub partitioned: u64,
+    /// Frames refused while the link was cut.
+    pub refused: u64,
+    /// What the queue did.
+    pub queue: QueueCounters,
+}
+
+/// One direction: the sender's queue, the frame in its transmitter, and those on their way.
+#[derive(Clone, Debug)]
+struct Direction {
+    queue: InterfaceQueue,
+    service: Option<Service>,
+    /// In the order of arrival.
+    in_flight: VecDeque<InFlight>,
+    error_stream: RandomStream,
+    delay_stream: RandomStream,
+    front_next: u32,
+    counters: Counters,
+}
+
+/// A frame being serialised, with what held when it began: changes touch the next frame only.
+#[derive(Clone, Copy, Debug)]
+struct Service {
+    frame: Frame,
+    began: Instant,
+    ends: Instant,
+    delay: Delay,
+    error: Chance,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    frame: Frame,
+    arrives: Instant,
+}
+
+/// What a link does next; the order is the order within an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Arrival(Side),
+    EndOfService(Side),
+}
+
+impl PathLink {
+    /// An idle link. `link` is its number in the run: with the direction it keys the streams
+    /// `"link-error"`, `"link-delay"`, `"link-red"` and `"link-mark-loss"`.
+    pub fn new(config: LinkConfig, seed: u64, link: u32) -> Self {
+        let direction = |side: u64| Direction::new(&config, seed, u64::from(link) << 1 | side);
+        Self {
+            now: Instant::ZERO,
+            rate: config.rate,
+            delay: config.delay,
+            errors: ErrorModel::new(config.errors),
+            duplex: config.duplex,
+            order: config.order,
+            cut: false,
+            a: direction(0),
+            b: direction(1),
+            events: VecDeque::with_capacity(RESERVED),
+        }
+    }
+
+    /// When the link has something to do; at once if something is left to be polled.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        if self.events.is_empty() { self.next_step().map(|(at, _)| at) } else { Some(self.now) }
+    }
+
+    /// Is it cut?
+    pub const fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// How many frames wait on a side, the one in service not counted.
+    pub fn waiting(&self, side: Side) -> usize {
+        self.direction(side).queue.len()
+    }
+
+    /// What a side has sent and lost.
+    pub const fn counters(&self, side: Side) -> Counters {
+        let direction = self.direction(side);
+        let mut counters = direction.counters;
+        counters.queue = direction.queue.counters();
+        counters
+    }
+
+    /// How many frames the link holds.
+    pub fn held(&self) -> usize {
+        self.a.held() + self.b.held()
+    }
+
+    /// The frames it holds: accepted, and no event has told of them yet.
+    pub fn contents(&self) -> impl Iterator<Item = Held> + '_ {
+        self.a.contents(Side::A).chain(self.b.contents(Side::B))
+    }
+
+    /// `next_timeout` has come.
+    pub fn on_timeout(&mut self, now: Instant) {
+        self.advance(now);
+    }
+
+    /// A frame for the other side.
+    pub fn enqueue(&mut self, now: Instant, side: Side, frame: Frame, place: Place) -> Enqueued {
+        let now = self.advance(now);
+        let cut = self.cut;
+        let direction = self.direction_mut(side);
+        if cut {
+            direction.counters.refused += 1;
+            return Enqueued::Refused;
+        }
+        let place = if direction.front_next > 0 { Place::Front } else { place };
+        let verdict = direction.queue.enqueue(now, frame, place);
+        if matches!(verdict, Enqueued::Accepted { .. }) {
+            direction.front_next = direction.front_next.saturating_sub(1);
+        }
+        self.start(now, side);
+        verdict
+    }
+
+    /// Cuts the link in both directions. What is being sent or on its way is lost, what waits
+    /// waits or is lost, and frames are refused until it [heals](Self::heal).
+    pub fn partition(&mut self, now: Instant, queue: Queue) {
+        let now = self.advance(now);
+        self.cut = true;
+        for side in [Side::A, Side::B] {
+            let direction = match side {
+                Side::A => &mut self.a,
+                Side::B => &mut self.b,
+            };
+            direction.cut(now, queue, |frame| {
+                let reason = DropReason::Partition;
+                self.events.push_back(LinkEvent::Lost { from: side, id: frame.id, reason });
+            });
+        }
+    }
+
+    /// Makes a cut link whole; what waits is sent.
+    pub fn heal(&mut self, now: Instant) {
+        let now = self.advance(now);
+        self.cut = false;
+        self.start(now, Side::A);
+        self.start(now, Side::B);
+    }
+
+    /// Sends at this rate from the next frame on.
+    pub fn set_rate(&mut self, now: Instant, rate: Rate) {
+        self.advance(now);
+        self.rate = rate;
+    }
+
+    /// Delays so from the next frame on that begins to be sent.
+    pub fn set_delay(&mut self, now: Instant, delay: Delay) {
+        self.advance(now);
+        self.delay = delay;
+    }
+
+    /// Damages so from the next frame on that begins to be sent.
+    pub fn set_errors(&mut self, now: Instant, errors: Errors) {
+        self.advance(now);
+        self.errors = ErrorModel::new(errors);
+    }
+
+    /// The next `frames` frames that this side's queue accepts go to its front, each before all
+    /// that wait as it comes, so that they leave in reverse (`liu-singh-2001` §V-D). Replaces what
+    /// is left of an earlier such command.
+    pub const fn front_next(&mut self, side: Side, frames: u32) {
+        self.direction_mut(side).front_next = frames;
+    }
+
+    /// What became of a frame, in the order in which it happened; `None` when all is told up to
+    /// `now`.
+    pub fn poll(&mut self, now: Instant) -> Option<LinkEvent> {
+        self.advance(now);
+        self.events.pop_front()
+    }
+
+    const fn direction(&self, side: Side) -> &Direction {
+        match side {
+            Side::A => &self.a,
+            Side::B => &self.b,
+        }
+    }
+
+    const fn direction_mut(&mut self, side: Side) -> &mut Direction {
+        match side {
+            Side::A => &mut self.a,
+            Side::B => &mut self.b,
+        }
+    }
+
+    fn next_step(&self) -> Option<(Instant, Step)> {
+        let steps = [
+            self.a.next_arrival().map(|at| (at, Step::Arrival(Side::A))),
+            self.b.next_arrival().map(|at| (at, Step::Arrival(Side::B))),
+            self.a.service.map(|service| (service.ends, Step::EndOfService(Side::A))),
+            self.b.service.map(|service| (service.ends, Step::EndOfService(Side::B))),
+        ];
+        steps.into_iter().flatten().min()
+    }
+
+    /// Does what is due by `now`, each at its own instant.
+    fn advance(&mut self, now: Instant) -> Instant {
+        while let Some((at, step)) = self.next_step() {
+            if at > now {
+                break;
+            }
+            match step {
+                Step::Arrival(side) => self.arrive(side),
+                Step::EndOfService(side) => self.end_service(at, side),
+            }
+        }
+        self.now = self.now.max(now);
+        self.now
+    }
+
+    fn arrive(&mut self, from: Side) {
+        let direction = self.direction_mut(from);
+        if let Some(InFlight { frame, .. }) = direction.in_flight.pop_front() {
+            direction.counters.arrived += 1;
+            self.events.push_back(LinkEvent::Arrived { from, id: frame.id });
+        }
+    }
+
+    fn end_service(&mut self, at: Instant, from: Side) {
+        let order = self.order;
+        if let Some(frame) = self.direction_mut(from).end_service(at, order) {
+            let reason = DropReason::BitError;
+            self.events.push_back(LinkEvent::Lost { from, id: frame.id, reason });
+        }
+        self.start(at, from);
+    }
+
+    /// Gives a free transmitter its next frame. `side` is where something changed.
+    fn start(&mut self, at: Instant, side: Side) {
+        if self.cut || self.direction(side).service.is_some() {
+            return;
+        }
+        let side = match self.duplex {
+            Duplex::Full => side,
+            Duplex::Shared => {
+                if self.direction(side.other()).service.is_some() {
+                    return;
+                }
+                match (self.a.queue.next_turn(), self.b.queue.next_turn()) {
+                    (Some(a), Some(b)) if b < a => Side::B,
+                    (None, Some(_)) => Side::B,
+                    _ => Side::A,
+                }
+            }
+        };
+        let (rate, delay) = (self.rate, self.delay);
+        let direction = self.direction_mut(side);
+        let Some(frame) = direction.queue.take() else {
+            direction.queue.on_idle(at);
+            if self.duplex == Duplex::Shared {
+                self.direction_mut(side.other()).queue.on_idle(at);
+            }
+            return;
+        };
+        direction.queue.on_busy(at);
+        let ends = at + rate.time_for(frame.bytes);
+        let error = self.errors.chance(frame.bytes);
+        self.direction_mut(side).service = Some(Service { frame, began: at, ends, delay, error });
+        if self.duplex == Duplex::Shared {
+            self.direction_mut(side.other()).queue.on_busy(at);
+        }
+    }
+}
+
+impl Direction {
+    fn new(config: &LinkConfig, seed: u64, entity: u64) -> Self {
+        Self {
+            queue: InterfaceQueue::new(config.queue, seed, entity),
+            service: None,
+            in_flight: VecDeque::with_capacity(RESERVED),
+            error_stream: RandomStream::new(seed, "link-error", entity),
+            delay_stream: RandomStream::new(seed, "link-delay", entity),
+            front_next: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    fn next_arrival(&self) -> Option<Instant> {
+        self.in_flight.front().map(|first| first.arrives)
+    }
+
+    fn held(&self) -> usize {
+        self.queue.len() + usize::from(self.service.is_some()) + self.in_flight.len()
+    }
+
+    fn contents(&self, from: Side) -> impl Iterator<Item = Held> + '_ {
+        let in_flight = self.in_flight.iter().map(|held| (held.frame, Whereabouts::InFlight));
+        let service = self.service.iter().map(|held| (held.frame, Whereabouts::InService));
+        let waiting = self.queue.iter().map(|frame| (frame, Whereabouts::Waiting));
+        let all = in_flight.chain(service).chain(waiting);
+        all.map(move |(frame, whereabouts)| Held { from, frame, whereabouts })
+    }
+
+    /// The frame in service is sent: it is on its way, or damaged and returned. Each frame that
+    /// comes so far takes one number of each stream, whatever becomes of it, so that the n-th
+    /// frame's error and delay are the same in runs that differ in anything else.
+    fn end_service(&mut self, at: Instant, order: Order) -> Option<Frame> {
+        let Service { frame, began, delay, error, .. } = self.service.take()?;
+        self.counters.frames += 1;
+        self.counters.bits += u64::from(frame.bytes) * 8;
+        self.counters.busy = self.counters.busy + at.since(began);
+
+        let damaged = self.error_stream.hits(error);
+        let (low, high) = match delay {
+            Delay::Fixed(delay) => (delay, delay),
+            Delay::Uniform { low, high } => (low, high),
+        };
+        let mut arrives = at + self.delay_stream.duration(low, high);
+        if damaged {
+            self.counters.errors += 1;
+            return Some(frame);
+        }
+        if order == Order::Fifo {
+            arrives = arrives.max(self.in_flight.back().map_or(at, |last| last.arrives));
+        }
+        let place = self.in_flight.partition_point(|other| other.arrives <= arrives);
+        self.in_flight.insert(place, InFlight { frame, arrives });
+        None
+    }
+
+    fn cut(&mut self, now: Instant, queue: Queue, mut lose: impl FnMut(Frame)) {
+        let mut lost = 0;
+        let mut lose = |frame| {
+            lost += 1;
+            lose(frame);
+        };
+        while let Some(InFlight { frame, .. }) = self.in_flight.pop_front() {
+            lose(frame);
+        }
+        if let Some(Service { frame, began, .. }) = self.service.take() {
+            self.counters.busy = self.counters.busy + now.since(began);
+            lose(frame);
+        }
+        if queue == Queue::Drop {
+            while let Some(frame) = self.queue.take() {
+                lose(frame);
+            }
+        }
+        self.counters.partitioned += lost;
+        self.queue.on_busy(now);
+    }
+}
