@@ -1,1 +1,34 @@
-//! driftway-scenario
+//! The scenario file: one TOML file that says everything about a run but its seed.
+//!
+//! The types here are the file, key by key: their documentation is the documentation of the file.
+//! Quantities carry their unit in the value; bare numbers are for counts and ratios; unknown keys
+//! are refused.
+
+#![forbid(unsafe_code)]
+
+mod aid;
+mod error;
+mod fault;
+mod flow;
+mod link;
+mod network;
+mod quantity;
+mod queue;
+mod reference;
+mod scenario;
+mod tagged;
+mod tcp;
+
+pub use aid::{Aid, Atcp, CongestedUntil, LeaveLoss, Resend, Retransmission};
+pub use fault::{
+    After, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference, InterferenceHop,
+    Partition, Reordering, Schedule, Spacing, Waiting,
+};
+pub use flow::{Application, Cbr, Flow, Transport};
+pub use link::{Delay, Duplex, Errors, Link, LinkChange, Order};
+pub use network::{Network, Override, Parallel, Path, Spread};
+pub use quantity::{BitRate, Size, Time, Unit, quantity};
+pub use queue::{Discipline, Queue, Red};
+pub use reference::{Coordinate, Reference};
+pub use scenario::Scenario;
+pub use tcp::{Growth, PAIRS, Phase, Recovery, Tcp, Tick, Window};

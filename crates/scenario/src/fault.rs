@@ -1,0 +1,347 @@
+//! `[[network.fault]]`: what goes wrong on a path, and when.
+
+use std::fmt;
+
+use base::{Duration, Instant};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::tagged::{self, Tagged};
+use crate::{BitRate, Delay, Size, Time};
+
+/// `[[network.fault]]`. `kind` says which of these it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Fault {
+    /// A hop is cut in both directions for a while.
+    Partition(Partition),
+    /// Foreign packets flood a hop for a while.
+    Congestion(Congestion),
+    /// Waiting packets are put before others.
+    Reordering(Reordering),
+    /// Foreign packets share a hop all the time.
+    Interference(Interference),
+    /// A hop changes its rate or delay.
+    Change(Change),
+}
+
+/// `kind = "partition"`: what is on the hop or sent into it is lost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a partition")]
+pub struct Partition {
+    /// Which hop, or `"random"`: another one each time.
+    pub hop: CutHop,
+    /// From the beginning of one cut to the beginning of the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Time>,
+    /// When the first cut begins. Default: at `every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Time>,
+    /// How long a cut lasts.
+    pub lasts: Time,
+    /// How many cuts there are. Without `every` and `first`, and with `hop = "random"`, their
+    /// beginnings are placed at random over the scenario's duration. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// What becomes of packets that wait before the hop. Default `"wait"`.
+    #[serde(default)]
+    pub queue: Waiting,
+    /// What the router before the cut says for each packet it refuses. Default
+    /// `"icmp-unreachable"`.
+    #[serde(default)]
+    pub signal: CutSignal,
+    /// The probability that a signal is dropped at its source. Default 0.
+    #[serde(default)]
+    pub signal_loss: f64,
+}
+
+/// `kind = "congestion"`: a flood of foreign packets into a hop, in the direction of node 0 to the
+/// far end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a congestion")]
+pub struct Congestion {
+    /// Which hop.
+    pub hop: u32,
+    /// From the beginning of one flood to the beginning of the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Time>,
+    /// When the first flood begins. Default: at `every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Time>,
+    /// How long a flood lasts.
+    pub lasts: Time,
+    /// Size of its IP packets. Default 100 B.
+    #[serde(default = "hundred_bytes")]
+    pub size: Size,
+    /// Rate of the flood. Default: twice the rate of the hop, which is written here once the
+    /// scenario is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+}
+
+/// `kind = "reordering"`: at each time, the next packets that arrive at the hop's queue go to its
+/// front.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a reordering")]
+pub struct Reordering {
+    /// Which hop.
+    pub hop: u32,
+    /// From one time to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every: Option<Time>,
+    /// The first time. Default: at `every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Time>,
+    /// How many packets each time. Default 4.
+    #[serde(default = "four")]
+    pub packets: u32,
+}
+
+/// `kind = "interference"`: foreign packets that use the hop's queue and rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of an interference")]
+pub struct Interference {
+    /// Which hop, or `"intermediate"`: every hop whose sending node is not an end.
+    pub hop: InterferenceHop,
+    /// The gap between two packets; the mean one for `"poisson"`.
+    pub every: Time,
+    /// Size of its IP packets. Default 100 B.
+    #[serde(default = "hundred_bytes")]
+    pub size: Size,
+    /// How the gaps are distributed. Default `"constant"`.
+    #[serde(default)]
+    pub spacing: Spacing,
+    /// Which way they go. Default `"forward"`.
+    #[serde(default)]
+    pub direction: Direction,
+}
+
+/// `kind = "change"`: a hop changes its rate, its delay or both, to a value picked at random among
+/// those listed that differ from the present one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a change")]
+pub struct Change {
+    /// Which hop.
+    pub hop: u32,
+    /// `"partition"`: each time a partition of this hop ends. Either this or `at`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<After>,
+    /// Once, at this time. Either this or `after`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// The rates to pick from. Empty: the rate stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rate: Vec<BitRate>,
+    /// The delays to pick from. Empty: the delay stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delay: Vec<Delay>,
+}
+
+/// The hop that a partition cuts: `2` or `"random"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutHop {
+    /// This one.
+    Number(u32),
+    /// Another one each time.
+    Random,
+}
+
+/// The hop with interference: `2` or `"intermediate"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterferenceHop {
+    /// This one.
+    Number(u32),
+    /// Every hop whose sending node is not an end of the path.
+    Intermediate,
+}
+
+/// What becomes of packets that wait before a hop when it is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Waiting {
+    /// They wait until the cut is over.
+    #[default]
+    Wait,
+    /// They are lost.
+    Drop,
+}
+
+/// What the router before a cut says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CutSignal {
+    /// An ICMP destination unreachable for each packet it refuses (RFC 792).
+    #[default]
+    IcmpUnreachable,
+    /// Nothing.
+    None,
+}
+
+/// How the gaps between foreign packets are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    /// All alike.
+    #[default]
+    Constant,
+    /// Exponentially.
+    Poisson,
+}
+
+/// Which way foreign packets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From node 0 towards the far end.
+    #[default]
+    Forward,
+    /// Towards node 0.
+    Backward,
+    /// One stream each way.
+    Both,
+}
+
+/// What a change follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum After {
+    /// The end of each partition of its hop.
+    Partition,
+}
+
+/// When something that comes back begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// The first beginning.
+    pub first: Duration,
+    /// From one beginning to the next; `None`: there is but one.
+    pub every: Option<Duration>,
+    /// How many there are; `None`: no limit.
+    pub count: Option<u32>,
+}
+
+impl Schedule {
+    fn of(first: Option<Time>, every: Option<Time>, count: Option<u32>) -> Option<Self> {
+        let Time(start) = first.or(every)?;
+        Some(Self { first: start, every: every.map(|Time(gap)| gap), count })
+    }
+
+    /// The beginning number `n`, counted from 0; `None`: there is none.
+    pub fn nth(self, n: u32) -> Option<Instant> {
+        if self.count.is_some_and(|count| n >= count) {
+            return None;
+        }
+        match self.every {
+            Some(gap) => Some(Instant::ZERO + self.first + gap.times(u64::from(n))),
+            None => (n == 0).then(|| Instant::ZERO + self.first),
+        }
+    }
+}
+
+impl Partition {
+    /// When cuts begin; `None`: `count` of them at random.
+    pub fn schedule(&self) -> Option<Schedule> {
+        Schedule::of(self.first, self.every, self.count)
+    }
+}
+
+impl Congestion {
+    /// When floods begin; `None` only in a scenario that was not checked.
+    pub fn schedule(&self) -> Option<Schedule> {
+        Schedule::of(self.first, self.every, None)
+    }
+}
+
+impl Reordering {
+    /// When packets are reordered; `None` only in a scenario that was not checked.
+    pub fn schedule(&self) -> Option<Schedule> {
+        Schedule::of(self.first, self.every, None)
+    }
+}
+
+fn hundred_bytes() -> Size {
+    Size(100)
+}
+
+fn four() -> u32 {
+    4
+}
+
+/// The values of `kind`.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    Partition,
+    Congestion,
+    Reordering,
+    Interference,
+    Change,
+}
+
+impl<'de> Tagged<'de> for Fault {
+    const KEY: &'static str = "kind";
+    type Kind = Kind;
+    fn read<A: MapAccess<'de>>(
+        kind: Kind,
+        rest: MapAccessDeserializer<A>,
+    ) -> Result<Self, A::Error> {
+        match kind {
+            Kind::Partition => Partition::deserialize(rest).map(Self::Partition),
+            Kind::Congestion => Congestion::deserialize(rest).map(Self::Congestion),
+            Kind::Reordering => Reordering::deserialize(rest).map(Self::Reordering),
+            Kind::Interference => Interference::deserialize(rest).map(Self::Interference),
+            Kind::Change => Change::deserialize(rest).map(Self::Change),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Fault {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize(deserializer)
+    }
+}
+
+/// A hop's number, or one word in its place.
+macro_rules! hop_or_word {
+    ($type:ident, $variant:ident, $word:literal) => {
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    Self::Number(hop) => serializer.serialize_u32(*hop),
+                    Self::$variant => serializer.serialize_str($word),
+                }
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Either;
+                impl Visitor<'_> for Either {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!("the number of a hop, or \"", $word, "\""))
+                    }
+                    fn visit_i64<E: serde::de::Error>(self, hop: i64) -> Result<$type, E> {
+                        let wrong = |_| E::invalid_value(Unexpected::Signed(hop), &self);
+                        u32::try_from(hop).map($type::Number).map_err(wrong)
+                    }
+                    fn visit_u64<E: serde::de::Error>(self, hop: u64) -> Result<$type, E> {
+                        let wrong = |_| E::invalid_value(Unexpected::Unsigned(hop), &self);
+                        u32::try_from(hop).map($type::Number).map_err(wrong)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<$type, E> {
+                        match word {
+                            $word => Ok($type::$variant),
+                            _ => Err(E::unknown_variant(word, &[$word])),
+                        }
+                    }
+                }
+                deserializer.deserialize_any(Either)
+            }
+        }
+    };
+}
+
+hop_or_word!(CutHop, Random, "random");
+hop_or_word!(InterferenceHop, Intermediate, "intermediate");

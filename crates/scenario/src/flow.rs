@@ -1,0 +1,68 @@
+//! `[[flow]]`: who sends what to whom, and over which transport.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Aid, Size, Tcp, Time};
+
+/// `[[flow]]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a flow")]
+pub struct Flow {
+    /// The node that sends.
+    pub from: u32,
+    /// The node that receives.
+    pub to: u32,
+    /// When the application starts. Default 0 s.
+    #[serde(default)]
+    pub start: Time,
+    /// What it sends.
+    pub application: Application,
+    /// What carries it. Default `"tcp"`.
+    #[serde(default)]
+    pub transport: Transport,
+    /// The TCP at both ends; `Some` if `transport = "tcp"`, once the scenario is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<Tcp>,
+    /// What helps the sender's TCP. Default `"none"`.
+    #[serde(default)]
+    pub aid: Aid,
+    /// What helps the receiver's TCP. Default `"none"`.
+    #[serde(default)]
+    pub receiver_aid: Aid,
+}
+
+/// What an application sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "{ transfer = \"1 MB\" }, \"ftp\" or { cbr = { every = \"0.25 s\", size = \"512 B\" } }"
+)]
+pub enum Application {
+    /// `{ transfer = "1 MB" }`: so many bytes, then it is complete.
+    Transfer(Size),
+    /// `"ftp"`: as much as goes, until the end of the run.
+    Ftp,
+    /// `{ cbr = { … } }`: the same amount again and again.
+    Cbr(Cbr),
+}
+
+/// `{ every = "0.25 s", size = "512 B" }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `every` and `size`")]
+pub struct Cbr {
+    /// From one packet to the next.
+    pub every: Time,
+    /// Payload of each packet.
+    pub size: Size,
+}
+
+/// What carries a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// TCP (RFC 9293).
+    #[default]
+    Tcp,
+    /// UDP (RFC 768).
+    Udp,
+}

@@ -1,0 +1,27 @@
+//! The scenario: everything about a run but its seed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Flow, Network, Reference, Time};
+
+/// A scenario file. What [`Scenario::parse`] and [`Scenario::load`] give is checked, and has its
+/// defaults written out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a scenario")]
+pub struct Scenario {
+    /// What it is called in results.
+    pub name: String,
+    /// What it shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The longest a run takes; it ends earlier when every transfer is complete.
+    pub duration: Time,
+    /// What lies between the ends.
+    pub network: Network,
+    /// Who sends what to whom: `[[flow]]`.
+    #[serde(default, rename = "flow", skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<Flow>,
+    /// What a paper reported: `[[reference]]`.
+    #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<Reference>,
+}

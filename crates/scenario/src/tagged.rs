@@ -1,0 +1,161 @@
+//! Tables whose first key says which other keys there are, and tables that add keys to those of
+//! another type. serde's own `tag` and `flatten` put what they read into a buffer first, and lose
+//! where it stood; these read in order, so the tag must come first ([`crate::tree`] sees to that).
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// A type whose table begins with a key that says which variant it is.
+pub(crate) trait Tagged<'de>: Sized {
+    /// That key.
+    const KEY: &'static str;
+    /// Its values.
+    type Kind: Deserialize<'de>;
+    /// Reads the other keys.
+    fn read<A: MapAccess<'de>>(
+        kind: Self::Kind,
+        rest: MapAccessDeserializer<A>,
+    ) -> Result<Self, A::Error>;
+}
+
+/// Reads `T` from a table that begins with its tag.
+pub(crate) fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Tagged<'de>,
+{
+    deserializer.deserialize_map(TagFirst(PhantomData))
+}
+
+struct TagFirst<T>(PhantomData<T>);
+
+impl<'de, T: Tagged<'de>> Visitor<'de> for TagFirst<T> {
+    type Value = T;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a table with the key `{}`", T::KEY)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        read_tagged(map)
+    }
+}
+
+/// Reads `T` from a table that begins with its tag and was already entered.
+pub(crate) fn read_tagged<'de, A, T>(mut map: A) -> Result<T, A::Error>
+where
+    A: MapAccess<'de>,
+    T: Tagged<'de>,
+{
+    match map.next_key::<String>()? {
+        Some(key) if key == T::KEY => {}
+        _ => return Err(A::Error::missing_field(T::KEY)),
+    }
+    let kind = map.next_value()?;
+    T::read(kind, MapAccessDeserializer::new(map))
+}
+
+/// Reads a table that has the counts `names` besides the keys of `T`; `known` lists all keys.
+pub(crate) fn with_counts<'de, D, T, const N: usize>(
+    deserializer: D,
+    names: [&'static str; N],
+    known: &'static [&'static str],
+) -> Result<([u32; N], T), D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    deserializer.deserialize_map(Counts { names, known, rest: PhantomData })
+}
+
+struct Counts<T, const N: usize> {
+    names: [&'static str; N],
+    known: &'static [&'static str],
+    rest: PhantomData<T>,
+}
+
+impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for Counts<T, N> {
+    type Value = ([u32; N], T);
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a table with the key `{}`", self.names.join("`, `"))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        let mut found = [None; N];
+        let others = Others { map, names: &self.names, known: self.known, found: &mut found };
+        let rest = T::deserialize(MapAccessDeserializer::new(others))?;
+        let mut counts = [0; N];
+        for ((count, found), name) in counts.iter_mut().zip(found).zip(self.names) {
+            *count = found.ok_or_else(|| A::Error::missing_field(name))?;
+        }
+        Ok((counts, rest))
+    }
+}
+
+/// The keys of a table but those in `names`, whose values it puts into `found`.
+struct Others<'a, A> {
+    map: A,
+    names: &'a [&'static str],
+    known: &'static [&'static str],
+    found: &'a mut [Option<u32>],
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Others<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, A::Error> {
+        let mut seed = Some(seed);
+        loop {
+            let key = Key { seed: &mut seed, names: self.names, known: self.known };
+            match self.map.next_key_seed(key)? {
+                None => return Ok(None),
+                Some(Which::Other(key)) => return Ok(Some(key)),
+                Some(Which::Count(i)) => self.found[i] = Some(self.map.next_value()?),
+            }
+        }
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
+        self.map.next_value_seed(seed)
+    }
+}
+
+struct Key<'a, K> {
+    seed: &'a mut Option<K>,
+    names: &'a [&'static str],
+    known: &'static [&'static str],
+}
+
+enum Which<T> {
+    Count(usize),
+    Other(T),
+}
+
+impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Key<'_, K> {
+    type Value = Which<K::Value>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for Key<'_, K> {
+    type Value = Which<K::Value>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+        if let Some(i) = self.names.iter().position(|name| *name == key) {
+            return Ok(Which::Count(i));
+        }
+        match self.seed.take() {
+            Some(seed) if self.known.contains(&key) => {
+                seed.deserialize(key.into_deserializer()).map(Which::Other)
+            }
+            _ => Err(E::unknown_field(key, self.known)),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! `tcp = { … }`: the TCP at both ends of a flow.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{Size, Time};
+
+/// `tcp = { … }`, the same at both ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a table with the keys of a TCP")]
+pub struct Tcp {
+    /// How losses are found and repaired. Default `"sack"`.
+    pub recovery: Recovery,
+    /// How the congestion window grows. Default `"reno"`. Not every growth goes with every
+    /// recovery: see [`PAIRS`].
+    pub growth: Growth,
+    /// Largest payload of a segment before options (RFC 6691). Default 1460 B.
+    pub mss: Size,
+    /// The receiver's buffer, which is the largest window it offers: a size, or a bare number of
+    /// segments. Default 64 kB.
+    pub window: Window,
+    /// The clock that round trips and timers are counted in. Default 1 ms.
+    pub tick: Tick,
+    /// Whether the receiver delays acknowledgments (RFC 5681 §4.2). Default true.
+    pub delayed_ack: bool,
+    /// How long it delays them at most. Default 200 ms.
+    pub delayed_ack_timeout: Time,
+    /// Explicit congestion notification (RFC 3168). Default false.
+    pub ecn: bool,
+    /// Timestamps (RFC 7323). Default false.
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323). Default: only if the window is larger than 65535 B; written here
+    /// once the scenario is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_scale: Option<bool>,
+    /// Nagle's algorithm (RFC 896). Default true.
+    pub nagle: bool,
+    /// New segments on the first two duplicate ACKs (RFC 3042). Default: true for newreno and
+    /// sack, false for tahoe and reno; written here once the scenario is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited_transmit: Option<bool>,
+    /// The initial congestion window in segments (RFC 6928). Default 10.
+    pub initial_window: u32,
+    /// The retransmission timeout before the first round trip is measured (RFC 6298). Default 1 s.
+    pub initial_rto: Time,
+    /// The shortest retransmission timeout. Default 1 s.
+    pub min_rto: Time,
+    /// The longest retransmission timeout. Default 64 s.
+    pub max_rto: Time,
+    /// Probe an idle connection this often (RFC 9293 §3.8.4). Default: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_alive: Option<Time>,
+    /// Whether an ICMP source quench cuts the window to one segment; RFC 6633 says that it must
+    /// not. Default false.
+    pub source_quench: bool,
+}
+
+impl Default for Tcp {
+    fn default() -> Self {
+        Self {
+            recovery: Recovery::Sack,
+            growth: Growth::Reno,
+            mss: Size(1460),
+            window: Window::Bytes(Size(64_000)),
+            tick: Tick::default(),
+            delayed_ack: true,
+            delayed_ack_timeout: Time::from_millis(200),
+            ecn: false,
+            timestamps: false,
+            window_scale: None,
+            nagle: true,
+            limited_transmit: None,
+            initial_window: 10,
+            initial_rto: Time::from_secs(1),
+            min_rto: Time::from_secs(1),
+            max_rto: Time::from_secs(64),
+            keep_alive: None,
+            source_quench: false,
+        }
+    }
+}
+
+impl Tcp {
+    /// The receiver's buffer in bytes.
+    pub fn window_bytes(&self) -> u64 {
+        match self.window {
+            Window::Bytes(Size(bytes)) => bytes,
+            Window::Segments(count) => u64::from(count).saturating_mul(self.mss.0),
+        }
+    }
+
+    /// Whether windows are scaled.
+    pub fn scales_window(&self) -> bool {
+        self.window_scale.unwrap_or(self.window_bytes() > 65_535)
+    }
+
+    /// Whether the first two duplicate ACKs send new segments.
+    pub fn limits_transmit(&self) -> bool {
+        let modern = matches!(self.recovery, Recovery::NewReno | Recovery::Sack);
+        self.limited_transmit.unwrap_or(modern)
+    }
+
+    /// Writes the defaults that depend on other keys.
+    pub(crate) fn resolve(&mut self) {
+        self.window_scale = Some(self.scales_window());
+        self.limited_transmit = Some(self.limits_transmit());
+    }
+}
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Recovery {
+    /// Fast retransmit, then slow start.
+    Tahoe,
+    /// Fast recovery until the first new ACK (RFC 2581).
+    Reno,
+    /// Fast recovery through partial ACKs (RFC 6582).
+    NewReno,
+    /// Selective acknowledgments (RFC 2018, RFC 6675).
+    Sack,
+}
+
+/// How the congestion window grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Growth {
+    /// Slow start and congestion avoidance (RFC 5681).
+    Reno,
+    /// CUBIC (RFC 9438).
+    Cubic,
+}
+
+/// Which growth goes with which recovery.
+pub const PAIRS: &[(Recovery, &[Growth])] = &[
+    (Recovery::Tahoe, &[Growth::Reno]),
+    (Recovery::Reno, &[Growth::Reno]),
+    (Recovery::NewReno, &[Growth::Reno, Growth::Cubic]),
+    (Recovery::Sack, &[Growth::Reno, Growth::Cubic]),
+];
+
+impl Recovery {
+    /// As scenarios write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tahoe => "tahoe",
+            Self::Reno => "reno",
+            Self::NewReno => "newreno",
+            Self::Sack => "sack",
+        }
+    }
+}
+
+impl Growth {
+    /// As scenarios write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reno => "reno",
+            Self::Cubic => "cubic",
+        }
+    }
+}
+
+/// A window: `"16 kB"`, or a bare number of segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Window {
+    /// So many bytes.
+    Bytes(Size),
+    /// So many segments of `mss`.
+    Segments(u32),
+}
+
+/// TCP's clock: one value for all, or `{ rtt, timer, phase }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Tick {
+    /// Round trips are measured in this. Default 1 ms.
+    pub rtt: Time,
+    /// Timers go off at multiples of this. Default 1 ms.
+    pub timer: Time,
+    /// Where the multiples begin. Default `"random"`.
+    pub phase: Phase,
+}
+
+/// Where a clock's multiples begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Anywhere within a tick, by seed and host.
+    Random,
+    /// So long after the start of the run.
+    At(Time),
+}
+
+impl Default for Tick {
+    fn default() -> Self {
+        Self::of(Time::from_millis(1))
+    }
+}
+
+impl Tick {
+    /// The same for round trips and timers, with a random phase.
+    pub const fn of(tick: Time) -> Self {
+        Self { rtt: tick, timer: tick, phase: Phase::Random }
+    }
+}
+
+impl Serialize for Phase {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Random => serializer.serialize_str("random"),
+            Self::At(time) => time.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Phase {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Phase;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time with its unit, such as \"20 ms\", or \"random\"")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Phase, E> {
+                match text {
+                    "random" => Ok(Phase::Random),
+                    _ => text.parse().map(Phase::At).map_err(E::custom),
+                }
+            }
+        }
+        deserializer.deserialize_any(Text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Window {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = Window;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size with its unit, such as \"16 kB\", or a number of segments")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Window, E> {
+                text.parse().map(Window::Bytes).map_err(E::custom)
+            }
+            fn visit_i64<E: serde::de::Error>(self, count: i64) -> Result<Window, E> {
+                let wrong = |_| E::invalid_value(Unexpected::Signed(count), &self);
+                u32::try_from(count).map(Window::Segments).map_err(wrong)
+            }
+            fn visit_u64<E: serde::de::Error>(self, count: u64) -> Result<Window, E> {
+                let wrong = |_| E::invalid_value(Unexpected::Unsigned(count), &self);
+                u32::try_from(count).map(Window::Segments).map_err(wrong)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl<'de> Deserialize<'de> for Tick {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Keys {
+            rtt: Option<Time>,
+            timer: Option<Time>,
+            phase: Option<Phase>,
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Tick;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a time with its unit, such as \"500 ms\", or a table with the keys `rtt`, \
+                     `timer`, `phase`",
+                )
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Tick, E> {
+                text.parse().map(Tick::of).map_err(E::custom)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Tick, A::Error> {
+                let keys = Keys::deserialize(MapAccessDeserializer::new(map))?;
+                let default = Tick::default();
+                Ok(Tick {
+                    rtt: keys.rtt.unwrap_or(default.rtt),
+                    timer: keys.timer.unwrap_or(default.timer),
+                    phase: keys.phase.unwrap_or(default.phase),
+                })
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
