@@ -2,10 +2,23 @@
 
 use base::{Ecn, Ipv4Addr};
 
-use crate::{IcmpMessage, TcpSegment, UdpDatagram};
+use crate::checksum::Checksum;
+use crate::cursor::{Reader, Writer, set_checksum};
+use crate::{DecodeError, EncodeError, IcmpMessage, Payload, TcpSegment, UdpDatagram};
 
 /// Bytes of an IPv4 header without options.
 pub const IPV4_HEADER: u32 = 20;
+
+const VERSION: u8 = 4;
+
+pub(crate) const ICMP: u8 = 1;
+pub(crate) const TCP: u8 = 6;
+pub(crate) const UDP: u8 = 17;
+
+// The third 16-bit word of the header.
+const DONT_FRAGMENT: u16 = 0x4000;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const FRAGMENT_OFFSET: u16 = 0x1fff;
 
 /// A whole packet, as the lab moves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +48,101 @@ pub struct IpHeader {
     pub dont_fragment: bool,
     /// Options as they stand in the header.
     pub options: IpOptions,
+}
+
+impl IpHeader {
+    /// A header as hosts use it: 64 hops, not to be fragmented, without options, congestion bits or
+    /// service code point. Its identification is 0, which RFC 6864 §4.1 allows for packets that are
+    /// not fragmented.
+    pub const fn new(source: Ipv4Addr, destination: Ipv4Addr) -> Self {
+        Self {
+            source,
+            destination,
+            ecn: Ecn::NotEct,
+            dscp: 0,
+            ttl: 64,
+            identification: 0,
+            dont_fragment: true,
+            options: IpOptions::EMPTY,
+        }
+    }
+    /// The byte of the service code point and the congestion bits.
+    pub(crate) const fn tos(&self) -> u8 {
+        (self.dscp << 2) | self.ecn.bits()
+    }
+
+    /// Writes the header of a packet of `total_len` bytes.
+    pub(crate) fn write(
+        &self,
+        total_len: u16,
+        protocol: u8,
+        to: &mut Writer<'_>,
+    ) -> Result<(), EncodeError> {
+        let header = to.slice(IPV4_HEADER as usize + self.options.as_slice().len())?;
+        let mut fields = Writer::new(header, header.len())?;
+        fields.u8((VERSION << 4) | ((IPV4_HEADER as u8 + self.options.len) / 4))?;
+        fields.u8(self.tos())?;
+        fields.u16(total_len)?;
+        fields.u16(self.identification)?;
+        fields.u16(if self.dont_fragment { DONT_FRAGMENT } else { 0 })?;
+        fields.u8(self.ttl)?;
+        fields.u8(protocol)?;
+        fields.u16(0)?;
+        fields.u32(self.source.to_bits())?;
+        fields.u32(self.destination.to_bits())?;
+        fields.bytes(self.options.as_slice())?;
+        set_checksum(header, 10, Checksum::default().add(header).finish());
+        Ok(())
+    }
+}
+
+/// A header as it was read, with what [`IpHeader`] leaves to be deduced.
+pub(crate) struct ReadHeader {
+    pub(crate) header: IpHeader,
+    pub(crate) protocol: u8,
+    pub(crate) total_len: u16,
+    /// Its own length (bytes).
+    pub(crate) len: usize,
+    /// Where its piece stands in the packet (8 bytes); 0 for a whole packet and for a first piece.
+    pub(crate) fragment_offset: u16,
+    pub(crate) more_fragments: bool,
+}
+
+impl ReadHeader {
+    /// Reads the header that `bytes` begin with. The checksum is not looked at, nor whether the
+    /// whole packet is there: neither holds for the header that an ICMP message quotes.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut from = Reader(bytes);
+        let first = from.u8()?;
+        if first >> 4 != VERSION {
+            return Err(DecodeError::Version(first >> 4));
+        }
+        let len = usize::from(first & 0xf) * 4;
+        let options_len = len.checked_sub(IPV4_HEADER as usize).ok_or(DecodeError::HeaderLength)?;
+        let tos = from.u8()?;
+        let (total_len, identification, fragment) = (from.u16()?, from.u16()?, from.u16()?);
+        let (ttl, protocol, _checksum) = (from.u8()?, from.u8()?, from.u16()?);
+        let (source, destination) = (from.address()?, from.address()?);
+        let options = from.slice(options_len)?;
+        let header = IpHeader {
+            source,
+            destination,
+            ecn: Ecn::from_bits(tos),
+            dscp: tos >> 2,
+            ttl,
+            identification,
+            dont_fragment: fragment & DONT_FRAGMENT != 0,
+            options: IpOptions::new(options).unwrap_or_default(),
+        };
+        Ok(Self {
+            header,
+            protocol,
+            total_len,
+            len,
+            fragment_offset: fragment & FRAGMENT_OFFSET,
+            more_fragments: fragment & MORE_FRAGMENTS != 0,
+        })
+    }
 }
 
 /// Up to 40 bytes of IP options, a multiple of 4, kept as they are.
@@ -96,9 +204,18 @@ impl Packet {
     /// Its protocol number.
     pub const fn protocol(&self) -> u8 {
         match self.body {
-            Body::Icmp(_) => 1,
-            Body::Tcp(_) => 6,
-            Body::Udp(_) => 17,
+            Body::Icmp(_) => ICMP,
+            Body::Tcp(_) => TCP,
+            Body::Udp(_) => UDP,
+        }
+    }
+    /// Its payload; the empty one for an ICMP error.
+    pub const fn payload(&self) -> Payload {
+        match self.body {
+            Body::Tcp(segment) => segment.payload,
+            Body::Udp(datagram) => datagram.payload,
+            Body::Icmp(IcmpMessage::Echo { payload, .. }) => payload,
+            Body::Icmp(_) => Payload::EMPTY,
         }
     }
 }

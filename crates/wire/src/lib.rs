@@ -4,6 +4,17 @@
 //! its parts), and the bytes. In the lab only the representation moves; any packet can be encoded
 //! to the bytes on the air, and what arrives on a host is decoded into a type or refused with a
 //! typed error. No input panics.
+//!
+//! # What is not modelled
+//!
+//! | what | why |
+//! |---|---|
+//! | fragments: refused | driftway's paths tell a sender their MTU; a path that fragments is not what is studied |
+//! | IP options: kept as bytes, without a meaning; left out of quotations and echo replies | nothing here acts on them |
+//! | TCP's reserved bits (RFC 9768 takes one): dropped | ECN is that of RFC 3168 |
+//! | TCP options other than those of [`TcpOptions`]: dropped | RFC 9293 §3.2 allows it |
+//! | more of a quoted packet than 8 bytes (RFC 1812 §4.3.2.3): dropped | they hold ports and sequence number |
+//! | what follows a UDP datagram in its packet (RFC 9868): dropped | UDP is background load here |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -12,14 +23,20 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+mod checksum;
+mod codec;
+mod cursor;
 mod icmp;
 mod ip;
 mod payload;
 mod tcp;
+mod tcp_options;
 mod udp;
 
+pub use codec::{DecodeError, Decoded, EncodeError};
 pub use icmp::{IcmpMessage, Quoted, UnreachableCode};
 pub use ip::{Body, IPV4_HEADER, IpHeader, IpOptions, Packet};
 pub use payload::Payload;
-pub use tcp::{SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+pub use tcp::{TcpFlags, TcpSegment};
+pub use tcp_options::{SackBlocks, TcpOptions, Timestamps};
 pub use udp::UdpDatagram;

@@ -1,8 +1,12 @@
 //! TCP segments (RFC 9293 §3.1) with the options that driftway's TCP speaks.
 
-use base::{Seq, SeqRange};
+use base::Seq;
 
-use crate::Payload;
+use crate::cursor::{Reader, Writer};
+use crate::{DecodeError, EncodeError, Payload, TcpOptions};
+
+/// Bytes of a TCP header without options.
+pub(crate) const TCP_HEADER: u32 = 20;
 
 /// A TCP header and the name of what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -37,6 +41,43 @@ impl TcpSegment {
     /// One past its last sequence number.
     pub const fn end(&self) -> Seq {
         Seq(self.seq.0.wrapping_add(self.sequence_len()))
+    }
+
+    /// Writes header and options; the checksum is left zero.
+    pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        to.u16(self.source_port)?;
+        to.u16(self.destination_port)?;
+        to.u32(self.seq.0)?;
+        to.u32(self.ack.0)?;
+        to.u8(((TCP_HEADER + self.options.len()) << 2) as u8)?;
+        to.u8(self.flags.0)?;
+        to.u16(self.window)?;
+        to.u16(0)?;
+        to.u16(self.urgent)?;
+        self.options.write(to)
+    }
+
+    /// Reads a segment whose checksum is right, and finds its payload.
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+        let mut from = Reader(bytes);
+        let mut segment = Self {
+            source_port: from.u16()?,
+            destination_port: from.u16()?,
+            seq: Seq(from.u32()?),
+            ack: Seq(from.u32()?),
+            ..Self::default()
+        };
+        // RFC 9293 §3.1: the reserved bits beside the data offset are ignored.
+        let header_len = u32::from(from.u8()? >> 4) * 4;
+        segment.flags = TcpFlags(from.u8()?);
+        segment.window = from.u16()?;
+        let _checksum = from.u16()?;
+        segment.urgent = from.u16()?;
+        let options_len = header_len.checked_sub(TCP_HEADER).ok_or(DecodeError::HeaderLength)?;
+        let options = from.slice(options_len as usize).map_err(|_| DecodeError::HeaderLength)?;
+        segment.options = TcpOptions::read(options)?;
+        segment.payload.len = from.0.len() as u32;
+        Ok((segment, from.0))
     }
 }
 
@@ -93,92 +134,5 @@ impl core::fmt::Debug for TcpFlags {
                 names.try_for_each(|(_, name)| write!(f, "|{name}"))
             }
         }
-    }
-}
-
-/// The options of one segment. Unknown options are skipped when read, as RFC 9293 §3.2 asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct TcpOptions {
-    /// Maximum segment size (RFC 9293 §3.7.1); on SYNs.
-    pub mss: Option<u16>,
-    /// Window scale shift (RFC 7323 §2); on SYNs. Values over 14 are read as 14.
-    pub window_scale: Option<u8>,
-    /// SACK permitted (RFC 2018 §2); on SYNs.
-    pub sack_permitted: bool,
-    /// Timestamps (RFC 7323 §3).
-    pub timestamps: Option<Timestamps>,
-    /// SACK blocks (RFC 2018 §3), the first one possibly a D-SACK (RFC 2883).
-    pub sack: SackBlocks,
-}
-
-impl TcpOptions {
-    /// Bytes that they take in the header, padded to a multiple of 4.
-    pub const fn len(&self) -> u32 {
-        let mut bytes = 0;
-        if self.mss.is_some() {
-            bytes += 4;
-        }
-        if self.window_scale.is_some() {
-            bytes += 3;
-        }
-        if self.sack_permitted {
-            bytes += 2;
-        }
-        if self.timestamps.is_some() {
-            bytes += 10;
-        }
-        if self.sack.count > 0 {
-            bytes += 2 + 8 * self.sack.count as u32;
-        }
-        bytes.next_multiple_of(4)
-    }
-    /// No option at all?
-    pub const fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// The timestamps option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timestamps {
-    /// TSval: the sender's clock.
-    pub value: u32,
-    /// TSecr: the peer's clock, echoed.
-    pub echo: u32,
-}
-
-/// Up to four SACK blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct SackBlocks {
-    blocks: [SeqRange; 4],
-    count: u8,
-}
-
-impl SackBlocks {
-    /// No block.
-    pub const EMPTY: Self = Self { blocks: [SeqRange::new(Seq(0), Seq(0)); 4], count: 0 };
-
-    /// Appends a block; `false` if there was no room.
-    pub fn push(&mut self, block: SeqRange) -> bool {
-        match self.blocks.get_mut(usize::from(self.count)) {
-            Some(place) => {
-                *place = block;
-                self.count += 1;
-                true
-            }
-            None => false,
-        }
-    }
-    /// The blocks, in the order of the option.
-    pub fn as_slice(&self) -> &[SeqRange] {
-        self.blocks.get(..usize::from(self.count)).unwrap_or_default()
-    }
-    /// How many.
-    pub const fn len(&self) -> usize {
-        self.count as usize
-    }
-    /// None?
-    pub const fn is_empty(&self) -> bool {
-        self.count == 0
     }
 }

@@ -1,6 +1,10 @@
 //! UDP datagrams (RFC 768).
 
-use crate::Payload;
+use crate::cursor::{Reader, Writer};
+use crate::{DecodeError, EncodeError, Payload};
+
+/// Bytes of a UDP header.
+pub(crate) const UDP_HEADER: u32 = 8;
 
 /// A UDP header and the name of what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -11,4 +15,36 @@ pub struct UdpDatagram {
     pub destination_port: u16,
     /// What it carries.
     pub payload: Payload,
+}
+
+impl UdpDatagram {
+    /// Writes the header; the checksum is left zero.
+    pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        to.u16(self.source_port)?;
+        to.u16(self.destination_port)?;
+        // Any packet that fits into IP fits into UDP.
+        to.u16(UDP_HEADER.saturating_add(self.payload.len) as u16)?;
+        to.u16(0)
+    }
+
+    /// Reads a datagram whose checksum is right, and finds its payload.
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+        let mut from = Reader(bytes);
+        let (source_port, destination_port) = (from.u16()?, from.u16()?);
+        let (_len, _checksum) = (from.u16()?, from.u16()?);
+        let payload = Payload::new(0, 0, from.0.len() as u32);
+        Ok((Self { source_port, destination_port, payload }, from.0))
+    }
+
+    /// The datagram in the body of an IP packet, and whether its sender took a checksum. What
+    /// stands behind the datagram is no part of it (RFC 9868 calls it the surplus area).
+    pub(crate) fn frame(body: &[u8]) -> Result<(&[u8], bool), DecodeError> {
+        let mut header = Reader(body);
+        let _ports = header.u32()?;
+        let (len, checksum) = (header.u16()?, header.u16()?);
+        if u32::from(len) < UDP_HEADER {
+            return Err(DecodeError::HeaderLength);
+        }
+        Ok((Reader(body).slice(usize::from(len))?, checksum != 0))
+    }
 }

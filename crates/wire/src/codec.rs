@@ -1,0 +1,205 @@
+//! Packets to bytes, and back.
+
+use core::fmt;
+
+use crate::checksum::Checksum;
+use crate::cursor::{Writer, set_checksum};
+use crate::ip::{ICMP, ReadHeader, TCP, UDP};
+use crate::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram};
+
+/// Why a packet cannot be encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EncodeError {
+    /// The buffer has fewer bytes than [`Packet::len`].
+    BufferTooSmall {
+        /// What it would have to have (bytes).
+        needed: usize,
+    },
+    /// The packet is longer than the 65,535 bytes that IP can say.
+    TooLong {
+        /// Its length (bytes).
+        len: u32,
+    },
+    /// The TCP options take more than the 40 bytes that a header has for them.
+    TcpOptionsTooLong {
+        /// What they take (bytes).
+        len: u32,
+    },
+}
+
+/// Why bytes are not a packet that we understand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// A header, or what its length field announces, ends behind the bytes.
+    Truncated,
+    /// Not IP version 4 but this.
+    Version(u8),
+    /// A length field leads into its own header, or out of what holds it.
+    HeaderLength,
+    /// The checksum of the IP header is wrong.
+    HeaderChecksum,
+    /// The checksum of the TCP segment, UDP datagram or ICMP message is wrong.
+    Checksum,
+    /// A piece of a packet; reassembly is not ours.
+    Fragment,
+    /// No protocol that we speak.
+    Protocol(u8),
+    /// A TCP option has a length that is below 2 or leads out of the header (RFC 9293 §3.1).
+    TcpOptionLength {
+        /// The option's kind.
+        kind: u8,
+    },
+    /// No ICMP message that we speak.
+    IcmpMessage {
+        /// Its type.
+        kind: u8,
+        /// Its code.
+        code: u8,
+    },
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BufferTooSmall { needed } => write!(f, "the packet needs {needed} bytes"),
+            Self::TooLong { len } => write!(f, "{len} bytes are too many for an IP packet"),
+            Self::TcpOptionsTooLong { len } => {
+                write!(f, "{len} bytes of TCP options are more than a header holds")
+            }
+        }
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated => f.write_str("the packet is cut short"),
+            Self::Version(version) => write!(f, "IP version {version}, not 4"),
+            Self::HeaderLength => f.write_str("a length field contradicts its header"),
+            Self::HeaderChecksum => f.write_str("the IP header's checksum is wrong"),
+            Self::Checksum => f.write_str("the transport checksum is wrong"),
+            Self::Fragment => f.write_str("a fragment of a packet"),
+            Self::Protocol(protocol) => write!(f, "unknown IP protocol {protocol}"),
+            Self::TcpOptionLength { kind } => write!(f, "illegal length of TCP option {kind}"),
+            Self::IcmpMessage { kind, code } => {
+                write!(f, "unknown ICMP message: type {kind}, code {code}")
+            }
+        }
+    }
+}
+
+impl core::error::Error for EncodeError {}
+impl core::error::Error for DecodeError {}
+
+/// A packet that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoded<'a> {
+    /// The packet. Its payload is named `len` bytes of stream 0 from offset 0 on: which stream and
+    /// offset they belong to is for whoever knows the connection to say.
+    pub packet: Packet,
+    /// The bytes of its payload.
+    pub payload: &'a [u8],
+}
+
+impl Packet {
+    /// Writes the packet's bytes to the front of `buf` and returns how many, which is
+    /// [`Packet::len`]. `fill` writes those of the payload (in the lab [`Payload::pattern`], on a
+    /// host a copy from where the driver keeps them); it is not called if there is no payload.
+    ///
+    /// # Errors
+    /// If the packet does not fit into `buf`, into IP, or its options not into the TCP header.
+    /// `buf` is then as it was.
+    pub fn encode(
+        &self,
+        buf: &mut [u8],
+        fill: impl FnOnce(Payload, &mut [u8]),
+    ) -> Result<usize, EncodeError> {
+        if let Body::Tcp(TcpSegment { options, .. }) = &self.body
+            && !options.fit()
+        {
+            return Err(EncodeError::TcpOptionsTooLong { len: options.len() });
+        }
+        let len = self.len();
+        let total_len = u16::try_from(len).map_err(|_| EncodeError::TooLong { len })?;
+        let mut packet = Writer::new(buf, usize::from(total_len))?;
+        self.ip.write(total_len, self.protocol(), &mut packet)?;
+
+        let body = packet.rest();
+        let mut to = Writer::new(body, body.len())?;
+        match &self.body {
+            Body::Tcp(segment) => segment.write(&mut to)?,
+            Body::Udp(datagram) => datagram.write(&mut to)?,
+            Body::Icmp(message) => message.write(&mut to)?,
+        }
+        let payload = self.payload();
+        if !payload.is_empty() {
+            fill(payload, to.slice(payload.len as usize)?);
+        }
+        let checksum = transport_checksum(&self.ip, self.protocol(), body);
+        match self.body {
+            Body::Tcp(_) => set_checksum(body, 16, checksum),
+            // RFC 768: a sum of zero is sent as its other form, because zero says that there is none.
+            Body::Udp(_) => set_checksum(body, 6, if checksum == 0 { 0xffff } else { checksum }),
+            Body::Icmp(_) => set_checksum(body, 2, checksum),
+        }
+        Ok(usize::from(total_len))
+    }
+
+    /// Reads the packet that `bytes` begin with. What stands behind its total length (the padding
+    /// of a short frame) is ignored, and so are reserved bits.
+    ///
+    /// # Errors
+    /// If the bytes are not a whole packet with right checksums in a protocol that we speak. Never
+    /// panics.
+    pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, DecodeError> {
+        let ReadHeader { header, protocol, total_len, len, fragment_offset, more_fragments } =
+            ReadHeader::read(bytes)?;
+        let (header_bytes, _) = bytes.split_at_checked(len).ok_or(DecodeError::Truncated)?;
+        if Checksum::default().add(header_bytes).finish() != 0 {
+            return Err(DecodeError::HeaderChecksum);
+        }
+        if usize::from(total_len) < len {
+            return Err(DecodeError::HeaderLength);
+        }
+        let body = bytes.get(len..usize::from(total_len)).ok_or(DecodeError::Truncated)?;
+        if more_fragments || fragment_offset != 0 {
+            return Err(DecodeError::Fragment);
+        }
+        let check = |body: &[u8]| match transport_checksum(&header, protocol, body) {
+            0 => Ok(()),
+            _ => Err(DecodeError::Checksum),
+        };
+        let (body, payload) = match protocol {
+            TCP => {
+                check(body)?;
+                let (segment, payload) = TcpSegment::read(body)?;
+                (Body::Tcp(segment), payload)
+            }
+            UDP => {
+                let (datagram, has_checksum) = UdpDatagram::frame(body)?;
+                if has_checksum {
+                    check(datagram)?;
+                }
+                let (datagram, payload) = UdpDatagram::read(datagram)?;
+                (Body::Udp(datagram), payload)
+            }
+            ICMP => {
+                check(body)?;
+                let (message, payload) = IcmpMessage::read(body)?;
+                (Body::Icmp(message), payload)
+            }
+            other => return Err(DecodeError::Protocol(other)),
+        };
+        Ok(Decoded { packet: Packet { ip: header, body }, payload })
+    }
+}
+
+/// The checksum of a TCP segment, UDP datagram or ICMP message; 0 if `body` includes a right one.
+fn transport_checksum(ip: &IpHeader, protocol: u8, body: &[u8]) -> u16 {
+    let sum = match protocol {
+        // RFC 792: ICMP's checksum covers the message alone.
+        ICMP => Checksum::default(),
+        _ => Checksum::pseudo_header(ip.source, ip.destination, protocol, body.len()),
+    };
+    sum.add(body).finish()
+}

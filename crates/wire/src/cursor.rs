@@ -1,0 +1,81 @@
+//! Bytes read and written from front to back, without a way to step outside.
+
+use base::Ipv4Addr;
+
+use crate::{DecodeError, EncodeError};
+
+/// What is left to read.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(DecodeError::Truncated)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+    pub(crate) fn slice(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
+        let (taken, rest) = self.0.split_at_checked(len).ok_or(DecodeError::Truncated)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+    pub(crate) fn u8(&mut self) -> Result<u8, DecodeError> {
+        self.take().map(u8::from_be_bytes)
+    }
+    pub(crate) fn u16(&mut self) -> Result<u16, DecodeError> {
+        self.take().map(u16::from_be_bytes)
+    }
+    pub(crate) fn u32(&mut self) -> Result<u32, DecodeError> {
+        self.take().map(u32::from_be_bytes)
+    }
+    pub(crate) fn address(&mut self) -> Result<Ipv4Addr, DecodeError> {
+        self.u32().map(Ipv4Addr::from_bits)
+    }
+}
+
+/// The room that is left to write to.
+pub(crate) struct Writer<'a> {
+    room: &'a mut [u8],
+    needed: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// The first `needed` bytes of `buf`.
+    pub(crate) fn new(buf: &'a mut [u8], needed: usize) -> Result<Self, EncodeError> {
+        let room = buf.get_mut(..needed).ok_or(EncodeError::BufferTooSmall { needed })?;
+        Ok(Self { room, needed })
+    }
+    /// The next `len` bytes, to be filled by somebody else.
+    pub(crate) fn slice(&mut self, len: usize) -> Result<&'a mut [u8], EncodeError> {
+        let room = core::mem::take(&mut self.room);
+        let (slice, rest) = room
+            .split_at_mut_checked(len)
+            .ok_or(EncodeError::BufferTooSmall { needed: self.needed })?;
+        self.room = rest;
+        Ok(slice)
+    }
+    /// All that is left.
+    pub(crate) fn rest(self) -> &'a mut [u8] {
+        self.room
+    }
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
+        self.slice(bytes.len())?.copy_from_slice(bytes);
+        Ok(())
+    }
+    pub(crate) fn u8(&mut self, value: u8) -> Result<(), EncodeError> {
+        self.bytes(&[value])
+    }
+    pub(crate) fn u16(&mut self, value: u16) -> Result<(), EncodeError> {
+        self.bytes(&value.to_be_bytes())
+    }
+    pub(crate) fn u32(&mut self, value: u32) -> Result<(), EncodeError> {
+        self.bytes(&value.to_be_bytes())
+    }
+}
+
+/// Sets the checksum field at `at`, if there is one.
+pub(crate) fn set_checksum(bytes: &mut [u8], at: usize, checksum: u16) {
+    if let Some(field) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *field = checksum.to_be_bytes();
+    }
+}

@@ -1,0 +1,234 @@
+//! TCP options (RFC 9293 §3.2).
+
+use base::{Seq, SeqRange};
+
+use crate::cursor::{Reader, Writer};
+use crate::{DecodeError, EncodeError};
+
+/// Room for options in a TCP header (bytes).
+const ROOM: u32 = 40;
+
+// The kinds, and the lengths that go with those of a fixed length.
+const END: u8 = 0;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+/// The options of one segment. Unknown options are skipped when read, as RFC 9293 §3.2 asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct TcpOptions {
+    /// Maximum segment size (RFC 9293 §3.7.1); on SYNs.
+    pub mss: Option<u16>,
+    /// Window scale shift (RFC 7323 §2); on SYNs. Values over 14 are read, and written, as 14.
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018 §2); on SYNs.
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323 §3).
+    pub timestamps: Option<Timestamps>,
+    /// SACK blocks (RFC 2018 §3), the first one possibly a D-SACK (RFC 2883).
+    pub sack: SackBlocks,
+}
+
+impl TcpOptions {
+    /// Bytes that they take in the header, laid out as common stacks do: each on a 4-byte boundary
+    /// behind NOPs (RFC 7323 appendix A), but SACK permitted in place of the NOPs before the
+    /// timestamps. A header has room for 40; three SACK blocks beside timestamps fill it.
+    pub const fn len(&self) -> u32 {
+        let mut bytes = 0;
+        if self.mss.is_some() {
+            bytes += 4;
+        }
+        if self.timestamps.is_some() {
+            bytes += 12;
+        } else if self.sack_permitted {
+            bytes += 4;
+        }
+        if self.window_scale.is_some() {
+            bytes += 4;
+        }
+        if self.sack.count > 0 {
+            bytes += 4 + 8 * self.sack.count as u32;
+        }
+        bytes
+    }
+    /// No option at all?
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Do they fit into a header?
+    pub(crate) const fn fit(&self) -> bool {
+        self.len() <= ROOM
+    }
+
+    pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        if let Some(mss) = self.mss {
+            to.bytes(&[MSS, 4])?;
+            to.u16(mss)?;
+        }
+        match (self.sack_permitted, self.timestamps.is_some()) {
+            (true, true) => to.bytes(&[SACK_PERMITTED, 2])?,
+            (true, false) => to.bytes(&[NOP, NOP, SACK_PERMITTED, 2])?,
+            (false, true) => to.bytes(&[NOP, NOP])?,
+            (false, false) => {}
+        }
+        if let Some(Timestamps { value, echo }) = self.timestamps {
+            to.bytes(&[TIMESTAMPS, 10])?;
+            to.u32(value)?;
+            to.u32(echo)?;
+        }
+        if let Some(shift) = self.window_scale {
+            to.bytes(&[NOP, WINDOW_SCALE, 3, shift.min(14)])?;
+        }
+        if !self.sack.is_empty() {
+            to.bytes(&[NOP, NOP, SACK, 2 + 8 * self.sack.count])?;
+            for block in self.sack.as_slice() {
+                to.u32(block.start.0)?;
+                to.u32(block.end.0)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the options area of a header. Where an option comes twice, the later one counts. An
+    /// option that we know with a length that its definition does not know is skipped like one that
+    /// we don't know.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut options = Self::default();
+        let mut rest = Reader(bytes);
+        while let Ok(kind) = rest.u8() {
+            match kind {
+                END => break,
+                NOP => continue,
+                _ => {}
+            }
+            // RFC 9293 §3.1 (MUST-7): a length below 2, or one that leads out of the header, is
+            // illegal. Nothing behind it can be found, so the whole segment is refused; the RFC's
+            // suggestion to reset and log is left to the caller, because it lets anybody who
+            // guesses the ports tear a connection down.
+            let data_len = rest.u8().ok().and_then(|len| len.checked_sub(2));
+            let mut data = data_len
+                .and_then(|len| rest.slice(usize::from(len)).ok())
+                .map(Reader)
+                .ok_or(DecodeError::TcpOptionLength { kind })?;
+            match (kind, data.0.len()) {
+                (MSS, 2) => options.mss = Some(data.u16()?),
+                (WINDOW_SCALE, 1) => options.window_scale = Some(data.u8()?.min(14)),
+                (SACK_PERMITTED, 0) => options.sack_permitted = true,
+                (SACK, 8 | 16 | 24 | 32) => {
+                    options.sack = SackBlocks::EMPTY;
+                    while !data.0.is_empty() {
+                        let block = SeqRange::new(Seq(data.u32()?), Seq(data.u32()?));
+                        options.sack.push(block);
+                    }
+                }
+                (TIMESTAMPS, 8) => {
+                    options.timestamps = Some(Timestamps { value: data.u32()?, echo: data.u32()? });
+                }
+                _ => {}
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// The timestamps option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    /// TSval: the sender's clock.
+    pub value: u32,
+    /// TSecr: the peer's clock, echoed.
+    pub echo: u32,
+}
+
+/// Up to four SACK blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [SeqRange; 4],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// No block.
+    pub const EMPTY: Self = Self { blocks: [SeqRange::new(Seq(0), Seq(0)); 4], count: 0 };
+
+    /// Appends a block; `false` if there was no room.
+    pub fn push(&mut self, block: SeqRange) -> bool {
+        match self.blocks.get_mut(usize::from(self.count)) {
+            Some(place) => {
+                *place = block;
+                self.count += 1;
+                true
+            }
+            None => false,
+        }
+    }
+    /// The blocks, in the order of the option.
+    pub fn as_slice(&self) -> &[SeqRange] {
+        self.blocks.get(..usize::from(self.count)).unwrap_or_default()
+    }
+    /// How many.
+    pub const fn len(&self) -> usize {
+        self.count as usize
+    }
+    /// None?
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn read(bytes: &[u8]) -> Result<TcpOptions, DecodeError> {
+        TcpOptions::read(bytes)
+    }
+    fn illegal(kind: u8) -> Result<TcpOptions, DecodeError> {
+        Err(DecodeError::TcpOptionLength { kind })
+    }
+
+    #[test]
+    fn unknown_options_are_skipped() {
+        let bytes = [NOP, 254, 6, 0xde, 0xad, 0xbe, 0xef, 30, 2, MSS, 4, 5, 0xb4, END, MSS, 0];
+        assert_eq!(read(&bytes), Ok(TcpOptions { mss: Some(1460), ..Default::default() }));
+    }
+
+    #[test]
+    fn illegal_lengths_are_refused() {
+        assert_eq!(read(&[NOP, MSS, 0, 0]), illegal(MSS), "zero");
+        assert_eq!(read(&[NOP, 99, 1, 0]), illegal(99), "shorter than kind and length");
+        assert_eq!(read(&[TIMESTAMPS, 10, 0, 0]), illegal(TIMESTAMPS), "out of the header");
+        assert_eq!(read(&[NOP, NOP, NOP, SACK]), illegal(SACK), "no length at all");
+    }
+
+    #[test]
+    fn a_known_option_of_another_length_is_unknown() {
+        let bytes = [MSS, 3, 9, SACK_PERMITTED, 3, 9, SACK, 6, 1, 2, 3, 4, SACK, 2];
+        assert_eq!(read(&bytes), Ok(TcpOptions::default()));
+    }
+
+    #[test]
+    fn the_later_of_two_counts() {
+        let bytes = [MSS, 4, 1, 0, WINDOW_SCALE, 3, 200, WINDOW_SCALE, 3, 7, MSS, 4, 2, 0];
+        let options = TcpOptions { mss: Some(512), window_scale: Some(7), ..TcpOptions::default() };
+        assert_eq!(read(&bytes), Ok(options));
+        assert_eq!(read(&bytes[4..7]).map(|o| o.window_scale), Ok(Some(14)), "RFC 7323 §2.3");
+    }
+
+    #[test]
+    fn timestamps_leave_room_for_three_blocks() {
+        let mut options = TcpOptions::default();
+        for _ in 0..3 {
+            assert!(options.sack.push(SeqRange::default()));
+        }
+        options.timestamps = Some(Timestamps { value: 1, echo: 2 });
+        assert_eq!(options.len(), ROOM);
+        assert!(options.sack.push(SeqRange::default()) && !options.fit());
+        options.timestamps = None;
+        assert!(options.fit() && !options.sack.push(SeqRange::default()));
+    }
+}
