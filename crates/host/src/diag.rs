@@ -1,0 +1,130 @@
+//! What the kernel knows of one of its TCP connections.
+
+use std::io;
+use std::net::SocketAddrV4;
+
+use base::Duration;
+use netlink_packet_sock_diag::SockDiagMessage;
+use netlink_packet_sock_diag::constants::{AF_INET, IPPROTO_TCP};
+use netlink_packet_sock_diag::inet::nlas::{Nla, TcpInfo};
+use netlink_packet_sock_diag::inet::{
+    ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags, Timer,
+};
+use netlink_sys::protocols::NETLINK_SOCK_DIAG;
+
+use crate::netlink;
+
+/// The timer that the kernel has running for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelTimer {
+    /// Retransmission, tail loss probe or reordering: one timer does all three.
+    Retransmission {
+        /// What is left of it.
+        left: Duration,
+        /// How often it has gone off without an answer.
+        backoff: u8,
+    },
+    /// Probes a closed window.
+    Probe {
+        /// What is left of it.
+        left: Duration,
+    },
+    /// Any other.
+    Other,
+}
+
+/// A snapshot of a kernel's connection: `struct tcp_info` and the running timer.
+#[derive(Clone, Debug)]
+pub struct KernelTcp {
+    /// Everything in `struct tcp_info`, in the kernel's units.
+    pub info: TcpInfo,
+    /// Its running timer.
+    pub timer: Option<KernelTimer>,
+    /// Name of its congestion control.
+    pub congestion_control: String,
+}
+
+// The bits of tcpi_options (linux/tcp.h).
+const OPTION_TIMESTAMPS: u8 = 1;
+const OPTION_SACK: u8 = 2;
+const OPTION_WINDOW_SCALE: u8 = 4;
+const OPTION_ECN: u8 = 8;
+
+impl KernelTcp {
+    /// Were timestamps agreed on?
+    pub const fn timestamps(&self) -> bool {
+        self.info.options & OPTION_TIMESTAMPS != 0
+    }
+    /// Were selective acknowledgments agreed on?
+    pub const fn sack(&self) -> bool {
+        self.info.options & OPTION_SACK != 0
+    }
+    /// Was ECN agreed on?
+    pub const fn ecn(&self) -> bool {
+        self.info.options & OPTION_ECN != 0
+    }
+    /// The window shifts that were agreed on, (peer's, own).
+    pub const fn window_scale(&self) -> Option<(u8, u8)> {
+        if self.info.options & OPTION_WINDOW_SCALE != 0 {
+            Some((self.info.wscale & 0xf, self.info.wscale >> 4))
+        } else {
+            None
+        }
+    }
+}
+
+/// Asks the kernel of the calling thread's namespace for its connection from `local` to `remote`.
+///
+/// # Errors
+/// `NotFound` if there is no such connection (any more), else what the kernel says.
+pub fn kernel_tcp(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<KernelTcp> {
+    let request = InetRequest {
+        family: AF_INET,
+        protocol: IPPROTO_TCP,
+        extensions: ExtensionFlags::INFO | ExtensionFlags::CONG,
+        states: StateFlags::all(),
+        socket_id: SocketId {
+            source_port: local.port(),
+            destination_port: remote.port(),
+            source_address: (*local.ip()).into(),
+            destination_address: (*remote.ip()).into(),
+            interface_id: 0,
+            // Whatever its cookie is.
+            cookie: [0xff; 8],
+        },
+    };
+    // Without NLM_F_DUMP: the kernel looks this one up instead of walking over all.
+    match netlink::ask(NETLINK_SOCK_DIAG, SockDiagMessage::InetRequest(request), 0)? {
+        Some(SockDiagMessage::InetResponse(response)) => snapshot(*response),
+        other => Err(invalid(format!("not an answer to a socket lookup: {other:?}"))),
+    }
+}
+
+fn snapshot(response: InetResponse) -> io::Result<KernelTcp> {
+    let mut info = None;
+    let mut congestion_control = String::new();
+    for attribute in response.nlas {
+        match attribute {
+            Nla::TcpInfo(value) => info = Some(value),
+            Nla::Congestion(name) => congestion_control = name,
+            _ => {}
+        }
+    }
+    let timer = response.header.timer.map(|timer| match timer {
+        Timer::Retransmit(left, backoff) => {
+            KernelTimer::Retransmission { left: ours(left), backoff }
+        }
+        Timer::Probe(left) => KernelTimer::Probe { left: ours(left) },
+        Timer::KeepAlive(_) | Timer::TimeWait => KernelTimer::Other,
+    });
+    let info = info.ok_or_else(|| invalid("a connection without tcp_info".to_owned()))?;
+    Ok(KernelTcp { info, timer, congestion_control })
+}
+
+fn ours(span: std::time::Duration) -> Duration {
+    Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn invalid(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}

@@ -1,0 +1,86 @@
+//! Network namespaces without a name.
+
+use std::fs::{self, File};
+use std::{io, panic, thread};
+
+use nix::sched::{CloneFlags, setns, unshare};
+
+use crate::netlink;
+
+/// A network of its own: interfaces, addresses, routes, sockets and settings that nothing outside
+/// sees. It has no name in the file system and dies with this value and the last thread in it,
+/// however those end, so that a killed test leaves nothing behind.
+#[derive(Debug)]
+pub struct Namespace {
+    handle: File,
+}
+
+impl Namespace {
+    /// A new one with its loopback interface up and without IPv6, so that its kernel sends only
+    /// what IPv4 needs.
+    ///
+    /// # Errors
+    /// What the kernel says; see [`available`](crate::available) for what it takes.
+    pub fn new() -> io::Result<Self> {
+        // A namespace belongs to a thread: one that ends at once makes it, so that the caller's
+        // thread never leaves the namespace that it is in.
+        let made = thread::Builder::new().name("namespace".into()).spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            netlink::loopback_up()?;
+            // A kernel without IPv6 lacks this setting, and needs it not.
+            match fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1") {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            File::open("/proc/thread-self/ns/net")
+        })?;
+        let handle = made.join().unwrap_or_else(|panic| panic::resume_unwind(panic))?;
+        Ok(Self { handle })
+    }
+
+    /// Runs `work` in a thread inside; what it opens there (sockets, TUN devices) stays inside
+    /// when handed out. A panic in there goes on in the caller.
+    ///
+    /// # Errors
+    /// The thread could not start or enter.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> io::Result<R> {
+        thread::scope(|scope| {
+            let inside = thread::Builder::new().name("in namespace".into());
+            inside
+                .spawn_scoped(scope, || {
+                    self.enter()?;
+                    Ok(work())
+                })?
+                .join()
+                .unwrap_or_else(|panic| panic::resume_unwind(panic))
+        })
+    }
+
+    /// Moves the calling thread inside, for good.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn enter(&self) -> io::Result<()> {
+        Ok(setns(&self.handle, CloneFlags::CLONE_NEWNET)?)
+    }
+
+    /// Sets a kernel setting of this namespace, `net/ipv4/tcp_ecn` for one.
+    ///
+    /// # Errors
+    /// There is no such setting, it is not per namespace, or it does not take this value.
+    pub fn set(&self, setting: &str, value: &str) -> io::Result<()> {
+        let path = format!("/proc/sys/{setting}");
+        self.run(|| fs::write(&path, value))?
+            .map_err(|error| io::Error::new(error.kind(), format!("{path} = {value}: {error}")))
+    }
+
+    /// What a setting stands at.
+    ///
+    /// # Errors
+    /// There is no such setting.
+    pub fn get(&self, setting: &str) -> io::Result<String> {
+        let path = format!("/proc/sys/{setting}");
+        let value = self.run(|| fs::read_to_string(&path))??;
+        Ok(value.trim().to_owned())
+    }
+}

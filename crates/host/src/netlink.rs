@@ -1,0 +1,52 @@
+//! One question to the kernel over netlink, one answer.
+
+use std::fmt::Debug;
+use std::io;
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NetlinkSerializable,
+};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkFlags, LinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+
+/// Index of the loopback interface, which a namespace is born with.
+const LOOPBACK: u32 = 1;
+
+/// Sends `message` to `protocol` of the calling thread's namespace and gives its answer, `None`
+/// for a bare acknowledgment.
+pub fn ask<M>(protocol: isize, message: M, flags: u16) -> io::Result<Option<M>>
+where
+    M: NetlinkSerializable + NetlinkDeserializable + Debug,
+{
+    let mut header = NetlinkHeader::default();
+    header.flags = NLM_F_REQUEST | flags;
+    let mut question = NetlinkMessage::new(header, NetlinkPayload::InnerMessage(message));
+    question.finalize();
+    let mut bytes = vec![0; question.buffer_len()];
+    question.serialize(&mut bytes);
+
+    let mut socket = Socket::new(protocol)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    socket.send(&bytes, 0)?;
+    let (answer, _) = socket.recv_from_full()?;
+    let answer = NetlinkMessage::<M>::deserialize(&answer)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+    match answer.payload {
+        NetlinkPayload::InnerMessage(message) => Ok(Some(message)),
+        NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+        _ => Ok(None),
+    }
+}
+
+/// Brings up the loopback interface of the calling thread's namespace.
+pub fn loopback_up() -> io::Result<()> {
+    let mut link = LinkMessage::default();
+    link.header.index = LOOPBACK;
+    link.header.flags = LinkFlags::Up;
+    link.header.change_mask = LinkFlags::Up;
+    ask(NETLINK_ROUTE, RouteNetlinkMessage::SetLink(link), NLM_F_ACK)?;
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! The test peer itself: the kernel's TCP against the kernel's TCP, so that what later tests see is
+//! not the peer's doing.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::time::{Duration, Instant};
+
+use host::{KernelTimer, Namespace, kernel_tcp};
+
+use crate::namespace;
+use crate::peer::{Options, Outcome, Peer, Step, first_wrong, pattern};
+
+const SERVER: Options = Options { congestion_control: "reno", receive_buffer: None, sends: 1 };
+const CLIENT: Options = Options { congestion_control: "cubic", receive_buffer: None, sends: 0 };
+
+const ANYWHERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
+
+/// Runs a client and a server over loopback.
+fn talk(
+    namespace: &Namespace,
+    (client_options, client): (Options, &[Step]),
+    (server_options, server): (Options, &[Step]),
+) -> (Outcome, Outcome) {
+    let (server, at) = Peer::listen(namespace, ANYWHERE, server_options, server).unwrap();
+    let client = Peer::connect(namespace, ANYWHERE, at, client_options, client).unwrap();
+    (client.outcome(), server.outcome())
+}
+
+fn assert_received(outcome: &Outcome, bytes: u64) {
+    assert_eq!((outcome.received, outcome.wrong_at), (bytes, None), "{outcome:?}");
+}
+
+#[test]
+fn a_pattern_shows_what_was_lost_doubled_or_moved() {
+    let mut bytes = [0; 100];
+    pattern(0, 3, &mut bytes);
+    assert_eq!(first_wrong(0, 3, &bytes), None);
+    assert!(first_wrong(1, 3, &bytes).is_some());
+    assert!(first_wrong(0, 4, &bytes).is_some());
+    assert!(first_wrong(0, 11, &bytes).is_some());
+    let mut swapped = bytes;
+    swapped[50] ^= 1;
+    assert_eq!(first_wrong(0, 3, &swapped), Some(53));
+    // Made in two pieces it is the same.
+    let mut pieces = [0; 100];
+    let (left, right) = pieces.split_at_mut(37);
+    pattern(0, 3, left);
+    pattern(0, 40, right);
+    assert_eq!(pieces, bytes);
+}
+
+#[test]
+fn both_ways_at_once() {
+    let Some(namespace) = namespace("both_ways_at_once") else { return };
+    let (client, server) = talk(
+        &namespace,
+        (CLIENT, &[Step::Exchange(3_000_000)]),
+        (SERVER, &[Step::Exchange(5_000_001)]),
+    );
+    assert_received(&client, 5_000_001);
+    assert_received(&server, 3_000_000);
+    assert_eq!((client.error, server.error), (None, None));
+}
+
+#[test]
+fn after_a_half_close_the_other_way_goes_on() {
+    let Some(namespace) = namespace("after_a_half_close_the_other_way_goes_on") else { return };
+    let (client, server) = talk(
+        &namespace,
+        (CLIENT, &[Step::Send(10), Step::HalfClose, Step::Receive(5), Step::ReceiveAll]),
+        (SERVER, &[Step::ReceiveAll, Step::Send(200_000)]),
+    );
+    assert_received(&server, 10);
+    assert_received(&client, 200_000);
+}
+
+#[test]
+fn a_reset_is_seen_as_one() {
+    let Some(namespace) = namespace("a_reset_is_seen_as_one") else { return };
+    let (client, server) = talk(
+        &namespace,
+        (CLIENT, &[Step::Send(10), Step::Receive(10), Step::Reset]),
+        (SERVER, &[Step::Receive(10), Step::Send(10), Step::ReceiveAll]),
+    );
+    assert_eq!((client.error, server.error), (None, Some(ErrorKind::ConnectionReset)));
+    assert_received(&client, 10);
+    assert_received(&server, 10);
+}
+
+#[test]
+fn a_snapshot_shows_what_was_agreed_on() {
+    for (settings, agreed) in [(["1", "1", "1", "1"], true), (["0", "0", "0", "0"], false)] {
+        let Some(namespace) = namespace("a_snapshot_shows_what_was_agreed_on") else { return };
+        for (setting, value) in
+            ["tcp_timestamps", "tcp_sack", "tcp_window_scaling", "tcp_ecn"].iter().zip(settings)
+        {
+            namespace.set(&format!("net/ipv4/{setting}"), value).unwrap();
+        }
+        let (client, server) = talk(
+            &namespace,
+            (CLIENT, &[Step::Send(10), Step::Receive(10), Step::Snapshot]),
+            (SERVER, &[Step::Receive(10), Step::Snapshot, Step::Send(10), Step::ReceiveAll]),
+        );
+        let ([client], [server]) = (&client.snapshots[..], &server.snapshots[..]) else {
+            panic!("{client:?} {server:?}")
+        };
+        assert_eq!(client.congestion_control, "cubic");
+        assert_eq!(server.congestion_control, "reno");
+        for tcp in [client, server] {
+            assert_eq!(tcp.timestamps(), agreed);
+            assert_eq!(tcp.sack(), agreed);
+            assert_eq!(tcp.window_scale().is_some(), agreed);
+            assert_eq!(tcp.ecn(), agreed);
+            assert_eq!(tcp.info.state, 1, "established");
+            assert!(tcp.info.snd_cwnd >= 10);
+            assert_eq!(tcp.info.total_retrans, 0);
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_pauses_closes_its_window() {
+    let Some(namespace) = namespace("a_reader_that_pauses_closes_its_window") else { return };
+    let small = Options { receive_buffer: Some(8192), ..SERVER };
+    let (reader, at) = Peer::listen(
+        &namespace,
+        ANYWHERE,
+        small,
+        &[
+            Step::Receive(1),
+            Step::Send(1),
+            Step::Pause(Duration::from_millis(1500)),
+            Step::ReceiveAll,
+        ],
+    )
+    .unwrap();
+    // The writer says where it is, so that the kernel can be asked while it is stuck.
+    let from = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 40_000);
+    let writer = Peer::connect(
+        &namespace,
+        from,
+        at,
+        CLIENT,
+        &[Step::Send(1), Step::Receive(1), Step::Send(8_000_000)],
+    )
+    .unwrap();
+    let stuck = probing(&namespace, from, at);
+    assert!(!writer.is_done());
+    assert_eq!(stuck.info.snd_wnd, 0);
+    assert_received(&reader.outcome(), 8_000_001);
+    assert_eq!(writer.outcome().sent, 8_000_001);
+}
+
+/// Asks until the kernel probes a closed window.
+fn probing(namespace: &Namespace, local: SocketAddrV4, remote: SocketAddrV4) -> host::KernelTcp {
+    #[expect(clippy::disallowed_methods, reason = "waits for a kernel")]
+    let start = Instant::now();
+    loop {
+        let tcp = namespace.run(|| kernel_tcp(local, remote)).unwrap();
+        if let Ok(tcp) = &tcp
+            && let Some(KernelTimer::Probe { left }) = tcp.timer
+        {
+            assert!(left < base::Duration::from_secs(10), "{left:?}");
+            return tcp.clone();
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "{tcp:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_connection_that_is_not_there_is_not_found() {
+    let Some(namespace) = namespace("a_connection_that_is_not_there_is_not_found") else { return };
+    let nobody = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
+    let error = namespace.run(|| kernel_tcp(nobody, nobody)).unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}

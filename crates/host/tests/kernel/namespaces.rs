@@ -1,0 +1,85 @@
+//! A namespace is apart from everything, and leaves nothing behind.
+
+use std::fs;
+use std::net::TcpListener;
+
+use base::Ipv4Addr;
+use host::{Namespace, Tun};
+
+use crate::namespace;
+
+fn identity() -> String {
+    fs::read_link("/proc/thread-self/ns/net").unwrap().display().to_string()
+}
+
+fn interfaces() -> String {
+    fs::read_to_string("/proc/thread-self/net/dev").unwrap()
+}
+
+#[test]
+fn a_namespace_is_apart_and_the_caller_stays_outside() {
+    let Some(one) = namespace("a_namespace_is_apart") else { return };
+    let two = Namespace::new().unwrap();
+    let outside = identity();
+    let [inside, again, other] =
+        [&one, &one, &two].map(|namespace| namespace.run(identity).unwrap());
+    assert_eq!(inside, again);
+    assert_ne!(inside, other);
+    assert_ne!(inside, outside);
+    assert_eq!(identity(), outside);
+
+    // The same address and port in both at once.
+    let [a, b] = [&one, &two].map(|namespace| {
+        namespace.run(|| TcpListener::bind("127.0.0.1:4711")).unwrap().expect("loopback is up")
+    });
+    assert_eq!(a.local_addr().unwrap(), b.local_addr().unwrap());
+
+    // A device that is made inside is seen inside only.
+    let tun = one.run(|| Tun::open(Ipv4Addr::new(10, 77, 0, 1), 24, 1500)).unwrap().unwrap();
+    let name = format!("{}:", tun.name().unwrap());
+    assert!(one.run(interfaces).unwrap().contains(&name));
+    assert!(!two.run(interfaces).unwrap().contains(&name));
+    drop(tun);
+    assert!(!one.run(interfaces).unwrap().contains(&name));
+}
+
+#[test]
+fn settings_are_per_namespace() {
+    let Some(one) = namespace("settings_are_per_namespace") else { return };
+    let two = Namespace::new().unwrap();
+    let before = two.get("net/ipv4/tcp_sack").unwrap();
+    let other = if before == "1" { "0" } else { "1" };
+    one.set("net/ipv4/tcp_sack", other).unwrap();
+    assert_eq!(one.get("net/ipv4/tcp_sack").unwrap(), other);
+    assert_eq!(two.get("net/ipv4/tcp_sack").unwrap(), before);
+    let error = one.set("net/ipv4/no_such_setting", "1").unwrap_err();
+    assert!(error.to_string().contains("no_such_setting"), "{error}");
+}
+
+#[test]
+fn a_panic_inside_reaches_the_caller() {
+    let Some(namespace) = namespace("a_panic_inside_reaches_the_caller") else { return };
+    let caught = std::panic::catch_unwind(|| namespace.run(|| panic!("inside")));
+    assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"inside"));
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let Some(namespace) = namespace("nothing_is_left_behind") else { return };
+    let inside = namespace.run(identity).unwrap();
+    let alive = || {
+        let mut found = false;
+        for process in fs::read_dir("/proc").unwrap().flatten() {
+            for thread in fs::read_dir(process.path().join("task")).into_iter().flatten().flatten()
+            {
+                let link = fs::read_link(thread.path().join("ns/net"));
+                found |= link.is_ok_and(|link| link.display().to_string() == inside);
+            }
+        }
+        let named = fs::read_dir("/run/netns").map_or(0, |entries| entries.count());
+        (found, named)
+    };
+    let named_before = fs::read_dir("/run/netns").map_or(0, |entries| entries.count());
+    drop(namespace);
+    assert_eq!(alive(), (false, named_before));
+}
