@@ -2,7 +2,8 @@
 //!
 //! What drives protocol code without I/O against real kernels. A [`Namespace`] is a network of its
 //! own that leaves nothing behind; a [`Tun`] in it is the cable between its kernel and our packets;
-//! [`Impairment`] is what that cable does to them; [`KernelTcp`] is what the kernel says of a
+//! [`Cable`] is that with what an
+//! [`Impairment`] does to packets; [`KernelTcp`] is what the kernel says of a
 //! connection; [`RealClock`] is the only clock. [`available`] says whether this machine allows it.
 //!
 //! Only IPv4, and only Linux.
@@ -10,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod available;
+mod cable;
 mod clock;
 mod diag;
 mod impair;
@@ -19,6 +21,7 @@ mod ring;
 mod tun;
 
 pub use available::{Missing, available};
+pub use cable::Cable;
 pub use clock::RealClock;
 pub use diag::{KernelTcp, KernelTimer, kernel_tcp};
 pub use impair::{Counts, Impairer, Impairment};

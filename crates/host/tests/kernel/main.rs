@@ -1,5 +1,6 @@
 //! Against the kernel that this runs on: namespaces, TUN devices, its TCP.
 
+mod echo;
 mod loopback;
 mod namespaces;
 mod peer;

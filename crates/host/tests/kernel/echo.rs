@@ -1,0 +1,188 @@
+//! Packets to and from the kernel over TUN: what we encode it takes, what it sends we decode.
+
+use base::{Chance, Duration, Ecn, Instant, Ipv4Addr, Seq};
+use host::{Cable, Impairment, Namespace, RealClock, Tun};
+use wire::{
+    Body, IcmpMessage, IpHeader, IpOptions, Packet, Payload, TcpFlags, TcpOptions, TcpSegment,
+    Timestamps, UdpDatagram, UnreachableCode,
+};
+
+use crate::namespace;
+
+pub const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+pub const US: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+const CLOSED_PORT: u16 = 9;
+
+/// A cable into `namespace`, where the kernel is [`KERNEL`].
+pub fn cable(namespace: &Namespace, to: Impairment, from: Impairment) -> Cable {
+    let tun = namespace.run(|| Tun::open(KERNEL, 24, 1500)).unwrap().unwrap();
+    Cable::new(tun, RealClock::start(), 1, to, from)
+}
+
+fn packet(body: Body) -> Packet {
+    let ip = IpHeader {
+        source: US,
+        destination: KERNEL,
+        ecn: Ecn::NotEct,
+        dscp: 0,
+        ttl: 64,
+        identification: 1,
+        dont_fragment: true,
+        options: IpOptions::EMPTY,
+    };
+    Packet { ip, body }
+}
+
+fn encode(packet: &Packet) -> Vec<u8> {
+    let mut bytes = vec![0; packet.len() as usize];
+    let len = packet.encode(&mut bytes, |_, bytes| bytes.fill(0x5a)).unwrap();
+    assert_eq!(len, bytes.len());
+    bytes
+}
+
+fn echo(sequence: u16, len: u32) -> Packet {
+    let payload = Payload::new(0, 0, len);
+    packet(Body::Icmp(IcmpMessage::Echo { reply: false, identifier: 7, sequence, payload }))
+}
+
+/// Everything that the kernel sends within `span`.
+fn listen(cable: &mut Cable, span: Duration) -> Vec<(Packet, Vec<u8>)> {
+    let (end, mut bytes, mut got) = (cable.now() + span, Vec::new(), Vec::new());
+    while cable.now() < end {
+        while cable.receive(&mut bytes).unwrap() {
+            let decoded = Packet::decode(&bytes).expect("the kernel sends what we understand");
+            got.push((decoded.packet, decoded.payload.to_vec()));
+        }
+        cable.wait(end).unwrap();
+    }
+    got
+}
+
+/// The first packet that the kernel sends.
+fn answer(cable: &mut Cable) -> (Packet, Vec<u8>) {
+    let (end, mut bytes) = (cable.now() + Duration::from_secs(5), Vec::new());
+    while !cable.receive(&mut bytes).unwrap() {
+        assert!(cable.now() < end, "the kernel does not answer");
+        cable.wait(end).unwrap();
+    }
+    let decoded = Packet::decode(&bytes).expect("the kernel sends what we understand");
+    (decoded.packet, decoded.payload.to_vec())
+}
+
+#[test]
+fn the_kernel_answers_an_echo() {
+    let Some(namespace) = namespace("the_kernel_answers_an_echo") else { return };
+    let mut cable = cable(&namespace, Impairment::default(), Impairment::default());
+    for len in [0, 1, 56, 1472] {
+        cable.send(&encode(&echo(len as u16, len))).unwrap();
+        let (reply, payload) = answer(&mut cable);
+        assert_eq!((reply.ip.source, reply.ip.destination), (KERNEL, US));
+        let Body::Icmp(IcmpMessage::Echo { reply: true, identifier: 7, sequence, .. }) = reply.body
+        else {
+            panic!("{reply:?}")
+        };
+        assert_eq!((u32::from(sequence), &payload), (len, &vec![0x5a; len as usize]));
+    }
+}
+
+#[test]
+fn the_kernel_says_that_a_port_is_closed() {
+    let Some(namespace) = namespace("the_kernel_says_that_a_port_is_closed") else { return };
+    let mut cable = cable(&namespace, Impairment::default(), Impairment::default());
+
+    let payload = Payload::new(0, 0, 100);
+    let sent = packet(Body::Udp(UdpDatagram {
+        source_port: 4000,
+        destination_port: CLOSED_PORT,
+        payload,
+    }));
+    cable.send(&encode(&sent)).unwrap();
+    let (got, _) = answer(&mut cable);
+    let Body::Icmp(IcmpMessage::Unreachable { code: UnreachableCode::Port, quoted }) = got.body
+    else {
+        panic!("{got:?}")
+    };
+    assert_eq!((quoted.source, quoted.destination), (US, KERNEL));
+    assert_eq!(quoted.ports(), (4000, CLOSED_PORT));
+    assert_eq!(u32::from(quoted.total_len), sent.len());
+
+    let segment = TcpSegment {
+        source_port: 4000,
+        destination_port: CLOSED_PORT,
+        seq: Seq(u32::MAX),
+        flags: TcpFlags::SYN,
+        window: 1000,
+        options: TcpOptions {
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps: Some(Timestamps { value: 1, echo: 0 }),
+            ..TcpOptions::default()
+        },
+        ..TcpSegment::default()
+    };
+    cable.send(&encode(&packet(Body::Tcp(segment)))).unwrap();
+    let (got, _) = answer(&mut cable);
+    let Body::Tcp(reset) = got.body else { panic!("{got:?}") };
+    assert_eq!(reset.flags, TcpFlags::RST.with(TcpFlags::ACK));
+    // RFC 9293 §3.10.7.1: it acknowledges the SYN, across the wrap.
+    assert_eq!((reset.seq, reset.ack), (Seq(0), Seq(0)));
+}
+
+#[test]
+fn what_is_corrupted_is_refused_at_either_end() {
+    let Some(namespace) = namespace("what_is_corrupted_is_refused_at_either_end") else { return };
+    let good = Impairment::default();
+    let bad = Impairment { corrupt: Chance::ALWAYS, ..good };
+    let mut cable = cable(&namespace, bad, good);
+    for sequence in 0..200 {
+        cable.send(&encode(&echo(sequence, 8))).unwrap();
+    }
+    // A flipped bit in version, addresses or anywhere else: the kernel drops it for one reason or
+    // another, and must not answer the echo.
+    let answers = listen(&mut cable, Duration::from_millis(100));
+    assert_eq!(answers, []);
+    let refused = cable.refused();
+    assert!((1..20).contains(&refused), "{refused}: a few hits in the version field");
+
+    cable.set(good, bad);
+    for sequence in 0..200 {
+        cable.send(&encode(&echo(sequence, 8))).unwrap();
+        let mut bytes = Vec::new();
+        while !cable.receive(&mut bytes).unwrap() {
+            let soon = cable.now() + Duration::from_secs(5);
+            cable.wait(soon).unwrap();
+        }
+        assert!(Packet::decode(&bytes).is_err(), "{bytes:02x?}");
+    }
+    assert_eq!(cable.refused(), refused);
+}
+
+#[test]
+fn the_cable_delays_both_ways_and_loses_what_it_should() {
+    let name = "the_cable_delays_both_ways_and_loses_what_it_should";
+    let Some(namespace) = namespace(name) else { return };
+    let slow = |ms| Impairment { delay: Duration::from_millis(ms), ..Impairment::default() };
+    let mut cable = cable(&namespace, slow(30), slow(20));
+    let before = cable.now();
+    cable.send(&encode(&echo(1, 8))).unwrap();
+    answer(&mut cable);
+    let passed = cable.now().since(before);
+    assert!(passed >= Duration::from_millis(50), "{passed:?}");
+    assert!(passed < Duration::from_secs(2), "{passed:?}");
+
+    let lossy = Impairment { drop: Chance::from_probability(0.5), ..Impairment::default() };
+    cable.set(lossy, lossy);
+    for sequence in 0..400 {
+        cable.send(&encode(&echo(sequence, 8))).unwrap();
+    }
+    let answers = listen(&mut cable, Duration::from_millis(200)).len() as u64;
+    let (to, from) = cable.counts();
+    assert_eq!(to.offered, 401);
+    assert_eq!(from.offered, to.delivered);
+    assert_eq!(answers, from.delivered - 1);
+    assert!((60..140).contains(&answers), "{answers} of 400");
+    let none = cable.now();
+    cable.wait(none).unwrap();
+    assert!(none < Instant::FAR_FUTURE);
+}
