@@ -268,8 +268,9 @@ impl PathLink {
 
     /// Does what is due by `now`, each at its own instant.
     fn advance(&mut self, now: Instant) -> Instant {
+        self.now = self.now.max(now);
         while let Some((at, step)) = self.next_step() {
-            if at > now {
+            if at > self.now {
                 break;
             }
             match step {
@@ -277,7 +278,6 @@ impl PathLink {
                 Step::EndOfService(side) => self.end_service(at, side),
             }
         }
-        self.now = self.now.max(now);
         self.now
     }
 

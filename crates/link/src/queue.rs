@@ -153,8 +153,8 @@ impl InterfaceQueue {
         let mut pushed_out = None;
         if must_wait && found >= self.limit {
             self.counters.overflows += 1;
-            // A frame for the front is worth more to its sender than the one that waits for longest
-            // still (a route reply before data, a frame that goes back for a second try).
+            // What goes to the front is urgent (a route reply, a frame on its second try): it takes
+            // the place of the frame that would leave last.
             pushed_out = match place {
                 Place::Front => self.waiting.pop_back().map(|last| last.frame.id),
                 Place::Tail => None,
@@ -197,5 +197,155 @@ impl InterfaceQueue {
             self.counters.marks += 1;
         }
         !lost
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::red::RedConfig;
+    use alloc::vec::Vec;
+
+    const DATA: Frame = Frame { id: 0, bytes: 140, ecn_capable: true };
+    const KEPT: Enqueued = Enqueued::Accepted { mark: false, pushed_out: None };
+    const MARKED: Enqueued = Enqueued::Accepted { mark: true, pushed_out: None };
+    const FULL: Enqueued = Enqueued::Dropped { reason: DropReason::QueueOverflow };
+    const EARLY: Enqueued = Enqueued::Dropped { reason: DropReason::RedDrop };
+
+    fn drop_tail(limit: usize, ecn_threshold: Option<usize>) -> InterfaceQueue {
+        let discipline = Discipline::DropTail { ecn_threshold };
+        InterfaceQueue::new(QueueConfig { limit, discipline, mark_loss: 0.0 }, 1, 0)
+    }
+
+    /// Notifies everybody as soon as one frame waits.
+    const STRICT: RedConfig = RedConfig {
+        min_threshold: 0.5,
+        max_threshold: 1.0,
+        max_probability: 0.1,
+        weight: 1.0,
+        frame_time: Duration::from_millis(10),
+        ecn: true,
+    };
+
+    fn red(limit: usize, red: RedConfig) -> InterfaceQueue {
+        let discipline = Discipline::Red(red);
+        InterfaceQueue::new(QueueConfig { limit, discipline, mark_loss: 0.0 }, 1, 0)
+    }
+
+    fn offer(queue: &mut InterfaceQueue, id: u32, place: Place) -> Enqueued {
+        queue.enqueue(Instant::from_millis(u64::from(id)), Frame { id, ..DATA }, place)
+    }
+
+    fn busy(mut queue: InterfaceQueue) -> InterfaceQueue {
+        queue.on_busy(Instant::ZERO);
+        queue
+    }
+
+    fn drain(queue: &mut InterfaceQueue) -> Vec<u32> {
+        core::iter::from_fn(|| queue.take()).map(|frame| frame.id).collect()
+    }
+
+    #[test]
+    fn a_full_queue_drops_what_comes() {
+        let mut queue = busy(drop_tail(2, None));
+        assert_eq!([1, 2, 3].map(|id| offer(&mut queue, id, Place::Tail)), [KEPT, KEPT, FULL]);
+        assert_eq!((queue.len(), queue.counters().overflows, queue.counters().longest), (2, 1, 2));
+        assert_eq!(drain(&mut queue), [1, 2]);
+    }
+
+    #[test]
+    fn the_limit_does_not_touch_a_frame_that_need_not_wait() {
+        let mut queue = drop_tail(0, None);
+        assert_eq!(offer(&mut queue, 1, Place::Tail), KEPT);
+        assert_eq!(drain(&mut queue), [1]);
+        assert_eq!(offer(&mut queue, 2, Place::Tail), FULL);
+        assert_eq!(offer(&mut queue, 3, Place::Front), FULL);
+        queue.on_idle(Instant::from_millis(4));
+        assert_eq!(offer(&mut queue, 4, Place::Tail), KEPT);
+        assert_eq!(queue.counters().longest, 0);
+    }
+
+    #[test]
+    fn a_frame_for_the_front_of_a_full_queue_pushes_out_the_last() {
+        let mut queue = busy(drop_tail(2, None));
+        offer(&mut queue, 1, Place::Tail);
+        offer(&mut queue, 2, Place::Tail);
+        let verdict = offer(&mut queue, 3, Place::Front);
+        assert_eq!(verdict, Enqueued::Accepted { mark: false, pushed_out: Some(2) });
+        assert_eq!(queue.counters().overflows, 1);
+        assert_eq!(drain(&mut queue), [3, 1]);
+    }
+
+    #[test]
+    fn a_frame_at_the_front_takes_the_turn_of_the_one_it_passes() {
+        let mut queue = busy(drop_tail(9, None));
+        offer(&mut queue, 5, Place::Tail);
+        offer(&mut queue, 8, Place::Front);
+        assert_eq!(queue.next_turn(), Some(Instant::from_millis(5)));
+        assert_eq!(drain(&mut queue), [8, 5]);
+        assert_eq!(queue.next_turn(), None);
+        offer(&mut queue, 9, Place::Front);
+        assert_eq!(queue.next_turn(), Some(Instant::from_millis(9)));
+    }
+
+    #[test]
+    fn a_mark_is_set_from_the_threshold_on() {
+        let mut queue = busy(drop_tail(9, Some(2)));
+        assert_eq!([1, 2, 3].map(|id| offer(&mut queue, id, Place::Tail)), [KEPT, KEPT, MARKED]);
+        let deaf = Frame { id: 4, ecn_capable: false, ..DATA };
+        assert_eq!(queue.enqueue(Instant::from_millis(4), deaf, Place::Tail), KEPT);
+        queue.take();
+        queue.take();
+        assert_eq!(offer(&mut queue, 5, Place::Tail), MARKED);
+        queue.take();
+        queue.take();
+        assert_eq!(offer(&mut queue, 6, Place::Tail), KEPT);
+        assert_eq!(queue.counters().marks, 2);
+    }
+
+    #[test]
+    fn marks_are_lost_with_their_probability() {
+        let discipline = Discipline::DropTail { ecn_threshold: Some(0) };
+        let config = QueueConfig { limit: usize::MAX, discipline, mark_loss: 0.3 };
+        let mut queue = InterfaceQueue::new(config, 1, 0);
+        let marked = (0..10_000).filter(|id| offer(&mut queue, *id, Place::Tail) == MARKED).count();
+        assert_eq!(queue.counters().marks, marked as u64);
+        assert_eq!(queue.counters().marks_lost, 10_000 - marked as u64);
+        assert!((6_800..7_200).contains(&marked), "{marked}");
+    }
+
+    #[test]
+    fn red_drops_what_it_cannot_mark() {
+        let mut queue = busy(red(2, STRICT));
+        assert_eq!(offer(&mut queue, 1, Place::Tail), KEPT);
+        assert_eq!(offer(&mut queue, 2, Place::Tail), MARKED);
+        let deaf = Frame { id: 3, ecn_capable: false, ..DATA };
+        assert_eq!(queue.enqueue(Instant::from_millis(3), deaf, Place::Tail), EARLY);
+        assert_eq!(offer(&mut queue, 4, Place::Tail), FULL);
+        let counters = queue.counters();
+        assert_eq!((counters.marks, counters.red_drops, counters.overflows), (1, 1, 1));
+
+        let mut without_ecn = busy(red(2, RedConfig { ecn: false, ..STRICT }));
+        assert_eq!(offer(&mut without_ecn, 1, Place::Tail), KEPT);
+        assert_eq!(offer(&mut without_ecn, 2, Place::Tail), EARLY);
+    }
+
+    #[test]
+    fn red_counts_idle_time_of_a_transmitter_that_others_use_too() {
+        let average_after = |busy_at: u64, arrival: u32| {
+            let lenient = RedConfig { min_threshold: 50.0, max_threshold: 60.0, ..STRICT };
+            let mut queue = red(9, RedConfig { weight: 0.5, ..lenient });
+            // Two arrivals: the second finds one frame, so that the average is 0.5.
+            offer(&mut queue, 0, Place::Tail);
+            offer(&mut queue, 0, Place::Tail);
+            drain(&mut queue);
+            queue.on_idle(Instant::from_millis(100));
+            queue.on_busy(Instant::from_millis(busy_at));
+            offer(&mut queue, arrival, Place::Tail);
+            queue.red_average().unwrap()
+        };
+        assert_eq!(average_after(110, 110), 0.25);
+        assert_eq!(average_after(110, 150), 0.25);
+        assert_eq!(average_after(120, 120), 0.125);
     }
 }

@@ -53,20 +53,23 @@ impl Red {
     /// dropped)? Takes exactly one random number.
     pub fn on_arrival(&mut self, waiting: usize, idle: Option<Duration>) -> bool {
         self.update_average(waiting, idle);
-        let in_range = self.average >= self.config.min_threshold;
         // floyd-jacobson-1993 Fig. 2: the count goes on while the average is between the
         // thresholds, and starts anew with each notification.
         let count = self.since_notified.map_or(0, |count| count.saturating_add(1));
         let notify = self.stream.hits(self.chance(count));
-        self.since_notified = in_range.then_some(if notify { 0 } else { count });
+        self.since_notified = self.in_range().then_some(if notify { 0 } else { count });
         notify
+    }
+
+    const fn in_range(&self) -> bool {
+        self.average >= self.config.min_threshold
     }
 
     /// The chance that the frame which comes `count` frames after the last notification, or after
     /// the average came into the range, is notified.
     fn chance(&self, count: u32) -> Chance {
         let RedConfig { min_threshold, max_threshold, max_probability, .. } = self.config;
-        if self.average < min_threshold {
+        if !self.in_range() {
             return Chance::NEVER;
         }
         if self.average >= max_threshold {
@@ -92,5 +95,100 @@ impl Red {
             Some(_) => {}
             None => self.average = keep * self.average + self.config.weight * waiting as f64,
         }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    const CONFIG: RedConfig = RedConfig {
+        min_threshold: 1.0,
+        max_threshold: 3.0,
+        max_probability: 0.1,
+        weight: 0.25,
+        frame_time: Duration::from_millis(10),
+        ecn: true,
+    };
+
+    fn close(left: f64, right: f64) {
+        assert!((left - right).abs() < 1e-12, "{left} is not {right}");
+    }
+
+    #[test]
+    fn the_average_is_the_one_of_the_paper() {
+        let mut red = Red::new(CONFIG, 1, 0);
+        // By hand: 0.75 × old + 0.25 × found.
+        for (found, average) in [(0, 0.0), (4, 1.0), (4, 1.75), (1, 1.5625), (0, 1.171_875)] {
+            red.on_arrival(found, None);
+            close(red.average(), average);
+        }
+    }
+
+    #[test]
+    fn idle_time_counts_as_small_frames_to_an_empty_queue() {
+        let mut red = Red::new(CONFIG, 1, 0);
+        red.on_arrival(8, None);
+        close(red.average(), 2.0);
+        red.on_arrival(0, Some(Duration::ZERO));
+        close(red.average(), 2.0);
+        // Two frames of 10 ms: 2 × 0.75².
+        red.on_arrival(0, Some(Duration::from_millis(20)));
+        close(red.average(), 1.125);
+        // Half a frame: 1.125 × √0.75.
+        red.on_arrival(0, Some(Duration::from_millis(5)));
+        close(red.average(), 1.125 * 0.75_f64.sqrt());
+        red.on_arrival(0, Some(Duration::from_secs(3600)));
+        close(red.average(), 0.0);
+    }
+
+    #[test]
+    fn without_a_frame_time_idle_time_empties_the_average() {
+        let mut red = Red::new(RedConfig { frame_time: Duration::ZERO, ..CONFIG }, 1, 0);
+        red.on_arrival(8, None);
+        red.on_arrival(0, Some(Duration::ZERO));
+        close(red.average(), 2.0);
+        red.on_arrival(0, Some(Duration::from_nanos(1)));
+        close(red.average(), 0.0);
+    }
+
+    #[test]
+    fn the_chance_grows_with_the_average_and_the_count() {
+        let mut red = Red::new(CONFIG, 1, 0);
+        red.average = 0.999;
+        assert_eq!(red.chance(1000), Chance::NEVER);
+        // Half of the way: p_b = 0.05; p_a = p_b / (1 − count × p_b).
+        red.average = 2.0;
+        assert_eq!(red.chance(0), Chance::from_probability(0.05));
+        assert_eq!(red.chance(10), Chance::from_probability(0.05 / 0.5));
+        assert_eq!(red.chance(19), Chance::ALWAYS);
+        assert_eq!(red.chance(u32::MAX), Chance::ALWAYS);
+        red.average = 3.0;
+        assert_eq!(red.chance(0), Chance::ALWAYS);
+    }
+
+    /// floyd-jacobson-1993 §4: with the average fixed, the number of frames from one notification
+    /// to the next is uniform. As Fig. 2 counts (the frame after a notification has count 1), from 1
+    /// to 1/p_b − 1; to 1/p_b after the average came into the range.
+    #[test]
+    fn notifications_are_spread_evenly() {
+        let mut red = Red::new(RedConfig { weight: 0.0, ..CONFIG }, 7, 0);
+        red.average = 2.0;
+        let (mut gaps, mut sum, mut gap) = (0_u32, 0_u32, 0_u32);
+        for _ in 0..100_000 {
+            gap += 1;
+            if red.on_arrival(2, None) {
+                assert!(gap <= 20, "{gap}");
+                (gaps, sum, gap) = (gaps + 1, sum + gap, 0);
+            }
+        }
+        let mean = f64::from(sum) / f64::from(gaps);
+        assert!((mean - 10.0).abs() < 0.2, "{mean}");
+    }
+
+    #[test]
+    fn an_average_that_is_no_number_notifies_nobody() {
+        let mut red = Red::new(RedConfig { weight: f64::NAN, ..CONFIG }, 1, 0);
+        assert!((0..100).all(|found| !red.on_arrival(found, None)));
     }
 }

@@ -1,0 +1,68 @@
+//! A link in its steady state allocates nothing.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use base::{Duration, Instant, Rate};
+use link::{
+    Delay, Discipline, Duplex, Errors, Frame, LinkConfig, Order, PathLink, Place, QueueConfig, Side,
+};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: all work is the system allocator's; counting touches a thread's own cell only.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn the_steady_state_allocates_nothing() {
+    let discipline = Discipline::DropTail { ecn_threshold: Some(20) };
+    let config = LinkConfig {
+        rate: Rate::from_bps(2_000_000),
+        delay: Delay::Uniform { low: Duration::ZERO, high: Duration::from_millis(30) },
+        errors: Errors::Bits(1e-5),
+        queue: QueueConfig { limit: 50, discipline, mark_loss: 0.1 },
+        duplex: Duplex::Shared,
+        order: Order::Free,
+    };
+    let before = ALLOCATIONS.get();
+    let mut link = PathLink::new(config, 1, 0);
+    let made = ALLOCATIONS.get();
+    assert!(made > before, "the allocator counts");
+
+    let mut arrived = 0;
+    for id in 0..100_000 {
+        let now = Instant::from_micros(u64::from(id) * 500);
+        while let Some(at) = link.next_timeout().filter(|at| *at <= now) {
+            link.on_timeout(at);
+            while link.poll(at).is_some() {
+                arrived += 1;
+            }
+        }
+        let side = if id % 2 == 0 { Side::A } else { Side::B };
+        link.enqueue(now, side, Frame { id, bytes: 140, ecn_capable: true }, Place::Tail);
+        if id == 50_000 {
+            link.partition(now, link::Queue::Wait);
+            link.heal(now);
+        }
+    }
+    assert!(arrived > 80_000);
+    assert_eq!(ALLOCATIONS.get(), made);
+}

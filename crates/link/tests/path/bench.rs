@@ -1,0 +1,93 @@
+//! What the tests of a link share: a usual link, and a driver that notes when things happen.
+
+use base::{Duration, Instant, Rate};
+use link::{
+    Delay, Discipline, Duplex, Enqueued, Errors, Frame, LinkConfig, LinkEvent, Order, PathLink,
+    Place, QueueConfig, Side,
+};
+
+pub const ACCEPTED: Enqueued = Enqueued::Accepted { mark: false, pushed_out: None };
+
+/// 32 kbit/s, so that 140 bytes take 35 ms, and 20 ms on the way: the testbed of liu-singh-2001.
+pub fn usual() -> LinkConfig {
+    LinkConfig {
+        rate: Rate::from_bps(32_000),
+        delay: Delay::Fixed(Duration::from_millis(20)),
+        errors: Errors::None,
+        queue: QueueConfig {
+            limit: 50,
+            discipline: Discipline::DropTail { ecn_threshold: None },
+            mark_loss: 0.0,
+        },
+        duplex: Duplex::Full,
+        order: Order::Fifo,
+    }
+}
+
+pub fn ms(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+pub const fn data(id: u32) -> Frame {
+    Frame { id, bytes: 140, ecn_capable: false }
+}
+
+/// A link, and what it said and when.
+pub struct Bench {
+    pub link: PathLink,
+    pub log: Vec<(Instant, LinkEvent)>,
+}
+
+impl Bench {
+    pub fn new(config: LinkConfig) -> Self {
+        Self { link: PathLink::new(config, 1, 0), log: Vec::new() }
+    }
+
+    fn drain(&mut self, now: Instant) {
+        while let Some(event) = self.link.poll(now) {
+            self.log.push((now, event));
+        }
+    }
+
+    /// Goes on in time, from timeout to timeout.
+    pub fn until(&mut self, now: Instant) {
+        while let Some(at) = self.link.next_timeout().filter(|at| *at <= now) {
+            self.link.on_timeout(at);
+            self.drain(at);
+        }
+    }
+
+    /// Goes on until nothing is left to do.
+    pub fn finish(&mut self) {
+        self.until(Instant::FAR_FUTURE);
+        assert_eq!(self.link.next_timeout(), None);
+    }
+
+    pub fn put(&mut self, now: Instant, side: Side, frame: Frame, place: Place) -> Enqueued {
+        self.until(now);
+        let verdict = self.link.enqueue(now, side, frame, place);
+        self.drain(now);
+        verdict
+    }
+
+    /// A usual frame at the tail of a side's queue.
+    pub fn send(&mut self, millis: u64, side: Side, id: u32) -> Enqueued {
+        self.put(ms(millis), side, data(id), Place::Tail)
+    }
+
+    /// Calls a command at its time.
+    pub fn at(&mut self, now: Instant, command: impl FnOnce(&mut PathLink)) {
+        self.until(now);
+        command(&mut self.link);
+        self.drain(now);
+    }
+
+    /// What was said, as (milliseconds, handle, arrived?).
+    pub fn said(&self) -> Vec<(u64, u32, bool)> {
+        let told = |(at, event): &(Instant, LinkEvent)| match *event {
+            LinkEvent::Arrived { id, .. } => (at.as_millis(), id, true),
+            LinkEvent::Lost { id, .. } => (at.as_millis(), id, false),
+        };
+        self.log.iter().map(told).collect()
+    }
+}

@@ -1,0 +1,256 @@
+//! What holds of a hop of a path whatever is done to it.
+
+use crate::bench::Bench;
+use base::{Duration, Instant, Rate};
+use link::{
+    Delay, Discipline, Duplex, Enqueued, Errors, Frame, LinkConfig, LinkEvent, Order, PathLink,
+    Place, Queue, QueueConfig, RedConfig, Side,
+};
+use proptest::prelude::*;
+
+/// One thing done to a link.
+#[derive(Clone, Debug)]
+enum Deed {
+    Enqueue { side: Side, bytes: u32, ecn_capable: bool, place: Place },
+    Partition(Queue),
+    Heal,
+    Rate(Rate),
+    Delay(Delay),
+    Errors(Errors),
+    FrontNext(Side, u32),
+}
+
+fn sides() -> impl Strategy<Value = Side> {
+    prop_oneof![Just(Side::A), Just(Side::B)]
+}
+
+fn rates() -> impl Strategy<Value = Rate> {
+    prop_oneof![Just(8_000), Just(32_000), Just(2_000_000), Just(u64::MAX)].prop_map(Rate::from_bps)
+}
+
+fn delays() -> impl Strategy<Value = Delay> {
+    let span = |millis| Duration::from_millis(millis);
+    prop_oneof![
+        (0..50_u64).prop_map(move |delay| Delay::Fixed(span(delay))),
+        (0..50_u64, 0..200_u64)
+            .prop_map(move |(low, high)| Delay::Uniform { low: span(low), high: span(high) }),
+    ]
+}
+
+fn errors() -> impl Strategy<Value = Errors> {
+    let packets = (0.0..1.0).prop_map(Errors::Packets);
+    prop_oneof![Just(Errors::None), (0.0..1e-3).prop_map(Errors::Bits), packets]
+}
+
+fn disciplines() -> impl Strategy<Value = Discipline> {
+    let drop_tail = proptest::option::of(0..6_usize)
+        .prop_map(|ecn_threshold| Discipline::DropTail { ecn_threshold });
+    let red = (0.0..3.0, 0.0..3.0, 0.0..1.0, 0.0..1.0, 0..50_u64, any::<bool>()).prop_map(
+        |(min_threshold, width, max_probability, weight, frame_time, ecn)| {
+            Discipline::Red(RedConfig {
+                min_threshold,
+                max_threshold: min_threshold + width,
+                max_probability,
+                weight,
+                frame_time: Duration::from_millis(frame_time),
+                ecn,
+            })
+        },
+    );
+    prop_oneof![drop_tail, red]
+}
+
+fn configs() -> impl Strategy<Value = LinkConfig> {
+    let queue = (0..8_usize, disciplines(), 0.0..1.0)
+        .prop_map(|(limit, discipline, mark_loss)| QueueConfig { limit, discipline, mark_loss });
+    let duplex = prop_oneof![Just(Duplex::Full), Just(Duplex::Shared)];
+    let order = prop_oneof![Just(Order::Fifo), Just(Order::Free)];
+    (rates(), delays(), errors(), queue, duplex, order).prop_map(
+        |(rate, delay, errors, queue, duplex, order)| LinkConfig {
+            rate,
+            delay,
+            errors,
+            queue,
+            duplex,
+            order,
+        },
+    )
+}
+
+fn deeds() -> impl Strategy<Value = Vec<(Duration, Deed)>> {
+    let place = prop_oneof![8 => Just(Place::Tail), 1 => Just(Place::Front)];
+    let enqueue = (sides(), 0..1500_u32, any::<bool>(), place).prop_map(
+        |(side, bytes, ecn_capable, place)| Deed::Enqueue { side, bytes, ecn_capable, place },
+    );
+    let deed = prop_oneof![
+        20 => enqueue,
+        1 => prop_oneof![Just(Queue::Wait), Just(Queue::Drop)].prop_map(Deed::Partition),
+        2 => Just(Deed::Heal),
+        1 => rates().prop_map(Deed::Rate),
+        1 => delays().prop_map(Deed::Delay),
+        1 => errors().prop_map(Deed::Errors),
+        1 => (sides(), 0..4_u32).prop_map(|(side, frames)| Deed::FrontNext(side, frames)),
+    ];
+    let pause = prop_oneof![1 => Just(0_u64), 3 => 0..40_000_000_u64];
+    proptest::collection::vec((pause.prop_map(Duration::from_nanos), deed), 0..120)
+}
+
+fn apply(link: &mut PathLink, now: Instant, id: u32, deed: &Deed) -> Option<Enqueued> {
+    match *deed {
+        Deed::Enqueue { side, bytes, ecn_capable, place } => {
+            return Some(link.enqueue(now, side, Frame { id, bytes, ecn_capable }, place));
+        }
+        Deed::Partition(queue) => link.partition(now, queue),
+        Deed::Heal => link.heal(now),
+        Deed::Rate(rate) => link.set_rate(now, rate),
+        Deed::Delay(delay) => link.set_delay(now, delay),
+        Deed::Errors(errors) => link.set_errors(now, errors),
+        Deed::FrontNext(side, frames) => link.front_next(side, frames),
+    }
+    None
+}
+
+/// How often each frame came to an end.
+struct Books {
+    ends: Vec<u32>,
+    accepted: Vec<bool>,
+}
+
+impl Books {
+    fn verdict(&mut self, id: u32, verdict: Enqueued) {
+        match verdict {
+            Enqueued::Accepted { pushed_out, .. } => {
+                self.accepted[id as usize] = true;
+                if let Some(victim) = pushed_out {
+                    self.ends[victim as usize] += 1;
+                }
+            }
+            Enqueued::Dropped { .. } | Enqueued::Refused => {}
+        }
+    }
+
+    fn event(&mut self, event: &LinkEvent) {
+        let (LinkEvent::Arrived { id, .. } | LinkEvent::Lost { id, .. }) = event;
+        self.ends[*id as usize] += 1;
+    }
+
+    /// Each accepted frame came to one end or is still held, and no other frame did or is.
+    fn balance(&self, link: &PathLink) {
+        let mut seen = self.ends.clone();
+        for held in link.contents() {
+            seen[held.frame.id as usize] += 1;
+        }
+        let owed: Vec<u32> = self.accepted.iter().map(|accepted| u32::from(*accepted)).collect();
+        assert_eq!(seen, owed);
+        assert_eq!(link.contents().count(), link.held());
+    }
+}
+
+proptest! {
+    #[test]
+    fn each_frame_comes_to_one_end(config in configs(), deeds in deeds(), seed: u64) {
+        let mut link = PathLink::new(config, seed, 3);
+        let mut books = Books { ends: vec![0; deeds.len()], accepted: vec![false; deeds.len()] };
+        let mut now = Instant::ZERO;
+        for (id, (pause, deed)) in deeds.iter().enumerate() {
+            let then = now + *pause;
+            while let Some(at) = link.next_timeout().filter(|at| *at <= then) {
+                prop_assert!(at >= now);
+                now = at;
+                link.on_timeout(now);
+                while let Some(event) = link.poll(now) {
+                    books.event(&event);
+                }
+                prop_assert!(link.next_timeout().is_none_or(|at| at > now));
+                books.balance(&link);
+            }
+            now = then;
+            if let Some(verdict) = apply(&mut link, now, id as u32, deed) {
+                books.verdict(id as u32, verdict);
+            }
+            while let Some(event) = link.poll(now) {
+                books.event(&event);
+            }
+            prop_assert!(link.next_timeout().is_none_or(|at| at > now));
+            books.balance(&link);
+            prop_assert!(link.waiting(Side::A) <= config.queue.limit);
+            prop_assert!(link.waiting(Side::B) <= config.queue.limit);
+        }
+
+        link.heal(now);
+        while let Some(event) = link.poll(Instant::FAR_FUTURE) {
+            books.event(&event);
+        }
+        prop_assert_eq!(link.held(), 0);
+        prop_assert_eq!(link.next_timeout(), None);
+        books.balance(&link);
+
+        // The counters say the same as the events.
+        let sum = |f: fn(link::Counters) -> u64| f(link.counters(Side::A)) + f(link.counters(Side::B));
+        let ended = sum(|c| c.arrived + c.errors + c.partitioned);
+        let pushed_out = books.ends.iter().map(|n| u64::from(*n)).sum::<u64>() - ended;
+        let dropped = sum(|c| c.queue.overflows + c.queue.red_drops + c.refused) - pushed_out;
+        let offered = deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Enqueue { .. })).count();
+        let accepted = books.accepted.iter().filter(|accepted| **accepted).count();
+        prop_assert_eq!(accepted as u64 + dropped, offered as u64);
+    }
+
+    /// A driver that steps from timeout to timeout, one that looks only when it has something to
+    /// do, and one that polls at the very end hear the same.
+    #[test]
+    fn what_happens_does_not_depend_on_the_driver(config in configs(), deeds in deeds(), seed: u64) {
+        let run = |steps: bool, polls: bool| {
+            let mut link = PathLink::new(config, seed, 0);
+            let (mut events, mut verdicts, mut now) = (Vec::new(), Vec::new(), Instant::ZERO);
+            for (id, (pause, deed)) in deeds.iter().enumerate() {
+                let then = now + *pause;
+                while let Some(at) = link.next_timeout().filter(|at| steps && *at <= then) {
+                    link.on_timeout(at);
+                    events.extend(std::iter::from_fn(|| link.poll(at)));
+                }
+                now = then;
+                verdicts.push(apply(&mut link, now, id as u32, deed));
+                if polls {
+                    events.extend(std::iter::from_fn(|| link.poll(now)));
+                }
+            }
+            events.extend(std::iter::from_fn(|| link.poll(Instant::FAR_FUTURE)));
+            let counters = (link.counters(Side::A), link.counters(Side::B));
+            (events, verdicts, counters)
+        };
+        let stepped = run(true, true);
+        prop_assert_eq!(&stepped, &run(true, true));
+        prop_assert_eq!(&stepped, &run(false, true));
+        prop_assert_eq!(&stepped, &run(false, false));
+    }
+
+    #[test]
+    fn fifo_links_keep_the_order_of_each_side(config in configs(), deeds in deeds()) {
+        let config = LinkConfig { order: Order::Fifo, ..config };
+        let mut bench = Bench::new(config);
+        let mut now = Instant::ZERO;
+        for (id, (pause, deed)) in deeds.iter().enumerate() {
+            now += *pause;
+            bench.until(now);
+            match deed {
+                Deed::FrontNext(..) => {}
+                Deed::Enqueue { side, bytes, ecn_capable, .. } => {
+                    let frame = Frame { id: id as u32, bytes: *bytes, ecn_capable: *ecn_capable };
+                    bench.put(now, *side, frame, Place::Tail);
+                }
+                deed => bench.at(now, |link| {
+                    apply(link, now, id as u32, deed);
+                }),
+            }
+        }
+        bench.finish();
+        prop_assert!(bench.log.is_sorted_by_key(|(at, _)| *at));
+        for side in [Side::A, Side::B] {
+            let arrived = bench.log.iter().filter_map(|(_, event)| match *event {
+                LinkEvent::Arrived { from, id } if from == side => Some(id),
+                _ => None,
+            });
+            prop_assert!(arrived.is_sorted());
+        }
+    }
+}

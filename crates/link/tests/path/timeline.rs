@@ -1,0 +1,413 @@
+//! A hop of a path as a time line: who sends when, and who is there when.
+
+use crate::bench::{ACCEPTED, Bench, data, ms, usual};
+use Side::{A, B};
+use base::{Duration, Rate};
+use link::{
+    Delay, Discipline, DropReason, Duplex, Enqueued, Errors, Frame, LinkConfig, LinkEvent, Order,
+    PathLink, Place, QueueConfig, RedConfig, Side, Whereabouts,
+};
+
+fn no_delay() -> LinkConfig {
+    LinkConfig { delay: Delay::Fixed(Duration::ZERO), ..usual() }
+}
+
+fn shared() -> LinkConfig {
+    LinkConfig { duplex: Duplex::Shared, ..no_delay() }
+}
+
+fn jittery(order: Order) -> LinkConfig {
+    let delay = Delay::Uniform { low: Duration::ZERO, high: Duration::from_millis(200) };
+    LinkConfig { delay, order, ..usual() }
+}
+
+#[test]
+fn a_frame_is_serialised_and_then_delayed() {
+    let mut bench = Bench::new(usual());
+    assert_eq!(bench.link.next_timeout(), None);
+    assert_eq!(bench.send(0, A, 7), ACCEPTED);
+    assert_eq!(bench.link.next_timeout(), Some(ms(35)));
+    bench.until(ms(54));
+    assert_eq!(bench.log, []);
+    assert_eq!(bench.link.next_timeout(), Some(ms(55)));
+    bench.finish();
+    assert_eq!(bench.log, [(ms(55), LinkEvent::Arrived { from: A, id: 7 })]);
+}
+
+#[test]
+fn frames_follow_each_other_at_the_rate() {
+    let mut bench = Bench::new(usual());
+    for id in 1..=3 {
+        bench.send(0, A, id);
+    }
+    bench.finish();
+    assert_eq!(bench.said(), [(55, 1, true), (90, 2, true), (125, 3, true)]);
+}
+
+/// Four hops take four times as long as one: each has the whole frame before it sends it on.
+#[test]
+fn a_path_stores_and_forwards() {
+    let mut hops: Vec<PathLink> = (0..4).map(|hop| PathLink::new(usual(), 1, hop)).collect();
+    hops[0].enqueue(ms(0), A, data(1), Place::Tail);
+    for hop in 0..4 {
+        let there = ms(55 * (hop as u64 + 1));
+        assert_eq!(hops[hop].poll(ms(55 * (hop as u64 + 1) - 1)), None);
+        assert_eq!(hops[hop].poll(there), Some(LinkEvent::Arrived { from: A, id: 1 }));
+        if let Some(next) = hops.get_mut(hop + 1) {
+            next.enqueue(there, A, data(1), Place::Tail);
+        }
+    }
+}
+
+#[test]
+fn full_duplex_gives_each_direction_the_rate_and_shared_does_not() {
+    for (config, second) in [(no_delay(), 35), (shared(), 70)] {
+        let mut bench = Bench::new(config);
+        bench.send(0, A, 1);
+        bench.send(0, B, 2);
+        bench.finish();
+        assert_eq!(bench.said(), [(35, 1, true), (second, 2, true)]);
+    }
+}
+
+#[test]
+fn a_shared_link_serves_who_waits_longest_and_a_before_b() {
+    let mut bench = Bench::new(shared());
+    bench.send(0, B, 1);
+    bench.send(1, B, 2);
+    bench.send(2, A, 3);
+    bench.send(3, B, 4);
+    bench.send(3, A, 5);
+    bench.finish();
+    let order: Vec<u32> = bench.said().iter().map(|(_, id, _)| *id).collect();
+    assert_eq!(order, [1, 2, 3, 5, 4]);
+    assert_eq!(bench.said().last(), Some(&(175, 4, true)));
+}
+
+#[test]
+fn at_the_front_of_a_shared_link_a_frame_goes_first_on_its_side_only() {
+    let mut bench = Bench::new(shared());
+    bench.send(0, A, 1);
+    bench.send(1, B, 2);
+    bench.send(2, A, 3);
+    bench.put(ms(3), A, data(4), Place::Front);
+    bench.finish();
+    let order: Vec<u32> = bench.said().iter().map(|(_, id, _)| *id).collect();
+    assert_eq!(order, [1, 2, 4, 3]);
+}
+
+#[test]
+fn only_free_order_lets_a_frame_overtake() {
+    let arrivals = |order| {
+        let mut bench = Bench::new(jittery(order));
+        for id in 0..50 {
+            bench.send(0, A, id);
+        }
+        bench.finish();
+        bench.log
+    };
+    let id = |event: &LinkEvent| match *event {
+        LinkEvent::Arrived { id, .. } => id,
+        LinkEvent::Lost { .. } => panic!("nothing is lost here"),
+    };
+    let (fifo, mut free) = (arrivals(Order::Fifo), arrivals(Order::Free));
+    assert!(fifo.is_sorted_by_key(|(_, event)| id(event)));
+    assert!(!free.is_sorted_by_key(|(_, event)| id(event)));
+    assert!(free.is_sorted_by_key(|(at, _)| *at));
+
+    // The draws are the same: a frame that may not overtake comes with the latest before it.
+    free.sort_by_key(|(_, event)| id(event));
+    let mut latest = ms(0);
+    for ((fifo, _), (free, _)) in fifo.iter().zip(&free) {
+        latest = latest.max(*free);
+        assert_eq!(*fifo, latest);
+    }
+}
+
+#[test]
+fn the_queue_counts_those_that_wait() {
+    let mut config = usual();
+    config.queue.limit = 2;
+    config.queue.discipline = Discipline::DropTail { ecn_threshold: Some(1) };
+    let mut bench = Bench::new(config);
+    let full = Enqueued::Dropped { reason: DropReason::QueueOverflow };
+    let marked = Enqueued::Accepted { mark: true, pushed_out: None };
+    let capable = |id| Frame { ecn_capable: true, ..data(id) };
+    let verdicts = [0, 1, 2, 3].map(|id| bench.put(ms(0), A, capable(id), Place::Tail));
+    assert_eq!(verdicts, [ACCEPTED, ACCEPTED, marked, full]);
+    assert_eq!(bench.link.waiting(A), 2);
+    assert_eq!(bench.put(ms(35), A, capable(4), Place::Tail), marked);
+    bench.finish();
+    assert_eq!(bench.said().len(), 4);
+}
+
+#[test]
+fn what_is_due_comes_before_what_is_called() {
+    let mut config = usual();
+    config.queue.limit = 0;
+    let mut link = PathLink::new(config, 1, 0);
+    link.enqueue(ms(0), A, data(1), Place::Tail);
+    // The transmitter becomes free in this instant, and nobody has said so yet.
+    assert_eq!(link.enqueue(ms(35), A, data(2), Place::Tail), ACCEPTED);
+    link.partition(ms(55), link::Queue::Wait);
+    assert_eq!(link.poll(ms(55)), Some(LinkEvent::Arrived { from: A, id: 1 }));
+    let reason = DropReason::Partition;
+    assert_eq!(link.poll(ms(55)), Some(LinkEvent::Lost { from: A, id: 2, reason }));
+    assert_eq!(link.poll(ms(55)), None);
+}
+
+#[test]
+fn a_driver_that_forgets_to_poll_is_called_at_once() {
+    let mut link = PathLink::new(usual(), 1, 0);
+    link.enqueue(ms(0), A, data(1), Place::Tail);
+    link.on_timeout(ms(60));
+    assert_eq!(link.next_timeout(), Some(ms(60)));
+    assert!(link.poll(ms(60)).is_some());
+    assert_eq!(link.next_timeout(), None);
+}
+
+#[test]
+fn a_late_driver_changes_nothing_in_the_link() {
+    let mut link = PathLink::new(usual(), 1, 0);
+    for id in 1..=3 {
+        link.enqueue(ms(0), A, data(id), Place::Tail);
+    }
+    // 3 is in service since 70 ms, though nobody called in between.
+    link.on_timeout(ms(80));
+    assert_eq!(link.poll(ms(80)), Some(LinkEvent::Arrived { from: A, id: 1 }));
+    assert_eq!(link.poll(ms(80)), None);
+    assert_eq!(link.next_timeout(), Some(ms(90)));
+    assert_eq!(link.poll(ms(124)), Some(LinkEvent::Arrived { from: A, id: 2 }));
+    assert_eq!(link.poll(ms(124)), None);
+    assert_eq!(link.poll(ms(125)), Some(LinkEvent::Arrived { from: A, id: 3 }));
+    // Time never goes back.
+    link.enqueue(ms(10), A, data(4), Place::Tail);
+    assert_eq!(link.next_timeout(), Some(ms(160)));
+}
+
+#[test]
+fn a_partition_loses_what_is_on_the_link() {
+    let mut bench = Bench::new(usual());
+    for id in 1..=3 {
+        bench.send(0, A, id);
+    }
+    bench.send(0, B, 4);
+    bench.send(30, B, 5);
+    // At 40 ms: 1 and 4 on their way, 2 and 5 being sent, 3 waits.
+    bench.until(ms(40));
+    let held: Vec<_> =
+        bench.link.contents().map(|held| (held.frame.id, held.whereabouts)).collect();
+    let (flying, serving) = (Whereabouts::InFlight, Whereabouts::InService);
+    let waiting = (3, Whereabouts::Waiting);
+    assert_eq!(held, [(1, flying), (2, serving), waiting, (4, flying), (5, serving)]);
+
+    bench.at(ms(40), |link| link.partition(ms(40), link::Queue::Wait));
+    let lost = |from, id| (ms(40), LinkEvent::Lost { from, id, reason: DropReason::Partition });
+    assert_eq!(bench.log, [lost(A, 1), lost(A, 2), lost(B, 4), lost(B, 5)]);
+    assert!(bench.link.is_cut());
+    assert_eq!(bench.send(50, A, 6), Enqueued::Refused);
+    assert_eq!(bench.link.next_timeout(), None);
+
+    bench.at(ms(100), |link| link.heal(ms(100)));
+    assert_eq!(bench.send(100, B, 7), ACCEPTED);
+    bench.finish();
+    assert_eq!(bench.said().split_off(4), [(155, 3, true), (155, 7, true)]);
+    let counters = bench.link.counters(A);
+    assert_eq!((counters.partitioned, counters.refused, counters.arrived), (2, 1, 1));
+    // 35 ms for 1, 5 ms of 2 until the cut, 35 ms for 3.
+    assert_eq!(counters.busy, Duration::from_millis(75));
+}
+
+#[test]
+fn a_partition_can_empty_the_queues() {
+    let mut bench = Bench::new(shared());
+    for id in 1..=3 {
+        bench.send(0, A, id);
+    }
+    bench.send(0, B, 4);
+    bench.at(ms(10), |link| link.partition(ms(10), link::Queue::Drop));
+    assert_eq!(bench.said(), [(10, 1, false), (10, 2, false), (10, 3, false), (10, 4, false)]);
+    assert_eq!(bench.link.held(), 0);
+    // A second cut finds nothing more, and one heal heals.
+    bench.at(ms(20), |link| link.partition(ms(20), link::Queue::Wait));
+    bench.at(ms(30), |link| link.heal(ms(30)));
+    bench.send(30, B, 5);
+    bench.finish();
+    assert_eq!(bench.said().split_off(4), [(65, 5, true)]);
+}
+
+#[test]
+fn a_shared_link_heals_in_the_order_of_waiting() {
+    let mut bench = Bench::new(shared());
+    bench.send(0, A, 1);
+    bench.send(1, B, 2);
+    bench.send(2, A, 3);
+    bench.at(ms(10), |link| link.partition(ms(10), link::Queue::Wait));
+    bench.at(ms(20), |link| link.heal(ms(20)));
+    bench.finish();
+    assert_eq!(bench.said(), [(10, 1, false), (55, 2, true), (90, 3, true)]);
+}
+
+#[test]
+fn a_damaged_frame_is_lost_when_it_is_sent() {
+    let mut bench = Bench::new(LinkConfig { errors: Errors::Packets(1.0), ..usual() });
+    bench.send(0, A, 1);
+    bench.finish();
+    let reason = DropReason::BitError;
+    assert_eq!(bench.log, [(ms(35), LinkEvent::Lost { from: A, id: 1, reason })]);
+    assert_eq!(bench.link.counters(A).errors, 1);
+}
+
+#[test]
+fn bit_errors_hit_as_often_as_the_formula_says() {
+    let errors = Errors::Bits(1e-5);
+    let mut config = LinkConfig { rate: Rate::from_bps(u64::MAX), errors, ..usual() };
+    config.queue.limit = usize::MAX;
+    let mut bench = Bench::new(config);
+    for id in 0..100_000 {
+        bench.send(0, A, id);
+    }
+    bench.finish();
+    // 1 − (1 − 10⁻⁵)¹¹²⁰ = 1.1138 %, ± 3 σ.
+    let lost = bench.link.counters(A).errors;
+    assert!((1014..=1213).contains(&lost), "{lost}");
+    assert_eq!(bench.link.counters(A).arrived, 100_000 - lost);
+}
+
+/// The pairing of runs: which frames are damaged, the n-th frame's delay, are the same whatever
+/// the rate, the delay, the duplex, the other direction and the sizes are.
+#[test]
+fn the_nth_frame_has_the_nth_error_and_the_nth_delay() {
+    let fates = |config: LinkConfig, bytes: u32, noise: bool| {
+        let mut bench = Bench::new(config);
+        for id in 0..200 {
+            bench.put(ms(u64::from(id) * 500), A, Frame { bytes, ..data(id) }, Place::Tail);
+            if noise {
+                bench.put(ms(u64::from(id) * 500 + 1), B, data(1000 + id), Place::Tail);
+            }
+        }
+        bench.finish();
+        bench.log.retain(|(_, event)| {
+            matches!(event, LinkEvent::Arrived { from: A, .. } | LinkEvent::Lost { from: A, .. })
+        });
+        bench.said()
+    };
+    let lossy = LinkConfig { errors: Errors::Packets(0.2), ..usual() };
+    let lost = |fates: Vec<(u64, u32, bool)>| -> Vec<u32> {
+        fates.iter().filter(|(.., arrived)| !arrived).map(|(_, id, _)| *id).collect()
+    };
+    let plain = lost(fates(lossy, 140, false));
+    assert!((20..60).contains(&plain.len()));
+    assert_eq!(plain, lost(fates(LinkConfig { duplex: Duplex::Shared, ..lossy }, 40, true)));
+    let fast = LinkConfig { rate: Rate::from_bps(2_000_000), ..jittery(Order::Free) };
+    assert_eq!(plain, lost(fates(LinkConfig { errors: lossy.errors, ..fast }, 1500, true)));
+
+    let undamaged = fates(jittery(Order::Fifo), 140, false);
+    let damaged = fates(LinkConfig { errors: lossy.errors, ..jittery(Order::Fifo) }, 140, true);
+    let arrived: Vec<_> = damaged.iter().filter(|(.., arrived)| *arrived).collect();
+    assert_eq!(arrived.len(), 200 - plain.len());
+    assert!(arrived.iter().all(|arrival| undamaged.contains(arrival)));
+}
+
+#[test]
+fn directions_and_links_have_errors_of_their_own() {
+    let lost = |link, side| -> Vec<u32> {
+        let mut config = LinkConfig { errors: Errors::Packets(0.5), ..usual() };
+        config.queue.limit = 100;
+        let mut link = PathLink::new(config, 1, link);
+        for id in 0..64 {
+            link.enqueue(ms(0), side, data(id), Place::Tail);
+        }
+        let events = std::iter::from_fn(|| link.poll(ms(10_000)));
+        let lost = events.filter_map(|event| match event {
+            LinkEvent::Lost { id, .. } => Some(id),
+            LinkEvent::Arrived { .. } => None,
+        });
+        lost.collect()
+    };
+    assert_ne!(lost(0, A), lost(0, B));
+    assert_ne!(lost(0, A), lost(1, A));
+    assert_ne!(lost(0, B), lost(1, A));
+}
+
+#[test]
+fn changes_touch_the_next_frame() {
+    let mut bench = Bench::new(usual());
+    for id in 1..=3 {
+        bench.send(0, A, id);
+    }
+    bench.at(ms(10), |link| link.set_rate(ms(10), Rate::from_bps(64_000)));
+    bench.at(ms(10), |link| link.set_delay(ms(10), Delay::Fixed(Duration::from_millis(5))));
+    bench.at(ms(10), |link| link.set_errors(ms(10), Errors::Packets(1.0)));
+    // 1 is sent as it began. 2 began at 35 ms, at twice the rate, and is damaged. 3 is not.
+    bench.at(ms(40), |link| link.set_errors(ms(40), Errors::None));
+    bench.finish();
+    assert_eq!(bench.said(), [(52, 2, false), (55, 1, true), (75, 3, true)]);
+}
+
+#[test]
+fn reordering_puts_each_of_the_next_frames_at_the_very_front() {
+    let mut bench = Bench::new(no_delay());
+    bench.send(0, A, 1);
+    bench.send(0, A, 2);
+    bench.link.front_next(A, 3);
+    for id in 3..=6 {
+        bench.send(1, A, id);
+    }
+    bench.send(1, B, 7);
+    bench.send(1, B, 8);
+    bench.finish();
+    let ids = |side| -> Vec<u32> {
+        let of = |(_, event): &(_, LinkEvent)| match *event {
+            LinkEvent::Arrived { from, id } if from == side => Some(id),
+            _ => None,
+        };
+        bench.log.iter().filter_map(of).collect()
+    };
+    assert_eq!(ids(A), [1, 5, 4, 3, 2, 6]);
+    assert_eq!(ids(B), [7, 8]);
+}
+
+#[test]
+fn counters_tell_what_a_side_did() {
+    let mut config = usual();
+    config.queue.limit = 1;
+    let mut bench = Bench::new(config);
+    for id in 0..4 {
+        bench.send(0, A, id);
+    }
+    bench.finish();
+    let counters = bench.link.counters(A);
+    assert_eq!((counters.frames, counters.bits, counters.arrived), (2, 2 * 1120, 2));
+    assert_eq!(counters.busy, Duration::from_millis(70));
+    assert_eq!((counters.queue.overflows, counters.queue.longest), (2, 1));
+    assert_eq!(bench.link.counters(B), link::Counters::default());
+}
+
+/// An hour between two frames is idle time for RED, an hour of partition is not.
+#[test]
+fn a_cut_link_is_not_idle() {
+    let red = RedConfig {
+        min_threshold: 0.4,
+        max_threshold: 0.5,
+        max_probability: 1.0,
+        weight: 0.5,
+        frame_time: Duration::from_millis(35),
+        ecn: false,
+    };
+    let queue = QueueConfig { limit: 9, discipline: Discipline::Red(red), mark_loss: 0.0 };
+    let last_verdict = |cut: bool| {
+        let mut bench = Bench::new(LinkConfig { queue, ..no_delay() });
+        // The third and the fourth find one waiting: averages 0.5 and 0.75.
+        let verdicts = [1, 2, 3, 4].map(|id| bench.send(0, A, id));
+        let early = Enqueued::Dropped { reason: DropReason::RedDrop };
+        assert_eq!(verdicts, [ACCEPTED, ACCEPTED, early, early]);
+        if cut {
+            bench.at(ms(10), |link| link.partition(ms(10), link::Queue::Drop));
+            bench.at(ms(3_600_000), |link| link.heal(ms(3_600_000)));
+        }
+        bench.send(3_600_000, A, 5)
+    };
+    assert_eq!(last_verdict(false), ACCEPTED);
+    assert_eq!(last_verdict(true), Enqueued::Dropped { reason: DropReason::RedDrop });
+}
