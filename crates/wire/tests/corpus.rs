@@ -1,0 +1,133 @@
+//! The seeds of the `decode` fuzz target: a packet of every kind that is understood, and of kinds
+//! that are refused just beside them. They are committed; `BLESS=1 cargo test --test corpus` writes
+//! them anew after an intended change of the bytes.
+
+use std::path::PathBuf;
+
+use base::{Ecn, Ipv4Addr, Seq, SeqRange};
+use wire::*;
+
+const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const ROUTER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
+const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+fn encoded(packet: &Packet) -> Vec<u8> {
+    let mut bytes = vec![0; packet.len() as usize];
+    packet.encode(&mut bytes, Payload::pattern).unwrap();
+    bytes
+}
+
+fn tcp(flags: TcpFlags, payload_len: u32, options: TcpOptions) -> Packet {
+    let segment = TcpSegment {
+        source_port: 40_000,
+        destination_port: 80,
+        seq: Seq(u32::MAX - 100),
+        ack: Seq(77),
+        flags,
+        window: 16_000,
+        options,
+        payload: Payload::new(1, 0, payload_len),
+        ..TcpSegment::default()
+    };
+    Packet { ip: IpHeader::new(HOST, PEER), body: Body::Tcp(segment) }
+}
+
+fn udp(payload_len: u32) -> Packet {
+    let payload = Payload::new(2, 3, payload_len);
+    let datagram = UdpDatagram { source_port: 5000, destination_port: 5001, payload };
+    Packet { ip: IpHeader::new(HOST, PEER), body: Body::Udp(datagram) }
+}
+
+fn echo(reply: bool) -> Packet {
+    let payload = Payload::new(3, 0, 8);
+    let message = IcmpMessage::Echo { reply, identifier: 1, sequence: 2, payload };
+    Packet { ip: IpHeader::new(HOST, PEER), body: Body::Icmp(message) }
+}
+
+fn seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let timestamps = Some(Timestamps { value: 1000, echo: 900 });
+    let on_syn = TcpOptions {
+        mss: Some(1460),
+        window_scale: Some(7),
+        sack_permitted: true,
+        timestamps,
+        sack: SackBlocks::EMPTY,
+    };
+    let stamped = TcpOptions { timestamps, ..TcpOptions::default() };
+    let sack = |blocks: u32, options: TcpOptions| {
+        let mut options = options;
+        for i in 0..blocks {
+            options.sack.push(SeqRange::new(Seq(1000 * i), Seq(1000 * i + 500)));
+        }
+        options
+    };
+    let syn = tcp(TcpFlags::SYN, 0, on_syn);
+    let data = tcp(TcpFlags::ACK.with(TcpFlags::PSH), 33, TcpOptions::default());
+    let error = |offending: &Packet, message: fn(Quoted) -> IcmpMessage| {
+        encoded(&Packet::icmp_error(ROUTER, offending, message).unwrap())
+    };
+    let mut with_ip_options = data;
+    // Record route with room for one address (RFC 791).
+    with_ip_options.ip.options = IpOptions::new(&[7, 7, 4, 0, 0, 0, 0]).unwrap();
+    let mut marked = data;
+    marked.ip.ecn = Ecn::Ce;
+    let mut udp_without_checksum = encoded(&udp(6));
+    udp_without_checksum[26..28].fill(0);
+    let mut bad_checksum = encoded(&data);
+    bad_checksum[40] ^= 1;
+    let mut padded = encoded(&tcp(TcpFlags::ACK, 0, TcpOptions::default()));
+    padded.resize(46, 0);
+
+    vec![
+        ("tcp-syn", encoded(&syn)),
+        ("tcp-syn-ack", encoded(&tcp(TcpFlags::SYN.with(TcpFlags::ACK), 0, on_syn))),
+        ("tcp-data", encoded(&data)),
+        ("tcp-data-timestamps", encoded(&tcp(TcpFlags::ACK, 20, stamped))),
+        ("tcp-ack-sack4", encoded(&tcp(TcpFlags::ACK, 0, sack(4, TcpOptions::default())))),
+        ("tcp-ack-sack3-timestamps", encoded(&tcp(TcpFlags::ACK, 0, sack(3, stamped)))),
+        ("tcp-ecn-marked", encoded(&marked)),
+        ("tcp-ip-options", encoded(&with_ip_options)),
+        ("tcp-padded-frame", padded),
+        ("tcp-bad-checksum", bad_checksum),
+        ("udp", encoded(&udp(13))),
+        ("udp-empty", encoded(&udp(0))),
+        ("udp-without-checksum", udp_without_checksum),
+        ("icmp-echo", encoded(&echo(false))),
+        ("icmp-echo-reply", encoded(&echo(true))),
+        (
+            "icmp-host-unreachable",
+            error(&data, |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted }),
+        ),
+        (
+            "icmp-fragmentation-needed",
+            error(&data, |quoted| {
+                let code = UnreachableCode::FragmentationNeeded { mtu: 576 };
+                IcmpMessage::Unreachable { code, quoted }
+            }),
+        ),
+        ("icmp-source-quench", error(&data, |quoted| IcmpMessage::SourceQuench { quoted })),
+        (
+            "icmp-time-exceeded",
+            error(&udp(13), |quoted| IcmpMessage::TimeExceeded { reassembly: false, quoted }),
+        ),
+    ]
+}
+
+#[test]
+fn the_committed_seeds_are_these() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/decode");
+    let bless = std::env::var_os("BLESS").is_some();
+    if bless {
+        std::fs::create_dir_all(&folder).unwrap();
+    }
+    for (name, bytes) in seeds() {
+        let path = folder.join(name);
+        if bless {
+            std::fs::write(&path, &bytes).unwrap();
+        }
+        let committed = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert_eq!(committed, bytes, "{name}");
+        let refused = Packet::decode(&bytes).is_err();
+        assert_eq!(refused, name == "tcp-bad-checksum", "{name}");
+    }
+}

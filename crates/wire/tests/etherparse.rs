@@ -1,0 +1,289 @@
+//! Against another implementation: what we write, `etherparse` reads as the same packet with the
+//! same checksums; what it writes, we read.
+
+mod packets;
+
+use base::{Ecn, Seq, SeqRange};
+use etherparse::icmpv4::{DestUnreachableHeader, TYPE_DEST_UNREACH, TimeExceededCode};
+use etherparse::{
+    IcmpEchoHeader, Icmpv4Type, IpHeaders, IpNumber, Ipv4Header, NetHeaders, PacketBuilder,
+    PacketHeaders, TcpHeader, TcpOptionElement, TransportHeader,
+};
+use packets::{encoded, packet, payload_bytes, without_stream};
+use proptest::prelude::*;
+use wire::*;
+
+const SOURCE_QUENCH: u8 = 4;
+
+proptest! {
+    #[test]
+    fn they_read_what_we_write(packet in packet(200)) {
+        let bytes = encoded(&packet);
+        let theirs = PacketHeaders::from_ip_slice(&bytes).unwrap();
+        let Some(NetHeaders::Ipv4(ip, _)) = &theirs.net else { panic!("not IPv4") };
+        prop_assert_eq!(usize::from(ip.total_len), bytes.len());
+        prop_assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+
+        let payload = theirs.payload.slice();
+        let (body, payload) = match theirs.transport.unwrap() {
+            TransportHeader::Tcp(tcp) => {
+                prop_assert_eq!(Ok(tcp.checksum), tcp.calc_checksum_ipv4(ip, payload));
+                (Body::Tcp(our_segment(&tcp, payload.len())), payload)
+            }
+            TransportHeader::Udp(udp) => {
+                prop_assert_eq!(Ok(udp.checksum), udp.calc_checksum_ipv4(ip, payload));
+                prop_assert_eq!(usize::from(udp.length), 8 + payload.len());
+                let datagram = UdpDatagram {
+                    source_port: udp.source_port,
+                    destination_port: udp.destination_port,
+                    payload: of_len(payload.len()),
+                };
+                (Body::Udp(datagram), payload)
+            }
+            TransportHeader::Icmpv4(icmp) => {
+                prop_assert_eq!(icmp.checksum, icmp.icmp_type.calc_checksum(payload));
+                let message = our_message(&icmp.icmp_type, payload);
+                (Body::Icmp(message), if message.quoted().is_some() { &[][..] } else { payload })
+            }
+            other => panic!("{other:?}"),
+        };
+        prop_assert_eq!(Packet { ip: our_header(ip), body }, without_stream(packet));
+        prop_assert_eq!(payload, payload_bytes(&packet));
+    }
+
+    #[test]
+    fn we_read_what_they_write(packet in packet(200)) {
+        let ip = IpHeaders::Ipv4(their_header(&packet.ip), Default::default());
+        let builder = PacketBuilder::ip(ip);
+        let payload = payload_bytes(&packet);
+        let mut bytes = Vec::new();
+        match packet.body {
+            Body::Tcp(segment) => {
+                // Packed without padding between them: not our layout.
+                let mut tcp = their_segment(&segment);
+                prop_assume!(tcp.set_options(&their_options(&segment.options)).is_ok());
+                builder.tcp_header(tcp).write(&mut bytes, &payload)
+            }
+            Body::Udp(UdpDatagram { source_port, destination_port, .. }) => {
+                builder.udp(source_port, destination_port).write(&mut bytes, &payload)
+            }
+            Body::Icmp(message) => {
+                let (icmp, payload) = their_message(&message, payload.clone());
+                builder.icmpv4(icmp).write(&mut bytes, &payload)
+            }
+        }
+        .unwrap();
+        let decoded = Packet::decode(&bytes).unwrap();
+        prop_assert_eq!(decoded.packet, without_stream(packet));
+        prop_assert_eq!(decoded.payload, payload);
+    }
+}
+
+fn of_len(len: usize) -> Payload {
+    Payload::new(0, 0, len as u32)
+}
+
+fn our_header(ip: &Ipv4Header) -> IpHeader {
+    assert!(!ip.more_fragments && ip.fragment_offset.value() == 0);
+    IpHeader {
+        source: ip.source.into(),
+        destination: ip.destination.into(),
+        ecn: Ecn::from_bits(ip.ecn.value()),
+        dscp: ip.dscp.value(),
+        ttl: ip.time_to_live,
+        identification: ip.identification,
+        dont_fragment: ip.dont_fragment,
+        options: IpOptions::new(ip.options.as_slice()).unwrap(),
+    }
+}
+
+fn their_header(ip: &IpHeader) -> Ipv4Header {
+    Ipv4Header {
+        source: ip.source.octets(),
+        destination: ip.destination.octets(),
+        ecn: ip.ecn.bits().try_into().unwrap(),
+        dscp: ip.dscp.try_into().unwrap(),
+        time_to_live: ip.ttl,
+        identification: ip.identification,
+        dont_fragment: ip.dont_fragment,
+        options: ip.options.as_slice().try_into().unwrap(),
+        ..Ipv4Header::default()
+    }
+}
+
+fn our_segment(tcp: &TcpHeader, payload_len: usize) -> TcpSegment {
+    let bits = [tcp.fin, tcp.syn, tcp.rst, tcp.psh, tcp.ack, tcp.urg, tcp.ece, tcp.cwr];
+    let flags = bits.iter().rev().fold(0, |flags, &bit| flags << 1 | u8::from(bit));
+    let mut options = TcpOptions::default();
+    for option in tcp.options_iterator() {
+        match option.unwrap() {
+            TcpOptionElement::Noop => {}
+            TcpOptionElement::MaximumSegmentSize(mss) => options.mss = Some(mss),
+            TcpOptionElement::WindowScale(shift) => options.window_scale = Some(shift),
+            TcpOptionElement::SelectiveAcknowledgementPermitted => options.sack_permitted = true,
+            TcpOptionElement::SelectiveAcknowledgement(first, rest) => {
+                for (start, end) in [Some(first)].into_iter().chain(rest).flatten() {
+                    options.sack.push(SeqRange::new(Seq(start), Seq(end)));
+                }
+            }
+            TcpOptionElement::Timestamp(value, echo) => {
+                options.timestamps = Some(Timestamps { value, echo });
+            }
+        }
+    }
+    TcpSegment {
+        source_port: tcp.source_port,
+        destination_port: tcp.destination_port,
+        seq: Seq(tcp.sequence_number),
+        ack: Seq(tcp.acknowledgment_number),
+        flags: TcpFlags(flags),
+        window: tcp.window_size,
+        urgent: tcp.urgent_pointer,
+        options,
+        payload: of_len(payload_len),
+    }
+}
+
+fn their_segment(segment: &TcpSegment) -> TcpHeader {
+    let has = |flag| segment.flags.contains(flag);
+    TcpHeader {
+        source_port: segment.source_port,
+        destination_port: segment.destination_port,
+        sequence_number: segment.seq.0,
+        acknowledgment_number: segment.ack.0,
+        // A reserved bit, which we have to ignore.
+        ns: true,
+        fin: has(TcpFlags::FIN),
+        syn: has(TcpFlags::SYN),
+        rst: has(TcpFlags::RST),
+        psh: has(TcpFlags::PSH),
+        ack: has(TcpFlags::ACK),
+        urg: has(TcpFlags::URG),
+        ece: has(TcpFlags::ECE),
+        cwr: has(TcpFlags::CWR),
+        window_size: segment.window,
+        urgent_pointer: segment.urgent,
+        ..TcpHeader::default()
+    }
+}
+
+fn their_options(options: &TcpOptions) -> Vec<TcpOptionElement> {
+    let mut theirs = Vec::new();
+    theirs.extend(options.window_scale.map(TcpOptionElement::WindowScale));
+    if let [first, rest @ ..] = options.sack.as_slice() {
+        let pair = |block: &SeqRange| (block.start.0, block.end.0);
+        let rest = std::array::from_fn(|i| rest.get(i).map(pair));
+        theirs.push(TcpOptionElement::SelectiveAcknowledgement(pair(first), rest));
+    }
+    theirs.extend(options.timestamps.map(|t| TcpOptionElement::Timestamp(t.value, t.echo)));
+    if options.sack_permitted {
+        theirs.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
+    }
+    theirs.extend(options.mss.map(TcpOptionElement::MaximumSegmentSize));
+    theirs
+}
+
+fn our_message(icmp: &Icmpv4Type, payload: &[u8]) -> IcmpMessage {
+    let echo = |echo: &IcmpEchoHeader, reply| IcmpMessage::Echo {
+        reply,
+        identifier: echo.id,
+        sequence: echo.seq,
+        payload: of_len(payload.len()),
+    };
+    let quoted = || {
+        let (ip, head) = Ipv4Header::from_slice(payload).unwrap();
+        assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+        Quoted {
+            source: ip.source.into(),
+            destination: ip.destination.into(),
+            protocol: ip.protocol.0,
+            total_len: ip.total_len,
+            identification: ip.identification,
+            ttl: ip.time_to_live,
+            tos: (ip.dscp.value() << 2) | ip.ecn.value(),
+            dont_fragment: ip.dont_fragment,
+            head: head.try_into().unwrap(),
+        }
+    };
+    match icmp {
+        Icmpv4Type::EchoRequest(header) => echo(header, false),
+        Icmpv4Type::EchoReply(header) => echo(header, true),
+        Icmpv4Type::DestinationUnreachable(header) => {
+            let code = match header {
+                DestUnreachableHeader::Network => UnreachableCode::Net,
+                DestUnreachableHeader::Host => UnreachableCode::Host,
+                DestUnreachableHeader::Protocol => UnreachableCode::Protocol,
+                DestUnreachableHeader::Port => UnreachableCode::Port,
+                DestUnreachableHeader::FragmentationNeeded { next_hop_mtu } => {
+                    UnreachableCode::FragmentationNeeded { mtu: *next_hop_mtu }
+                }
+                other => UnreachableCode::Other(other.code_u8()),
+            };
+            IcmpMessage::Unreachable { code, quoted: quoted() }
+        }
+        Icmpv4Type::TimeExceeded(code) => {
+            let reassembly = *code == TimeExceededCode::FragmentReassemblyTimeExceeded;
+            IcmpMessage::TimeExceeded { reassembly, quoted: quoted() }
+        }
+        Icmpv4Type::Unknown { type_u8: SOURCE_QUENCH, code_u8: 0, bytes5to8: [0, 0, 0, 0] } => {
+            IcmpMessage::SourceQuench { quoted: quoted() }
+        }
+        // Codes that etherparse does not know by name.
+        Icmpv4Type::Unknown { type_u8: TYPE_DEST_UNREACH, code_u8, bytes5to8: [0, 0, 0, 0] } => {
+            let code = UnreachableCode::Other(*code_u8);
+            IcmpMessage::Unreachable { code, quoted: quoted() }
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// With what stands behind it.
+fn their_message(message: &IcmpMessage, payload: Vec<u8>) -> (Icmpv4Type, Vec<u8>) {
+    let unknown = |type_u8, code_u8| Icmpv4Type::Unknown { type_u8, code_u8, bytes5to8: [0; 4] };
+    let icmp = match *message {
+        IcmpMessage::Echo { reply, identifier, sequence, .. } => {
+            let echo = IcmpEchoHeader { id: identifier, seq: sequence };
+            let icmp =
+                if reply { Icmpv4Type::EchoReply(echo) } else { Icmpv4Type::EchoRequest(echo) };
+            return (icmp, payload);
+        }
+        IcmpMessage::Unreachable { code, .. } => {
+            let (code, mtu) = match code {
+                UnreachableCode::Net => (0, 0),
+                UnreachableCode::Host => (1, 0),
+                UnreachableCode::Protocol => (2, 0),
+                UnreachableCode::Port => (3, 0),
+                UnreachableCode::FragmentationNeeded { mtu } => (4, mtu),
+                UnreachableCode::Other(code) => (code, 0),
+            };
+            DestUnreachableHeader::from_values(code, mtu)
+                .map_or(unknown(TYPE_DEST_UNREACH, code), Icmpv4Type::DestinationUnreachable)
+        }
+        IcmpMessage::SourceQuench { .. } => unknown(SOURCE_QUENCH, 0),
+        IcmpMessage::TimeExceeded { reassembly: false, .. } => {
+            Icmpv4Type::TimeExceeded(TimeExceededCode::TtlExceededInTransit)
+        }
+        IcmpMessage::TimeExceeded { reassembly: true, .. } => {
+            Icmpv4Type::TimeExceeded(TimeExceededCode::FragmentReassemblyTimeExceeded)
+        }
+    };
+    let quoted = message.quoted().unwrap();
+    let header = Ipv4Header {
+        source: quoted.source.octets(),
+        destination: quoted.destination.octets(),
+        protocol: IpNumber(quoted.protocol),
+        total_len: quoted.total_len,
+        identification: quoted.identification,
+        time_to_live: quoted.ttl,
+        ecn: (quoted.tos & 3).try_into().unwrap(),
+        dscp: (quoted.tos >> 2).try_into().unwrap(),
+        dont_fragment: quoted.dont_fragment,
+        // Options, and more than 8 bytes behind them: to be read over.
+        options: [1, 1, 1, 0].into(),
+        ..Ipv4Header::default()
+    };
+    let mut behind = header.to_bytes().to_vec();
+    behind.extend(quoted.head);
+    behind.extend([0xee; 12]);
+    (icmp, behind)
+}

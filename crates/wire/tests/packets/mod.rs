@@ -1,0 +1,202 @@
+//! Arbitrary valid packets, and their bytes.
+#![allow(dead_code, reason = "each test file takes what it needs")]
+
+use base::{Ecn, Ipv4Addr, Seq, SeqRange};
+use proptest::prelude::*;
+use wire::*;
+
+/// Any packet that can be encoded, with a payload of up to `max_payload` bytes.
+pub fn packet(max_payload: u32) -> impl Strategy<Value = Packet> {
+    (ip_header(), body(max_payload)).prop_map(|(ip, body)| Packet { ip, body })
+}
+
+/// Its bytes, with the lab's pattern as payload.
+pub fn encoded(packet: &Packet) -> Vec<u8> {
+    let mut bytes = vec![0; packet.len() as usize];
+    let len = packet.encode(&mut bytes, Payload::pattern).unwrap();
+    assert_eq!(len, bytes.len());
+    bytes
+}
+
+/// The bytes of its payload.
+pub fn payload_bytes(packet: &Packet) -> Vec<u8> {
+    let payload = packet.payload();
+    let mut bytes = vec![0; payload.len as usize];
+    payload.pattern(&mut bytes);
+    bytes
+}
+
+/// As a host that knows nothing of streams sees it.
+pub fn without_stream(mut packet: Packet) -> Packet {
+    let payload = match &mut packet.body {
+        Body::Tcp(segment) => &mut segment.payload,
+        Body::Udp(datagram) => &mut datagram.payload,
+        Body::Icmp(IcmpMessage::Echo { payload, .. }) => payload,
+        Body::Icmp(_) => return packet,
+    };
+    *payload = Payload::new(0, 0, payload.len);
+    packet
+}
+
+fn address() -> impl Strategy<Value = Ipv4Addr> {
+    any::<u32>().prop_map(Ipv4Addr::from_bits)
+}
+
+pub fn ip_header() -> impl Strategy<Value = IpHeader> {
+    let bits = (any::<u8>(), any::<u8>(), any::<u16>(), any::<bool>());
+    let options = prop_oneof![
+        3 => Just(IpOptions::EMPTY),
+        1 => prop::collection::vec(any::<u8>(), 0..=40).prop_map(|b| IpOptions::new(&b).unwrap()),
+    ];
+    (address(), address(), bits, options).prop_map(
+        |(source, destination, (tos, ttl, identification, dont_fragment), options)| IpHeader {
+            source,
+            destination,
+            ecn: Ecn::from_bits(tos),
+            dscp: tos >> 2,
+            ttl,
+            identification,
+            dont_fragment,
+            options,
+        },
+    )
+}
+
+fn body(max_payload: u32) -> impl Strategy<Value = Body> {
+    prop_oneof![
+        4 => tcp_segment(max_payload).prop_map(Body::Tcp),
+        2 => udp_datagram(max_payload).prop_map(Body::Udp),
+        3 => icmp_message(max_payload).prop_map(Body::Icmp),
+    ]
+}
+
+fn payload(max: u32) -> impl Strategy<Value = Payload> {
+    (any::<u32>(), any::<u64>(), prop_oneof![Just(0), 0..=max])
+        .prop_map(|(stream, offset, len)| Payload::new(stream, offset, len))
+}
+
+pub fn tcp_segment(max_payload: u32) -> impl Strategy<Value = TcpSegment> {
+    let ports = any::<(u16, u16)>();
+    let numbers = any::<(u32, u32, u8, u16, u16)>();
+    (ports, numbers, tcp_options(), payload(max_payload)).prop_map(
+        |(ports, (seq, ack, flags, window, urgent), options, payload)| TcpSegment {
+            source_port: ports.0,
+            destination_port: ports.1,
+            seq: Seq(seq),
+            ack: Seq(ack),
+            flags: TcpFlags(flags),
+            window,
+            urgent,
+            options,
+            payload,
+        },
+    )
+}
+
+fn tcp_options() -> impl Strategy<Value = TcpOptions> {
+    let timestamps =
+        any::<Option<(u32, u32)>>().prop_map(|t| t.map(|(value, echo)| Timestamps { value, echo }));
+    let blocks = prop::collection::vec(any::<(u32, u32)>(), 0..=4);
+    (any::<Option<u16>>(), prop::option::of(0..=14u8), any::<bool>(), timestamps, blocks).prop_map(
+        |(mss, window_scale, sack_permitted, timestamps, blocks)| {
+            let mut options = TcpOptions {
+                mss,
+                window_scale,
+                sack_permitted,
+                timestamps,
+                sack: SackBlocks::EMPTY,
+            };
+            for (start, end) in blocks {
+                let mut longer = options;
+                longer.sack.push(SeqRange::new(Seq(start), Seq(end)));
+                if longer.len() <= 40 {
+                    options = longer;
+                }
+            }
+            options
+        },
+    )
+}
+
+pub fn udp_datagram(max_payload: u32) -> impl Strategy<Value = UdpDatagram> {
+    (any::<u16>(), any::<u16>(), payload(max_payload)).prop_map(
+        |(source_port, destination_port, payload)| UdpDatagram {
+            source_port,
+            destination_port,
+            payload,
+        },
+    )
+}
+
+pub fn icmp_message(max_payload: u32) -> impl Strategy<Value = IcmpMessage> {
+    let echo = (any::<(bool, u16, u16)>(), payload(max_payload)).prop_map(
+        |((reply, identifier, sequence), payload)| IcmpMessage::Echo {
+            reply,
+            identifier,
+            sequence,
+            payload,
+        },
+    );
+    let code = prop_oneof![
+        Just(UnreachableCode::Net),
+        Just(UnreachableCode::Host),
+        Just(UnreachableCode::Protocol),
+        Just(UnreachableCode::Port),
+        any::<u16>().prop_map(|mtu| UnreachableCode::FragmentationNeeded { mtu }),
+        (5..=255u8).prop_map(UnreachableCode::Other),
+    ];
+    prop_oneof![
+        echo,
+        (code, quoted()).prop_map(|(code, quoted)| IcmpMessage::Unreachable { code, quoted }),
+        quoted().prop_map(|quoted| IcmpMessage::SourceQuench { quoted }),
+        (any::<bool>(), quoted())
+            .prop_map(|(reassembly, quoted)| IcmpMessage::TimeExceeded { reassembly, quoted }),
+    ]
+}
+
+fn quoted() -> impl Strategy<Value = Quoted> {
+    (ip_header(), any::<(u8, u16, [u8; 8])>()).prop_map(|(ip, (protocol, total_len, head))| {
+        Quoted {
+            source: ip.source,
+            destination: ip.destination,
+            protocol,
+            total_len,
+            identification: ip.identification,
+            ttl: ip.ttl,
+            tos: (ip.dscp << 2) | ip.ecn.bits(),
+            dont_fragment: ip.dont_fragment,
+            head,
+        }
+    })
+}
+
+/// Writes right checksums into what looks like a packet, so that damage gets past them.
+pub fn repair(bytes: &mut [u8]) {
+    let set = |bytes: &mut [u8], at: usize, start: u64| {
+        if bytes.len() < at + 2 {
+            return;
+        }
+        bytes[at..at + 2].fill(0);
+        let words =
+            bytes.chunks(2).map(|w| u64::from(w[0]) << 8 | w.get(1).map_or(0, |&b| b.into()));
+        let sum = words.sum::<u64>() + start;
+        // 2¹⁶ − 1 is the modulus of ones' complement.
+        let checksum = 0xffff - ((sum.max(1) - 1) % 0xffff + 1) as u16;
+        bytes[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+    };
+    if bytes.len() < 20 {
+        return;
+    }
+    let header = (usize::from(bytes[0] & 0xf) * 4).clamp(20, bytes.len());
+    set(&mut bytes[..header], 10, 0);
+    let end = usize::from(u16::from_be_bytes([bytes[2], bytes[3]])).clamp(header, bytes.len());
+    let protocol = bytes[9];
+    let addresses = bytes[12..20].chunks(2).map(|w| u64::from(w[0]) << 8 | u64::from(w[1]));
+    let pseudo_header = addresses.sum::<u64>() + u64::from(protocol) + (end - header) as u64;
+    match protocol {
+        6 => set(&mut bytes[header..end], 16, pseudo_header),
+        17 => set(&mut bytes[header..end], 6, pseudo_header),
+        1 => set(&mut bytes[header..end], 2, 0),
+        _ => {}
+    }
+}

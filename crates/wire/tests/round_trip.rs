@@ -1,0 +1,195 @@
+//! What is encoded is decoded again; what is damaged is refused; nothing panics.
+
+mod packets;
+
+use packets::{encoded, packet, payload_bytes, repair, without_stream};
+use proptest::prelude::*;
+use wire::*;
+
+proptest! {
+    #[test]
+    fn decoding_undoes_encoding(packet in packet(3000)) {
+        let bytes = encoded(&packet);
+        let decoded = Packet::decode(&bytes).unwrap();
+        prop_assert_eq!(decoded.packet, without_stream(packet));
+        prop_assert_eq!(decoded.payload, payload_bytes(&packet));
+    }
+
+    #[test]
+    fn what_follows_a_packet_is_ignored(packet in packet(50), padding in any::<[u8; 9]>()) {
+        let mut bytes = encoded(&packet);
+        let alone = Packet::decode(&encoded(&packet)).unwrap().packet;
+        bytes.extend(padding);
+        prop_assert_eq!(Packet::decode(&bytes).unwrap().packet, alone);
+    }
+
+    #[test]
+    fn a_buffer_too_small_is_left_alone(packet in packet(50), missing in 1..20usize) {
+        let needed = packet.len() as usize;
+        let mut buf = vec![0xaa; needed - missing];
+        let fill = |_: Payload, _: &mut [u8]| panic!("nothing to fill");
+        prop_assert_eq!(packet.encode(&mut buf, fill), Err(EncodeError::BufferTooSmall { needed }));
+        prop_assert!(buf.iter().all(|&byte| byte == 0xaa));
+    }
+
+    #[test]
+    fn a_prefix_is_refused(packet in packet(50), cut in any::<prop::sample::Index>()) {
+        let bytes = encoded(&packet);
+        let cut = cut.index(bytes.len());
+        prop_assert_eq!(Packet::decode(&bytes[..cut]), Err(DecodeError::Truncated));
+    }
+
+    /// One bit changes a ones'-complement sum by a power of two, which is never a multiple of
+    /// 2¹⁶ − 1, so no single flip gets past a checksum that covers it. (A flip in the length of the
+    /// IP header moves what is covered: two checksums must then be right by chance.)
+    #[test]
+    fn a_flipped_bit_is_refused(packet in packet(60)) {
+        let mut bytes = encoded(&packet);
+        let udp = matches!(packet.body, Body::Udp(_)).then(|| 20 + packet.ip.options.as_slice().len());
+        for bit in 0..bytes.len() * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let accepted = Packet::decode(&bytes).is_ok();
+            let field = udp.and_then(|start| (bit / 8).checked_sub(start));
+            let without_checksum = udp.is_some_and(|at| bytes[at + 6..at + 8] == [0, 0]);
+            match field {
+                // A shorter datagram leaves bytes to the surplus area, which nothing covers.
+                Some(4 | 5) => {}
+                Some(6 | 7) => prop_assert_eq!(accepted, without_checksum),
+                _ => prop_assert!(!accepted, "bit {}", bit),
+            }
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_decoded_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = Packet::decode(&bytes);
+    }
+
+    /// Damage behind right checksums: whatever is still accepted means the same when it is written
+    /// out anew.
+    #[test]
+    fn damaged_packets_are_understood_or_refused(
+        packet in packet(60),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in 0..4usize,
+    ) {
+        let mut bytes = encoded(&packet);
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.truncate(bytes.len() - cut);
+        repair(&mut bytes);
+        if let Ok(Decoded { packet, payload }) = Packet::decode(&bytes) {
+            let mut again = vec![0; packet.len() as usize];
+            match packet.encode(&mut again, |_, to| to.copy_from_slice(payload)) {
+                Ok(_) => prop_assert_eq!(Packet::decode(&again), Ok(Decoded { packet, payload })),
+                // Options that came unaligned may not fit once they are aligned.
+                Err(error) => {
+                    prop_assert!(matches!(error, EncodeError::TcpOptionsTooLong { .. }), "{error}");
+                }
+            }
+        }
+    }
+}
+
+/// `repair` is what carries the test above past the checksums.
+#[test]
+fn repaired_packets_are_accepted() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    runner
+        .run(&packet(60), |packet| {
+            let mut bytes = encoded(&packet);
+            let original = bytes.clone();
+            repair(&mut bytes);
+            prop_assert_eq!(&bytes, &original);
+            bytes[8] ^= 0xff;
+            bytes[12] ^= 0xff;
+            repair(&mut bytes);
+            prop_assert!(Packet::decode(&bytes).is_ok());
+            Ok(())
+        })
+        .unwrap();
+}
+
+fn udp_packet(len: u32) -> Packet {
+    let ip = IpHeader::new([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+    let payload = Payload::new(1, 0, len);
+    Packet { ip, body: Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload }) }
+}
+
+#[test]
+fn the_longest_packet() {
+    let longest = udp_packet(65_535 - 28);
+    assert_eq!(Packet::decode(&encoded(&longest)).unwrap().packet, without_stream(longest));
+
+    let mut buf = vec![0; 70_000];
+    for (len, total) in [(65_535 - 27, 65_536), (u32::MAX, u32::MAX)] {
+        let error = udp_packet(len).encode(&mut buf, Payload::pattern);
+        assert_eq!(error, Err(EncodeError::TooLong { len: total }));
+    }
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    let mut segment = TcpSegment::default();
+    segment.options.timestamps = Some(Timestamps { value: 1, echo: 2 });
+    for _ in 0..4 {
+        segment.options.sack.push(base::SeqRange::default());
+    }
+    let packet = Packet { body: Body::Tcp(segment), ..udp_packet(0) };
+    let error = packet.encode(&mut [0; 200], Payload::pattern);
+    assert_eq!(error, Err(EncodeError::TcpOptionsTooLong { len: 48 }));
+}
+
+#[test]
+fn udp_never_sends_a_checksum_of_zero() {
+    // The payload is chosen to make the sum come out as zero; a zero field would say "none taken".
+    let packet = udp_packet(2);
+    let mut buf = [0; 30];
+    packet.encode(&mut buf, |_, to| to.fill(0)).unwrap();
+    let balance = [buf[26], buf[27]];
+    packet.encode(&mut buf, |_, to| to.copy_from_slice(&balance)).unwrap();
+    assert_eq!(buf[26..28], [0xff, 0xff]);
+    assert_eq!(Packet::decode(&buf).unwrap().payload, balance);
+}
+
+#[test]
+fn udp_without_checksum_is_read() {
+    let mut bytes = encoded(&udp_packet(5));
+    bytes[26..28].fill(0);
+    bytes[28] ^= 1;
+    assert_eq!(Packet::decode(&bytes).unwrap().packet, without_stream(udp_packet(5)));
+}
+
+#[test]
+fn fragments_are_refused() {
+    for (at, bit) in [(6, 0x20), (6, 0x01), (7, 0x01)] {
+        let mut bytes = encoded(&udp_packet(5));
+        bytes[at] |= bit;
+        assert_eq!(Packet::decode(&bytes), Err(DecodeError::HeaderChecksum));
+        repair(&mut bytes);
+        assert_eq!(Packet::decode(&bytes), Err(DecodeError::Fragment));
+    }
+}
+
+#[test]
+fn each_refusal_has_its_reason() {
+    let refused = |at: usize, byte: u8| {
+        let mut bytes = encoded(&udp_packet(5));
+        bytes[at] = byte;
+        repair(&mut bytes);
+        Packet::decode(&bytes).unwrap_err()
+    };
+    assert_eq!(refused(0, 0x65), DecodeError::Version(6));
+    assert_eq!(refused(0, 0x44), DecodeError::HeaderLength);
+    assert_eq!(refused(3, 19), DecodeError::HeaderLength);
+    assert_eq!(refused(3, 200), DecodeError::Truncated);
+    assert_eq!(refused(9, 132), DecodeError::Protocol(132));
+    assert_eq!(refused(25, 7), DecodeError::HeaderLength, "UDP length");
+    assert_eq!(refused(25, 14), DecodeError::Truncated, "UDP length");
+    // Read as ICMP, the source port 1 is type 0, code 1.
+    assert_eq!(refused(9, 1), DecodeError::IcmpMessage { kind: 0, code: 1 });
+    assert_eq!(Packet::decode(&[]), Err(DecodeError::Truncated));
+}
