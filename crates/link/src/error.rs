@@ -52,6 +52,7 @@ mod test {
                 assert_eq!(model.chance(bytes), Chance::of_any_error(1e-5, bytes * 8));
             }
         }
+        assert!(model.known.iter().all(Option::is_some));
     }
 
     #[test]

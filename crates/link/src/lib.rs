@@ -27,4 +27,4 @@ pub use config::{Delay, Discipline, Duplex, Errors, LinkConfig, Order, QueueConf
 pub use frame::{DropReason, Enqueued, Frame, Held, LinkEvent, Place, Side, Whereabouts};
 pub use path::{Counters, PathLink, Queue};
 pub use queue::{InterfaceQueue, QueueCounters};
-pub use red::{Red, RedConfig};
+pub use red::RedConfig;

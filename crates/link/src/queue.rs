@@ -332,20 +332,37 @@ mod test {
 
     #[test]
     fn red_counts_idle_time_of_a_transmitter_that_others_use_too() {
-        let average_after = |busy_at: u64, arrival: u32| {
+        // Each span is one in which the transmitter is idle, in milliseconds.
+        let average_after = |spans: &[(u64, u64)], arrival: u32| {
             let lenient = RedConfig { min_threshold: 50.0, max_threshold: 60.0, ..STRICT };
-            let mut queue = red(9, RedConfig { weight: 0.5, ..lenient });
-            // Two arrivals: the second finds one frame, so that the average is 0.5.
+            let mut queue = busy(red(9, RedConfig { weight: 0.5, ..lenient }));
             offer(&mut queue, 0, Place::Tail);
-            offer(&mut queue, 0, Place::Tail);
+            offer(&mut queue, 1, Place::Tail);
+            assert_eq!(queue.red_average(), Some(0.5));
             drain(&mut queue);
-            queue.on_idle(Instant::from_millis(100));
-            queue.on_busy(Instant::from_millis(busy_at));
+            for (from, to) in spans {
+                queue.on_idle(Instant::from_millis(*from));
+                queue.on_busy(Instant::from_millis(*to));
+            }
             offer(&mut queue, arrival, Place::Tail);
-            queue.red_average().unwrap()
+            queue.red_average()
         };
-        assert_eq!(average_after(110, 110), 0.25);
-        assert_eq!(average_after(110, 150), 0.25);
-        assert_eq!(average_after(120, 120), 0.125);
+        assert_eq!(average_after(&[], 150), Some(0.25));
+        assert_eq!(average_after(&[(100, 110)], 110), Some(0.25));
+        assert_eq!(average_after(&[(100, 120)], 150), Some(0.125));
+        assert_eq!(average_after(&[(100, 120), (140, 160)], 190), Some(0.031_25));
+    }
+
+    #[test]
+    fn a_dropped_frame_does_not_end_the_idle_time() {
+        let mut queue = busy(red(9, RedConfig { weight: 0.5, max_threshold: 0.5, ..STRICT }));
+        offer(&mut queue, 0, Place::Tail);
+        offer(&mut queue, 1, Place::Tail);
+        drain(&mut queue);
+        queue.on_idle(Instant::from_millis(100));
+        let deaf = Frame { ecn_capable: false, ..DATA };
+        assert_eq!(queue.enqueue(Instant::from_millis(100), deaf, Place::Tail), EARLY);
+        assert_eq!(offer(&mut queue, 120, Place::Tail), KEPT);
+        assert_eq!(queue.red_average(), Some(0.125));
     }
 }

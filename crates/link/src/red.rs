@@ -17,13 +17,14 @@ pub struct RedConfig {
     /// How long a typical small frame takes to send: the average decays by one sample of an empty
     /// queue for each such span that the transmitter is idle.
     pub frame_time: Duration,
-    /// Notify frames that can be marked by a mark. Others are dropped.
+    /// Notify frames that can be marked by a mark, from `max_threshold` on as well (the paper
+    /// marks every frame there). Others are dropped.
     pub ecn: bool,
 }
 
 /// The state of RED in one queue.
 #[derive(Clone, Debug)]
-pub struct Red {
+pub(crate) struct Red {
     config: RedConfig,
     average: f64,
     /// Frames since the last notification; none while the average is below the minimum.
@@ -33,25 +34,25 @@ pub struct Red {
 
 impl Red {
     /// An empty queue's. `entity` names the queue.
-    pub const fn new(config: RedConfig, seed: u64, entity: u64) -> Self {
+    pub(crate) const fn new(config: RedConfig, seed: u64, entity: u64) -> Self {
         let stream = RandomStream::new(seed, "link-red", entity);
         Self { config, average: 0.0, since_notified: None, stream }
     }
 
     /// The average number of waiting frames.
-    pub const fn average(&self) -> f64 {
+    pub(crate) const fn average(&self) -> f64 {
         self.average
     }
 
     /// Can a notification be a mark?
-    pub const fn marks(&self) -> bool {
+    pub(crate) const fn marks(&self) -> bool {
         self.config.ecn
     }
 
     /// A frame arrives and finds `waiting` others; `idle` is how long the transmitter had nothing
     /// to send since the previous arrival, if it had. Is this frame to be notified (marked or
     /// dropped)? Takes exactly one random number.
-    pub fn on_arrival(&mut self, waiting: usize, idle: Option<Duration>) -> bool {
+    pub(crate) fn on_arrival(&mut self, waiting: usize, idle: Option<Duration>) -> bool {
         self.update_average(waiting, idle);
         // floyd-jacobson-1993 Fig. 2: the count goes on while the average is between the
         // thresholds, and starts anew with each notification.
@@ -165,6 +166,20 @@ mod test {
         assert_eq!(red.chance(u32::MAX), Chance::ALWAYS);
         red.average = 3.0;
         assert_eq!(red.chance(0), Chance::ALWAYS);
+    }
+
+    #[test]
+    fn the_count_starts_anew_when_the_average_leaves_the_range() {
+        let config = RedConfig { weight: 0.0, max_probability: 0.0, ..CONFIG };
+        let mut red = Red::new(config, 1, 0);
+        red.average = 2.0;
+        for count in 0..3 {
+            red.on_arrival(2, None);
+            assert_eq!(red.since_notified, Some(count));
+        }
+        red.average = 0.5;
+        red.on_arrival(2, None);
+        assert_eq!(red.since_notified, None);
     }
 
     /// floyd-jacobson-1993 §4: with the average fixed, the number of frames from one notification

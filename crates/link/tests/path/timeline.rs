@@ -396,18 +396,36 @@ fn a_cut_link_is_not_idle() {
         ecn: false,
     };
     let queue = QueueConfig { limit: 9, discipline: Discipline::Red(red), mark_loss: 0.0 };
-    let last_verdict = |cut: bool| {
+    let last_verdict = |cut_at: Option<u64>| {
         let mut bench = Bench::new(LinkConfig { queue, ..no_delay() });
         // The third and the fourth find one waiting: averages 0.5 and 0.75.
         let verdicts = [1, 2, 3, 4].map(|id| bench.send(0, A, id));
         let early = Enqueued::Dropped { reason: DropReason::RedDrop };
         assert_eq!(verdicts, [ACCEPTED, ACCEPTED, early, early]);
-        if cut {
-            bench.at(ms(10), |link| link.partition(ms(10), link::Queue::Drop));
+        if let Some(millis) = cut_at {
+            bench.at(ms(millis), |link| link.partition(ms(millis), link::Queue::Drop));
             bench.at(ms(3_600_000), |link| link.heal(ms(3_600_000)));
         }
         bench.send(3_600_000, A, 5)
     };
-    assert_eq!(last_verdict(false), ACCEPTED);
-    assert_eq!(last_verdict(true), Enqueued::Dropped { reason: DropReason::RedDrop });
+    let early = Enqueued::Dropped { reason: DropReason::RedDrop };
+    assert_eq!(last_verdict(None), ACCEPTED);
+    // While a frame is sent, and a millisecond after the last one.
+    assert_eq!(last_verdict(Some(10)), early);
+    assert_eq!(last_verdict(Some(71)), early);
+}
+
+#[test]
+fn a_shared_link_is_idle_for_both_sides_or_busy_for_both() {
+    let mut config = shared();
+    config.queue.limit = 0;
+    let mut bench = Bench::new(config);
+    let full = Enqueued::Dropped { reason: DropReason::QueueOverflow };
+    assert_eq!(bench.send(0, A, 1), ACCEPTED);
+    assert_eq!(bench.send(34, B, 2), full);
+    assert_eq!(bench.send(35, B, 3), ACCEPTED);
+    assert_eq!(bench.send(69, A, 4), full);
+    assert_eq!(bench.send(70, A, 5), ACCEPTED);
+    bench.finish();
+    assert_eq!(bench.said(), [(35, 1, true), (70, 3, true), (105, 5, true)]);
 }
