@@ -1,0 +1,178 @@
+//! What an aid sees of the connection, and what it may do to it: the direct driver's half of
+//! DESIGN's table of acts.
+
+use base::{
+    Act, Done, Instant, Known, ProbeSpacing, RecoveryState, Release, Seq, SeqRange, Setting,
+    TcpView,
+};
+use wire::{TcpFlags, TcpSegment};
+
+use crate::connection::Connection;
+use crate::flight::Phase;
+use crate::growth::MOST_WINDOW;
+use crate::sender::{Held, initial_window};
+use crate::timer::Timer;
+
+impl Connection {
+    /// A snapshot of both halves; every field is exact.
+    pub fn view(&self) -> TcpView {
+        let flight = &self.snd.flight;
+        let held = self.snd.held.is_some();
+        let probing = self.timers.get(Timer::Persist).is_some() || self.snd.probe_due;
+        TcpView {
+            synchronized: self.state.is_synchronized(),
+            mss: Known::Exact(flight.mss),
+            una: Known::Exact(flight.una),
+            nxt: Known::Exact(flight.nxt),
+            max: Known::Exact(flight.max),
+            cwnd: Known::Exact(flight.window.cwnd),
+            ssthresh: Known::Exact(flight.window.ssthresh),
+            peer_window: Known::Exact(if held { 0 } else { self.snd.wnd }),
+            retransmission_deadline: Known::Exact(self.timers.get(Timer::Retransmission)),
+            rto: Known::Exact(self.snd.rtt.base_rto()),
+            srtt: Known::Exact(self.snd.rtt.srtt()),
+            recovery: Known::Exact(match flight.phase {
+                Phase::Open => RecoveryState::Open,
+                Phase::Recovery { .. } => RecoveryState::Recovery,
+                Phase::Loss { .. } => RecoveryState::Loss,
+            }),
+            persisting: Known::Exact(held || probing),
+            rcv_nxt: Known::Exact(self.rcv.nxt),
+            advertised_window: Known::Exact(self.rcv.window()),
+        }
+    }
+
+    /// Does what an aid wants done.
+    pub fn act(&mut self, now: Instant, act: &Act) -> Done {
+        if !self.state.is_synchronized() {
+            return Done::Unsupported;
+        }
+        match *act {
+            Act::Hold { probe, step_back, freeze_timers, cwnd, release } => {
+                self.hold(now, probe, step_back, freeze_timers, release);
+                self.set_cwnd(cwnd);
+                Done::Done
+            }
+            Act::Resume { cwnd, ssthresh, rto } => {
+                self.set_cwnd(cwnd);
+                match ssthresh {
+                    Setting::Keep => {}
+                    Setting::Default => self.snd.flight.window.ssthresh = MOST_WINDOW,
+                    Setting::Value(bytes) => self.snd.flight.window.ssthresh = bytes,
+                }
+                match rto {
+                    Setting::Keep => {}
+                    Setting::Default => self.snd.rtt.restart(None),
+                    Setting::Value(rto) => self.snd.rtt.restart(Some(rto)),
+                }
+                self.end_hold(now);
+                Done::Done
+            }
+            Act::Resend { range, ahead_of_queue } => self.resend(range, ahead_of_queue),
+            Act::Undo => answer(self.snd.flight.undo()),
+            Act::Cut => {
+                let flight = &mut self.snd.flight;
+                flight.reduce(now);
+                flight.window.cwnd = flight.window.ssthresh;
+                self.snd.ecn.cwr_due = self.snd.ecn.on;
+                self.snd.ecn.point = Some(self.snd.flight.max);
+                Done::Done
+            }
+            Act::SetTimer { keep_rto } => {
+                self.snd.keep_rto = keep_rto;
+                Done::Done
+            }
+            Act::Emit { ack, window, copies } => {
+                let Some(segment) = self.forge_ack(ack, window) else { return Done::Unsupported };
+                for _ in 0..copies {
+                    self.replies.push_back(segment);
+                }
+                Done::Done
+            }
+        }
+    }
+
+    fn set_cwnd(&mut self, cwnd: Setting<u32>) {
+        let mss = self.snd.flight.mss;
+        match cwnd {
+            Setting::Keep => {}
+            Setting::Default => self.snd.flight.window.cwnd = initial_window(&self.config, mss),
+            Setting::Value(bytes) => self.snd.flight.window.cwnd = bytes.clamp(mss, MOST_WINDOW),
+        }
+    }
+
+    fn hold(
+        &mut self,
+        now: Instant,
+        probe: Option<ProbeSpacing>,
+        step_back: bool,
+        freeze_timers: bool,
+        release: Release,
+    ) {
+        self.timers.stop(Timer::Persist);
+        if freeze_timers {
+            self.timers.freeze(now);
+        }
+        self.timers.stop(Timer::Retransmission);
+        self.snd.held = Some(Held { release, probe });
+        self.snd.probe_due = false;
+        self.snd.resend = None;
+        // A recovery that was on its way is over: BSD forgets its duplicates when the
+        // retransmission timer is off.
+        self.snd.flight.dup_acks = 0;
+        self.snd.flight.resend_first = false;
+        // Karn: a round trip that a hold interrupts says nothing about the path.
+        self.snd.timed = None;
+        if step_back {
+            self.snd.flight.nxt = self.snd.flight.una;
+            self.snd.flight.phase = Phase::Open;
+        }
+        if let Some(spacing) = probe {
+            self.snd.probe_gap = spacing.first;
+            let at = self.config.clock.deadline(now, spacing.first);
+            self.timers.set(Timer::Persist, at);
+        }
+    }
+
+    /// Sending goes on, with the timeout that a new transmission has.
+    pub(crate) fn end_hold(&mut self, now: Instant) {
+        if self.snd.held.take().is_none() {
+            return;
+        }
+        self.timers.stop(Timer::Persist);
+        self.snd.probe_due = false;
+        self.snd.retries = 0;
+        self.snd.rtt.end_back_off();
+        self.timers.thaw(now);
+        if self.timers.get(Timer::Retransmission).is_none() {
+            self.restart_retransmission_timer(now);
+        }
+    }
+
+    fn resend(&mut self, range: SeqRange, ahead_of_queue: bool) -> Done {
+        let flight = &self.snd.flight;
+        let range = SeqRange::new(range.start.max(flight.una), range.end.min(flight.max));
+        if range.is_empty() {
+            return Done::Unsupported;
+        }
+        self.snd.resend = Some((range, ahead_of_queue));
+        Done::Done
+    }
+
+    /// An acknowledgment made up from the view. It may repeat or hold back, but never acknowledges
+    /// what has not arrived (liu-singh-2001 §III-B).
+    fn forge_ack(&self, ack: Seq, window: u32) -> Option<TcpSegment> {
+        if ack.after(self.rcv.nxt) {
+            return None;
+        }
+        let mut segment = self.bare(TcpFlags::ACK);
+        segment.seq = self.snd.flight.max;
+        segment.ack = ack;
+        segment.window = self.window_field(window);
+        Some(segment)
+    }
+}
+
+fn answer(done: bool) -> Done {
+    if done { Done::Done } else { Done::Unsupported }
+}

@@ -1,0 +1,90 @@
+//! The clock that TCP's timers see.
+//!
+//! 4.4BSD counts in slow ticks of 500 ms: a timer set to two ticks goes off at the second tick from
+//! now, 0.5 to 1 s later, and a round trip is as long as the number of ticks that fell into it.
+//! ns-2 rounds round trips to 100 or 10 ms; Linux counts milliseconds.
+
+use base::{Duration, Instant};
+
+/// Tick lengths; zero means exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Clock {
+    /// Round trips are measured in these.
+    pub rtt: Duration,
+    /// Timers go off only at multiples of this.
+    pub timer: Duration,
+    /// How far into its first tick the clock is at time zero.
+    pub phase: Duration,
+}
+
+impl Clock {
+    /// One tick for everything.
+    pub const fn uniform(tick: Duration, phase: Duration) -> Self {
+        Self { rtt: tick, timer: tick, phase }
+    }
+
+    /// How many ticks of `tick` have begun by `now`.
+    const fn ticks(self, now: Instant, tick: Duration) -> u64 {
+        let phase = if tick.is_zero() { 0 } else { self.phase.as_nanos() % tick.as_nanos() };
+        now.as_nanos().saturating_add(phase) / if tick.is_zero() { 1 } else { tick.as_nanos() }
+    }
+
+    /// The time between two instants as this clock measures round trips: whole ticks.
+    pub const fn measure(self, start: Instant, end: Instant) -> Duration {
+        if self.rtt.is_zero() {
+            return end.since(start);
+        }
+        let ticks = self.ticks(end, self.rtt).saturating_sub(self.ticks(start, self.rtt));
+        self.rtt.times(ticks)
+    }
+
+    /// When a timer set to `span` now goes off: at its last tick, counting at least one.
+    pub fn deadline(self, now: Instant, span: Duration) -> Instant {
+        self.deadline_on(now, span, self.timer)
+    }
+
+    /// The same for a timer on a `tick` of its own.
+    pub fn deadline_on(self, now: Instant, span: Duration, tick: Duration) -> Instant {
+        if tick.is_zero() {
+            return now + span;
+        }
+        let count = span.as_nanos().div_ceil(tick.as_nanos()).max(1);
+        let at = self.ticks(now, tick).saturating_add(count).saturating_mul(tick.as_nanos());
+        Instant::from_nanos(at.saturating_sub(self.phase.as_nanos() % tick.as_nanos()))
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    const BSD: Clock = Clock::uniform(Duration::from_millis(500), Duration::from_millis(100));
+
+    #[test]
+    fn two_slow_ticks_take_between_half_a_second_and_one() {
+        // Ticks fall at 400, 900, 1400 ms …
+        let rto = Duration::from_secs(1);
+        assert_eq!(BSD.deadline(Instant::from_millis(400), rto), Instant::from_millis(1400));
+        assert_eq!(BSD.deadline(Instant::from_millis(399), rto), Instant::from_millis(900));
+        assert_eq!(BSD.deadline(Instant::from_millis(899), rto), Instant::from_millis(1400));
+    }
+
+    #[test]
+    fn a_round_trip_is_the_ticks_that_fell_into_it() {
+        let at = Instant::from_millis;
+        assert_eq!(BSD.measure(at(401), at(899)), Duration::ZERO);
+        assert_eq!(BSD.measure(at(399), at(401)), Duration::from_millis(500));
+        assert_eq!(BSD.measure(at(399), at(1401)), Duration::from_millis(1500));
+        let exact = Clock::default();
+        assert_eq!(exact.measure(at(3), at(10)), Duration::from_millis(7));
+        assert_eq!(exact.deadline(at(3), Duration::from_millis(7)), at(10));
+    }
+
+    #[test]
+    fn the_least_timer_is_one_tick() {
+        assert_eq!(
+            BSD.deadline(Instant::from_millis(400), Duration::ZERO),
+            Instant::from_millis(900)
+        );
+    }
+}

@@ -1,0 +1,434 @@
+//! One TCP connection.
+
+use alloc::collections::VecDeque;
+
+use base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
+use wire::{Payload, TcpFlags, TcpSegment};
+
+use crate::config::Config;
+use crate::receiver::Receiver;
+use crate::sender::Sender;
+use crate::state::{Cause, State};
+use crate::stats::Stats;
+use crate::timer::{Timer, Timers};
+
+/// What a driver is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The connection is open.
+    Connected,
+    /// The peer sends no more: after what can be read comes the end of its stream.
+    PeerClosed,
+    /// Both sides have closed and everything is acknowledged.
+    Closed,
+    /// The peer reset the connection, or refused it.
+    Reset,
+    /// No answer after as many retries as the configuration allows.
+    TimedOut,
+}
+
+/// A segment to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmit {
+    /// The segment.
+    pub segment: TcpSegment,
+    /// The congestion bits of its IP header.
+    pub ecn: Ecn,
+    /// Put it before whatever waits in the own interface queue.
+    pub ahead_of_queue: bool,
+    /// It carries something that was sent before.
+    pub retransmission: bool,
+}
+
+/// TCP as a state machine without I/O (RFC 9293).
+///
+/// *Look*: [`state`](Self::state), [`view`](Self::view), [`stats`](Self::stats),
+/// [`next_timeout`](Self::next_timeout). *Events*: [`on_segment`](Self::on_segment),
+/// [`on_timeout`](Self::on_timeout), [`on_unreachable`](Self::on_unreachable),
+/// [`on_source_quench`](Self::on_source_quench). *Commands*: [`write`](Self::write),
+/// [`read`](Self::read), [`close`](Self::close), [`abort`](Self::abort), and an aid's
+/// [`act`](Self::act). *Poll*: [`poll_transmit`](Self::poll_transmit),
+/// [`poll_event`](Self::poll_event).
+///
+/// After every event or command a driver polls `poll_transmit` until it gives nothing, then
+/// `poll_event`, then asks `next_timeout`. Time never goes back.
+///
+/// Bytes are not carried. [`write`](Self::write) says how many there are; a segment names its bytes
+/// by their offset in our stream. What arrives is named by the driver and comes out of
+/// [`read`](Self::read) in order under the same names.
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) config: Config,
+    pub(crate) state: State,
+    /// It began by listening.
+    pub(crate) passive: bool,
+    pub(crate) local: Endpoint,
+    pub(crate) remote: Endpoint,
+    /// The name that our payloads carry.
+    pub(crate) stream: u32,
+    pub(crate) snd: Sender,
+    pub(crate) rcv: Receiver,
+    pub(crate) timers: Timers,
+    pub(crate) acks: Acks,
+    pub(crate) echo: Echo,
+    /// Timestamps, SACK and so on, as negotiated.
+    pub(crate) agreed: Agreed,
+    /// SYN or SYN-ACK is to be sent.
+    pub(crate) syn_due: bool,
+    pub(crate) syn_lost: bool,
+    /// Answers that do not belong to the flow: resets, challenges, made-up acknowledgments.
+    pub(crate) replies: VecDeque<TcpSegment>,
+    pub(crate) challenges: Challenges,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) stats: Stats,
+    /// When something last arrived (keep-alive).
+    pub(crate) heard: Instant,
+}
+
+/// What both ends offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreed {
+    /// SACK (RFC 2018).
+    pub sack: bool,
+    /// Timestamps (RFC 7323).
+    pub timestamps: bool,
+    /// Window scaling (RFC 7323).
+    pub window_scale: bool,
+    /// ECN (RFC 3168).
+    pub ecn: bool,
+}
+
+/// Acknowledgments that are owed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Acks {
+    /// Segments in order that wait for one.
+    pub waiting: u32,
+    /// One is to be sent at once.
+    pub now: bool,
+    /// RCV.NXT of the last one sent (RFC 7323: Last.ACK.sent).
+    pub last: Seq,
+    /// ECE goes out with each until CWR comes (RFC 3168 §6.1.3).
+    pub ece: bool,
+}
+
+/// The peer's timestamps (RFC 7323 §4.3, §5).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Echo {
+    /// TS.Recent.
+    pub recent: u32,
+    /// When it was taken: after 24 days it says nothing (RFC 7323 §5.5).
+    pub at: Instant,
+}
+
+/// Challenge acknowledgments are limited (RFC 5961 §7).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Challenges {
+    second: u64,
+    sent: u32,
+}
+
+impl Challenges {
+    /// At most ten a second.
+    pub fn allow(&mut self, now: Instant) -> bool {
+        let second = now.as_nanos() / 1_000_000_000;
+        if second != self.second {
+            *self = Self { second, sent: 0 };
+        }
+        self.sent += 1;
+        self.sent <= 10
+    }
+}
+
+impl Connection {
+    fn new(config: &Config, local: Endpoint, remote: Endpoint, iss: Seq, stream: u32) -> Self {
+        let mut rcv = Receiver::new(config.receive_buffer);
+        rcv.shift = if config.window_scale { config.receive_shift() } else { 0 };
+        Self {
+            config: *config,
+            state: State::Closed,
+            passive: false,
+            local,
+            remote,
+            stream,
+            snd: Sender::new(config, iss),
+            rcv,
+            timers: Timers::default(),
+            acks: Acks::default(),
+            echo: Echo::default(),
+            agreed: Agreed::default(),
+            syn_due: false,
+            syn_lost: false,
+            replies: VecDeque::with_capacity(4),
+            challenges: Challenges::default(),
+            events: VecDeque::with_capacity(4),
+            stats: Stats::default(),
+            heard: Instant::ZERO,
+        }
+    }
+
+    /// Opens a connection to `remote`. `iss` is the initial sequence number (RFC 6528 is the
+    /// driver's), `stream` the name that our payloads will carry.
+    pub fn connect(
+        config: &Config,
+        local: Endpoint,
+        remote: Endpoint,
+        iss: Seq,
+        stream: u32,
+        now: Instant,
+    ) -> Self {
+        let mut connection = Self::new(config, local, remote, iss, stream);
+        connection.become_after(Cause::ActiveOpen);
+        connection.syn_due = true;
+        connection.heard = now;
+        connection
+    }
+
+    /// Waits for one connection at `local`.
+    pub fn listen(config: &Config, local: Endpoint, iss: Seq, stream: u32) -> Self {
+        let nobody = Endpoint::new(Ipv4Addr::UNSPECIFIED, 0);
+        let mut connection = Self::new(config, local, nobody, iss, stream);
+        connection.become_after(Cause::PassiveOpen);
+        connection.passive = true;
+        connection
+    }
+
+    /// Its state.
+    pub fn state(&self) -> State {
+        self.state
+    }
+    /// Our end.
+    pub fn local(&self) -> Endpoint {
+        self.local
+    }
+    /// The peer; unspecified while listening.
+    pub fn remote(&self) -> Endpoint {
+        self.remote
+    }
+    /// What it has counted.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+    /// What was negotiated.
+    pub fn agreed(&self) -> Agreed {
+        self.agreed
+    }
+    /// Its configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+    /// Bytes of our stream that the peer has acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.snd.una_offset
+    }
+    /// Bytes that can be read.
+    pub fn readable(&self) -> u32 {
+        self.rcv.readable()
+    }
+    /// Has the peer's FIN arrived, with everything before it?
+    pub fn peer_closed(&self) -> bool {
+        self.rcv.fin.is_some_and(|fin| self.rcv.nxt.after(fin))
+    }
+
+    /// When [`on_timeout`](Self::on_timeout) is to be called; `None`: nothing is due.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// The application has `bytes` more to send. They are accepted until it closes; how much of
+    /// its buffer a driver lets it fill is the driver's.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        if self.snd.closing || matches!(self.state, State::Closed | State::Listen) {
+            return 0;
+        }
+        self.snd.written = self.snd.written.saturating_add(bytes);
+        bytes
+    }
+
+    /// The application takes up to `most` bytes in order. Reading opens the window, which may make
+    /// an acknowledgment due.
+    pub fn read(&mut self, most: u32) -> Option<Payload> {
+        let part = self.rcv.read(most)?;
+        if self.state.may_receive() && self.rcv.opens(u32::from(self.config.mss)) {
+            self.acks.now = true;
+        }
+        Some(part)
+    }
+
+    /// No more data from us: a FIN follows what is written.
+    pub fn close(&mut self) {
+        match self.state {
+            State::Listen | State::SynSent => {
+                self.become_after(Cause::Close);
+                self.end(Event::Closed);
+            }
+            // RFC 9293 §3.10.4: in SYN-RECEIVED it waits until the connection is open.
+            State::SynReceived => self.snd.closing = true,
+            State::Established | State::CloseWait => {
+                self.snd.closing = true;
+                self.become_after(Cause::Close);
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives the connection up at once, with a reset where the peer knows of it.
+    pub fn abort(&mut self) {
+        let knows =
+            !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait);
+        if knows {
+            let mut reset = self.bare(TcpFlags::RST.with(TcpFlags::ACK));
+            reset.seq = self.snd.flight.nxt;
+            self.replies.push_back(reset);
+        }
+        self.become_after(Cause::Reset);
+        self.end(Event::Closed);
+    }
+
+    /// The next thing that happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Goes where `cause` leads from here.
+    pub(crate) fn become_after(&mut self, cause: Cause) {
+        if let Some(next) = self.state.after(cause) {
+            self.state = next;
+        }
+    }
+
+    /// The connection is over; what can be read stays readable.
+    pub(crate) fn end(&mut self, event: Event) {
+        self.timers.clear();
+        self.snd.held = None;
+        self.snd.resend = None;
+        self.snd.probe_due = false;
+        self.syn_due = false;
+        self.acks = Acks::default();
+        self.events.push_back(event);
+    }
+
+    /// The time that was asked for has come.
+    pub fn on_timeout(&mut self, now: Instant) {
+        while let Some(timer) = self.timers.take_due(now) {
+            match timer {
+                Timer::Retransmission => self.retransmission_timeout(now),
+                Timer::Persist => self.persist_timeout(now),
+                Timer::DelayedAck => self.acks.now = self.acks.now || self.acks.waiting > 0,
+                Timer::KeepAlive => self.keep_alive_timeout(now),
+                Timer::TimeWait => {
+                    self.become_after(Cause::TwoMsl);
+                    self.end(Event::Closed);
+                }
+            }
+        }
+    }
+
+    /// RFC 6298 §5.4–5.7.
+    fn retransmission_timeout(&mut self, now: Instant) {
+        self.snd.retries += 1;
+        let most = if self.state.is_synchronized() {
+            self.config.max_retries
+        } else {
+            self.config.max_syn_retries
+        };
+        if self.snd.retries > most {
+            self.become_after(Cause::Reset);
+            self.end(Event::TimedOut);
+            return;
+        }
+        if !core::mem::take(&mut self.snd.keep_rto) {
+            self.snd.rtt.back_off();
+        }
+        self.snd.timed = None;
+        if !self.state.is_synchronized() {
+            self.syn_due = true;
+            self.syn_lost = true;
+            return;
+        }
+        self.stats.timeouts += 1;
+        self.stats.slow_starts += 1;
+        self.snd.recovery.on_timeout(now, &mut self.snd.flight);
+        self.restart_retransmission_timer(now);
+    }
+
+    fn persist_timeout(&mut self, now: Instant) {
+        if self.snd.held.is_none() {
+            self.snd.retries += 1;
+            if self.snd.retries > self.config.max_retries {
+                self.become_after(Cause::Reset);
+                self.end(Event::TimedOut);
+                return;
+            }
+        }
+        self.snd.probe_due = true;
+        let gap = self.snd.probe_gap;
+        let most = self.snd.held.and_then(|h| h.probe).map_or(self.config.persist_max, |p| p.max);
+        self.snd.probe_gap = gap.times(2).min(most);
+        self.timers.set(Timer::Persist, self.config.clock.deadline(now, self.snd.probe_gap));
+    }
+
+    /// RFC 9293 §3.8.4: a segment without data and one number too low asks for an acknowledgment.
+    fn keep_alive_timeout(&mut self, now: Instant) {
+        let Some(idle) = self.config.keep_alive else { return };
+        let silent = now.since(self.heard);
+        if silent < idle {
+            self.timers.set(Timer::KeepAlive, now + idle.saturating_sub(silent));
+            return;
+        }
+        let gap = idle.min(Duration::from_secs(75));
+        if silent >= idle + gap.times(u64::from(self.config.max_retries)) {
+            let mut reset = self.bare(TcpFlags::RST.with(TcpFlags::ACK));
+            reset.seq = self.snd.flight.nxt;
+            self.replies.push_back(reset);
+            self.become_after(Cause::Reset);
+            self.end(Event::TimedOut);
+            return;
+        }
+        let mut probe = self.bare(TcpFlags::ACK);
+        probe.seq = self.snd.flight.una - 1;
+        self.replies.push_back(probe);
+        self.timers.set(Timer::KeepAlive, now + gap);
+    }
+
+    /// A router says that the peer cannot be reached. `hard` errors (protocol, port) end an attempt
+    /// to connect; on a synchronized connection all are soft (RFC 9293 §3.9.2.2, RFC 5927 §6.1).
+    /// The caller has checked that the quoted number lies within what is outstanding.
+    pub fn on_unreachable(&mut self, hard: bool) {
+        if hard && self.state == State::SynSent {
+            self.become_after(Cause::Reset);
+            self.end(Event::Reset);
+        }
+    }
+
+    /// A router asks to send less. 4.4BSD starts over with one segment; RFC 6633 §3 says to ignore
+    /// it, which is the default.
+    pub fn on_source_quench(&mut self) {
+        if self.config.source_quench {
+            let flight = &mut self.snd.flight;
+            flight.before = Some(flight.window);
+            flight.window.cwnd = flight.mss;
+        }
+    }
+
+    /// A segment of ours with nothing but header fields.
+    pub(crate) fn bare(&self, flags: TcpFlags) -> TcpSegment {
+        TcpSegment {
+            source_port: self.local.port,
+            destination_port: self.remote.port,
+            seq: self.snd.flight.nxt,
+            ack: self.rcv.nxt,
+            flags,
+            ..TcpSegment::default()
+        }
+    }
+
+    /// Starts the retransmission timer anew, or stops it where nothing is outstanding.
+    pub(crate) fn restart_retransmission_timer(&mut self, now: Instant) {
+        if self.snd.flight.outstanding() > 0 && self.snd.held.is_none() {
+            let at = self.config.clock.deadline(now, self.snd.rtt.rto());
+            self.timers.set(Timer::Retransmission, at);
+        } else {
+            self.timers.stop(Timer::Retransmission);
+        }
+    }
+}

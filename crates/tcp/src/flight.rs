@@ -1,0 +1,121 @@
+//! What is outstanding, and what the window allows: the state that loss recovery works on.
+
+use alloc::boxed::Box;
+
+use base::{Instant, Seq, SeqRange};
+
+use crate::growth::{Acked, Growth, Window};
+use crate::scoreboard::Scoreboard;
+
+/// What loss recovery is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing is being recovered.
+    Open,
+    /// Fast recovery, until `point` is acknowledged.
+    Recovery {
+        /// The highest number sent when it began (RFC 6582: recover).
+        point: Seq,
+    },
+    /// After a timeout, until `point` is acknowledged.
+    Loss {
+        /// The highest number sent when the timer went off.
+        point: Seq,
+    },
+}
+
+/// Sequence numbers and windows of the sending half. Numbers as in RFC 9293 §3.3.1.
+#[derive(Debug)]
+pub struct Flight {
+    /// Oldest number not acknowledged.
+    pub una: Seq,
+    /// Next number to send; behind `max` while going back.
+    pub nxt: Seq,
+    /// One past the highest number ever sent.
+    pub max: Seq,
+    /// Payload of a full segment (bytes).
+    pub mss: u32,
+    /// Congestion window and slow-start threshold.
+    pub window: Window,
+    /// How the window grows and falls.
+    pub growth: Box<dyn Growth>,
+    /// Consecutive duplicate acknowledgments.
+    pub dup_acks: u32,
+    /// What loss recovery is doing.
+    pub phase: Phase,
+    /// No fast retransmit until more than this is acknowledged (RFC 6582 §3.2, recover).
+    pub recover: Option<Seq>,
+    /// What the peer reported by SACK; stays empty without it.
+    pub board: Scoreboard,
+    /// The segment at `una` is to be sent again at once.
+    pub resend_first: bool,
+    /// One past the highest number retransmitted in this recovery (RFC 6675: HighRxt).
+    pub high_rxt: Seq,
+    /// The window before the last reduction, for an undo.
+    pub before: Option<Window>,
+    /// `una` when the timer last went off: a second timeout of the same segment leaves ssthresh.
+    pub timed_out: Option<Seq>,
+    /// Send new data on the first two duplicates (RFC 3042).
+    pub limited_transmit: bool,
+}
+
+impl Flight {
+    /// Bytes sent and not acknowledged (RFC 5681: FlightSize).
+    pub fn outstanding(&self) -> u32 {
+        self.max.since(self.una)
+    }
+
+    /// Responds to congestion: a new ssthresh; the window stays for the caller to set.
+    pub fn reduce(&mut self, now: Instant) {
+        self.before = Some(self.window);
+        let flight = self.outstanding();
+        self.window.ssthresh = self.growth.on_congestion(now, &self.window, flight, self.mss);
+    }
+
+    /// New data was acknowledged outside of fast recovery.
+    pub fn grow(&mut self, now: Instant, acked: Acked) {
+        self.growth.on_ack(now, &mut self.window, acked);
+    }
+
+    /// The retransmission timer went off: one segment, from SND.UNA on (RFC 5681 §3.1).
+    pub fn collapse(&mut self, now: Instant) {
+        if self.timed_out != Some(self.una) {
+            self.reduce(now);
+        }
+        self.timed_out = Some(self.una);
+        self.window.cwnd = self.mss;
+        self.nxt = self.una;
+        self.dup_acks = 0;
+        self.resend_first = false;
+        self.recover = Some(self.max);
+        self.phase = Phase::Loss { point: self.max };
+    }
+
+    /// Takes the last reduction back: window as before, nothing counts as lost.
+    pub fn undo(&mut self) -> bool {
+        let Some(before) = self.before.take() else { return false };
+        self.window.cwnd = self.window.cwnd.max(before.cwnd);
+        self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+        self.growth.on_undo();
+        self.phase = Phase::Open;
+        self.resend_first = false;
+        self.nxt = self.max;
+        true
+    }
+
+    /// Numbers sent and, by what SACK says, not arrived and not lost, plus those sent again
+    /// (SetPipe, RFC 6675 §4); without SACK, what lies between una and nxt.
+    pub fn pipe(&self) -> u32 {
+        match self.phase {
+            Phase::Loss { .. } => self.board.missing(SeqRange::new(self.una, self.nxt)),
+            Phase::Open => self.board.missing(SeqRange::new(self.una, self.max)),
+            Phase::Recovery { .. } => {
+                let missing = |start, end| self.board.missing(SeqRange::new(start, end));
+                let lost = self.board.lost_before(self.mss).unwrap_or(self.una);
+                missing(self.una, self.max)
+                    .saturating_sub(missing(self.una, lost))
+                    .saturating_add(missing(self.una, self.high_rxt.max(self.una)))
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! CUBIC (RFC 9438). Windows are in segments here, as in the RFC; times in seconds.
+
+use base::{Duration, Instant};
+
+use super::{Acked, Growth, MOST_WINDOW, Window, slow_start};
+
+/// The window left after congestion (§4.6).
+const BETA: f64 = 0.7;
+/// How aggressive it is (§5.1), in segments per second cubed.
+const C: f64 = 0.4;
+/// Additive increase of a Reno with CUBIC's β (§4.3).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// State between acknowledgments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cubic {
+    now: Memory,
+    before: Memory,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Memory {
+    /// Window before the last reduction, after fast convergence (segments).
+    w_max: f64,
+    /// Window just before the last reduction (segments).
+    prior: f64,
+    epoch: Option<Epoch>,
+    /// Part of a byte not yet added to cwnd.
+    fraction: f64,
+}
+
+/// One stretch of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Instant,
+    /// Seconds from `start` until the window is back at `w_max`.
+    k: f64,
+    /// Where the curve turns (segments).
+    origin: f64,
+    /// What a Reno with the same losses would have (segments).
+    estimate: f64,
+}
+
+impl Epoch {
+    /// W_cubic(t), equation 1.
+    fn curve(&self, seconds: f64) -> f64 {
+        let t = seconds - self.k;
+        C * t * t * t + self.origin
+    }
+}
+
+impl Growth for Cubic {
+    fn on_ack(&mut self, now: Instant, window: &mut Window, acked: Acked) {
+        if !acked.window_limited || slow_start(window, acked) {
+            // §5.8: what the application limits says nothing about the path.
+            return;
+        }
+        let mss = f64::from(acked.mss.max(1));
+        let cwnd = f64::from(window.cwnd) / mss;
+        let w_max = self.now.w_max;
+        let epoch = self.now.epoch.get_or_insert_with(|| {
+            // §4.2: K from where this epoch begins; after slow start with no loss, the curve
+            // starts at its turning point.
+            let (k, origin) =
+                if cwnd < w_max { (libm::cbrt((w_max - cwnd) / C), w_max) } else { (0.0, cwnd) };
+            Epoch { start: now, k, origin, estimate: cwnd }
+        });
+        let t = now.since(epoch.start).as_secs_f64();
+        let rtt = acked.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
+        let segments = f64::from(acked.bytes) / mss;
+        // §4.3: as fast as Reno where that is faster.
+        let alpha = if epoch.estimate < self.now.prior { ALPHA } else { 1.0 };
+        epoch.estimate += alpha * segments / cwnd;
+        let grown = if epoch.curve(t) < epoch.estimate {
+            epoch.estimate - cwnd
+        } else {
+            // §4.4, §4.5: towards the curve one round trip ahead, at most half as much again.
+            let target = epoch.curve(t + rtt).clamp(cwnd, 1.5 * cwnd);
+            (target - cwnd) / cwnd * segments
+        };
+        let bytes = grown.max(0.0) * mss + self.now.fraction;
+        let whole = bytes as u32;
+        self.now.fraction = bytes - f64::from(whole);
+        window.cwnd = window.cwnd.saturating_add(whole).min(MOST_WINDOW);
+    }
+
+    fn on_congestion(&mut self, _now: Instant, window: &Window, flight: u32, mss: u32) -> u32 {
+        self.before = self.now;
+        let segment = f64::from(mss.max(1));
+        let cwnd = f64::from(window.cwnd) / segment;
+        // §4.7: fast convergence leaves room for a new flow.
+        self.now.w_max = if cwnd < self.now.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        self.now.prior = cwnd;
+        self.now.epoch = None;
+        self.now.fraction = 0.0;
+        // §4.6
+        ((f64::from(flight) * BETA) as u32).max(mss.saturating_mul(2))
+    }
+
+    fn on_undo(&mut self) {
+        // §4.9.1
+        self.now = self.before;
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn grow_for(cubic: &mut Cubic, w: &mut Window, seconds: f64, from: f64) {
+        // One acknowledgment a segment, a round trip of 100 ms.
+        let mut t = from;
+        while t < from + seconds {
+            let segments = w.cwnd / 1000;
+            for i in 0..segments {
+                let at = t + 0.1 * f64::from(i) / f64::from(segments);
+                let acked = Acked {
+                    bytes: 1000,
+                    mss: 1000,
+                    srtt: Some(Duration::from_millis(100)),
+                    window_limited: true,
+                };
+                cubic.on_ack(Instant::from_nanos((at * 1e9) as u64), w, acked);
+            }
+            t += 0.1;
+        }
+    }
+
+    #[test]
+    fn comes_back_to_the_old_window_after_k_seconds() {
+        let mut cubic = Cubic::default();
+        let mut w = Window { cwnd: 100_000, ssthresh: 0 };
+        w.ssthresh = cubic.on_congestion(Instant::ZERO, &w, w.cwnd, 1000);
+        assert_eq!(w.ssthresh, 70_000);
+        w.cwnd = w.ssthresh;
+        // K = cbrt(100·0.3/0.4) = 4.217 s
+        grow_for(&mut cubic, &mut w, 4.2, 0.0);
+        assert!((97_000..=101_000).contains(&w.cwnd), "{}", w.cwnd);
+        grow_for(&mut cubic, &mut w, 4.2, 4.2);
+        assert!(w.cwnd > 115_000, "{}", w.cwnd);
+    }
+
+    #[test]
+    fn fast_convergence_and_undo() {
+        let mut cubic = Cubic::default();
+        let w = Window { cwnd: 100_000, ssthresh: 0 };
+        cubic.on_congestion(Instant::ZERO, &w, w.cwnd, 1000);
+        let lower = Window { cwnd: 80_000, ssthresh: 70_000 };
+        cubic.on_congestion(Instant::ZERO, &lower, lower.cwnd, 1000);
+        assert!((cubic.now.w_max - 68.0).abs() < 1e-9);
+        cubic.on_undo();
+        assert!((cubic.now.w_max - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_the_application_limits_does_not_grow() {
+        let mut cubic = Cubic::default();
+        let mut w = Window { cwnd: 10_000, ssthresh: 20_000 };
+        let acked = Acked { bytes: 1000, mss: 1000, srtt: None, window_limited: false };
+        cubic.on_ack(Instant::ZERO, &mut w, acked);
+        assert_eq!(w.cwnd, 10_000);
+    }
+}

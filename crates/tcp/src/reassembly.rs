@@ -1,0 +1,194 @@
+//! Data that arrived ahead of a hole.
+
+use alloc::vec::Vec;
+
+use base::{Seq, SeqRange};
+use wire::{Payload, SackBlocks};
+
+/// One run of bytes without a hole.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    seq: Seq,
+    payload: Payload,
+    /// When it last grew, as a count of arrivals: orders the SACK blocks.
+    touched: u64,
+}
+
+impl Piece {
+    fn end(&self) -> Seq {
+        self.seq + self.payload.len
+    }
+    /// Does `next` carry on where this piece ends, in sequence numbers and in its stream?
+    fn continues_with(&self, next: &Piece) -> bool {
+        self.end() == next.seq
+            && self.payload.stream == next.payload.stream
+            && self.payload.offset.wrapping_add(u64::from(self.payload.len)) == next.payload.offset
+    }
+}
+
+/// Out-of-order pieces, sorted by sequence number, never overlapping.
+#[derive(Clone, Debug, Default)]
+pub struct Reassembly {
+    pieces: Vec<Piece>,
+    arrivals: u64,
+}
+
+impl Reassembly {
+    /// Nothing waits?
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Files `payload` at `seq`, keeping what was there first where they overlap. Returns the part
+    /// of the range that was there already, if any (RFC 2883 §4 reports the first).
+    pub fn insert(&mut self, seq: Seq, payload: Payload) -> Option<SeqRange> {
+        self.arrivals += 1;
+        let (mut seq, mut payload) = (seq, payload);
+        let end = seq + payload.len;
+        let mut duplicate = None;
+        let mut at = self.pieces.partition_point(|p| p.end().at_or_before(seq));
+        while !payload.is_empty() {
+            let taken = match self.pieces.get_mut(at) {
+                Some(known) if known.seq.at_or_before(seq) => {
+                    known.touched = self.arrivals;
+                    let overlap = SeqRange::new(seq, known.end().min(end));
+                    duplicate = duplicate.or(Some(overlap));
+                    overlap.len()
+                }
+                next => {
+                    let fresh = next.map_or(end, |p| p.seq.min(end)).since(seq);
+                    let payload = payload.truncated(fresh);
+                    self.pieces.insert(at, Piece { seq, payload, touched: self.arrivals });
+                    fresh
+                }
+            };
+            at += 1;
+            seq += taken;
+            payload = payload.without_front(taken);
+        }
+        self.join();
+        duplicate
+    }
+
+    /// Joins neighbours that have become one piece.
+    fn join(&mut self) {
+        self.pieces.dedup_by(|next, piece| {
+            let joins = piece.continues_with(next);
+            if joins {
+                piece.payload.len += next.payload.len;
+                piece.touched = piece.touched.max(next.touched);
+            }
+            joins
+        });
+    }
+
+    /// Takes the piece that begins at or before `next` (what lies before it is cut off).
+    pub fn take(&mut self, next: Seq) -> Option<Payload> {
+        while let Some(first) = self.pieces.first().copied() {
+            if first.seq.after(next) {
+                return None;
+            }
+            self.pieces.remove(0);
+            if first.end().after(next) {
+                return Some(first.payload.without_front(next.since(first.seq)));
+            }
+        }
+        None
+    }
+
+    /// The runs of sequence numbers that have arrived, most recently touched first (RFC 2018 §4),
+    /// at most `room` of them, after what `blocks` holds already.
+    pub fn report(&self, blocks: &mut SackBlocks, room: usize) {
+        let mut last = u64::MAX;
+        while blocks.len() < room {
+            let next = self.runs().filter(|(_, touched)| *touched < last).max_by_key(|r| r.1);
+            let Some((range, touched)) = next else { return };
+            last = touched;
+            if !blocks.as_slice().contains(&range) && !blocks.push(range) {
+                return;
+            }
+        }
+    }
+
+    /// Runs of sequence numbers; pieces of different streams that touch are one run.
+    fn runs(&self) -> impl Iterator<Item = (SeqRange, u64)> + '_ {
+        let mut pieces = self.pieces.iter().peekable();
+        core::iter::from_fn(move || {
+            let first = pieces.next()?;
+            let (mut end, mut touched) = (first.end(), first.touched);
+            while let Some(next) = pieces.next_if(|p| p.seq == end) {
+                end = next.end();
+                touched = touched.max(next.touched);
+            }
+            Some((SeqRange::new(first.seq, end), touched))
+        })
+    }
+
+    /// The run that contains `range`, if it is more than the range itself.
+    pub fn enclosing(&self, range: SeqRange) -> Option<SeqRange> {
+        self.runs()
+            .map(|(run, _)| run)
+            .find(|run| run.contains(range.start) && range.end.at_or_before(run.end))
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use alloc::vec;
+
+    fn piece(at: u32, len: u32) -> (Seq, Payload) {
+        (Seq(at), Payload::new(1, u64::from(at), len))
+    }
+
+    fn runs(r: &Reassembly) -> Vec<(u32, u32)> {
+        r.runs().map(|(range, _)| (range.start.0, range.end.0)).collect()
+    }
+
+    #[test]
+    fn pieces_join_and_overlaps_are_reported() {
+        let mut r = Reassembly::default();
+        for (at, len) in [(100, 50), (200, 50)] {
+            let (seq, payload) = piece(at, len);
+            assert_eq!(r.insert(seq, payload), None);
+        }
+        assert_eq!(runs(&r), [(100, 150), (200, 250)]);
+        let (seq, payload) = piece(120, 100);
+        assert_eq!(r.insert(seq, payload), Some(SeqRange::new(Seq(120), Seq(150))));
+        assert_eq!(runs(&r), [(100, 250)]);
+        assert_eq!(r.take(Seq(90)), None);
+        assert_eq!(r.take(Seq(110)), Some(Payload::new(1, 110, 140)));
+        assert!(r.is_empty());
+    }
+
+    #[test]
+    fn most_recent_block_comes_first() {
+        let mut r = Reassembly::default();
+        for at in [100, 300, 500, 200] {
+            let (seq, payload) = piece(at, 10);
+            r.insert(seq, payload);
+        }
+        let mut blocks = SackBlocks::EMPTY;
+        r.report(&mut blocks, 3);
+        let starts: Vec<u32> = blocks.as_slice().iter().map(|b| b.start.0).collect();
+        assert_eq!(starts, vec![200, 500, 300]);
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        let mut r = Reassembly::default();
+        let start = Seq(u32::MAX - 9);
+        r.insert(start, Payload::new(1, 0, 20));
+        r.insert(start + 20, Payload::new(1, 20, 20));
+        assert_eq!(r.take(start), Some(Payload::new(1, 0, 40)));
+    }
+
+    #[test]
+    fn what_arrives_twice_is_kept_once() {
+        let mut r = Reassembly::default();
+        let (seq, payload) = piece(100, 50);
+        r.insert(seq, payload);
+        assert_eq!(r.insert(seq, payload), Some(SeqRange::new(Seq(100), Seq(150))));
+        assert_eq!(r.enclosing(SeqRange::new(Seq(110), Seq(120))).map(SeqRange::len), Some(50));
+    }
+}

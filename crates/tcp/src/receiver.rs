@@ -1,0 +1,199 @@
+//! The receiving half: RCV.NXT, the window, reassembly, acknowledgments and SACK.
+
+use alloc::collections::VecDeque;
+
+use base::{Seq, SeqRange};
+use wire::{Payload, SackBlocks};
+
+use crate::reassembly::Reassembly;
+
+/// What a segment's payload did to the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It was the next in order and no hole is left.
+    InOrder,
+    /// It filled a hole, opened one, or was there already: acknowledge at once (RFC 5681 §4.2).
+    OutOfOrder,
+}
+
+/// The receiving half of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// The peer's initial sequence number.
+    pub irs: Seq,
+    /// Next sequence number expected.
+    pub nxt: Seq,
+    /// Right edge of the window that the peer knows.
+    pub edge: Seq,
+    /// How our window field is shifted.
+    pub shift: u8,
+    capacity: u32,
+    /// In order, not yet read.
+    ready: VecDeque<Payload>,
+    ready_bytes: u32,
+    /// Out of order.
+    waiting: Reassembly,
+    /// To be reported once as D-SACK (RFC 2883).
+    duplicate: Option<SeqRange>,
+    /// Where the peer's FIN stands.
+    pub fin: Option<Seq>,
+}
+
+impl Receiver {
+    pub fn new(capacity: u32) -> Self {
+        Self {
+            irs: Seq(0),
+            nxt: Seq(0),
+            edge: Seq(0),
+            shift: 0,
+            capacity,
+            ready: VecDeque::with_capacity(4),
+            ready_bytes: 0,
+            waiting: Reassembly::default(),
+            duplicate: None,
+            fin: None,
+        }
+    }
+
+    /// The peer's SYN arrived.
+    pub fn synchronize(&mut self, irs: Seq) {
+        self.irs = irs;
+        self.nxt = irs + 1;
+        self.edge = self.nxt;
+    }
+
+    /// Room for data beyond RCV.NXT: what is buffered out of order has its place already.
+    fn room(&self) -> u32 {
+        self.capacity.saturating_sub(self.ready_bytes)
+    }
+
+    /// The right edge that could be advertised now: never less than what was (RFC 9293 §3.8.6),
+    /// never more than the field can say.
+    fn open_edge(&self) -> Seq {
+        let most = 65_535_u32 << self.shift;
+        let room = self.room().min(most);
+        let granule = 1_u32 << self.shift;
+        // Round down to what the shifted field can express.
+        (self.nxt + (room - room % granule)).max(self.edge)
+    }
+
+    /// The window to put into a segment (bytes), which then counts as advertised. Silly windows
+    /// are avoided by the caller asking [`opens`](Self::opens) before it sends a bare update, and
+    /// here by not moving the edge a little (RFC 9293 §3.8.6.2.2).
+    pub fn advertise(&mut self, mss: u32) -> u32 {
+        let edge = self.open_edge();
+        if edge.since(self.edge) >= mss.min(self.capacity / 2) || self.window() == 0 {
+            let silly = self.window() == 0 && edge.since(self.nxt) < mss.min(self.capacity / 2);
+            if !silly {
+                self.edge = edge;
+            }
+        }
+        self.window()
+    }
+
+    /// The window as the peer knows it (bytes).
+    pub fn window(&self) -> u32 {
+        self.edge.since(self.nxt)
+    }
+
+    /// Has so much been read that the peer should hear of it: two segments, or half the buffer?
+    pub fn opens(&self, mss: u32) -> bool {
+        let gain = self.open_edge().since(self.edge);
+        gain > 0 && gain >= mss.saturating_mul(2).min(self.capacity / 2)
+    }
+
+    /// Is a segment of `len` numbers at `seq` acceptable (RFC 9293 §3.10.7.4, first check)?
+    pub fn accepts(&self, seq: Seq, len: u32) -> bool {
+        let window = SeqRange::new(self.nxt, self.edge);
+        match (len, window.is_empty()) {
+            (0, true) => seq == self.nxt,
+            (0, false) => window.contains(seq),
+            (_, true) => false,
+            (_, false) => window.contains(seq) || window.contains(seq + len - 1),
+        }
+    }
+
+    /// Takes the payload at `seq`: what of it is new and inside the window. Returns that part as a
+    /// payload, and what it did.
+    pub fn take(&mut self, seq: Seq, payload: Payload) -> (Payload, Arrival) {
+        let end = seq + payload.len;
+        if end.at_or_before(self.nxt) {
+            self.duplicate = Some(SeqRange::new(seq, end));
+            return (Payload::EMPTY, Arrival::OutOfOrder);
+        }
+        let mut start = seq;
+        let mut part = payload;
+        if seq.before(self.nxt) {
+            self.duplicate = Some(SeqRange::new(seq, self.nxt));
+            part = part.without_front(self.nxt.since(seq));
+            start = self.nxt;
+        }
+        part = part.truncated(self.edge.since(start));
+        if part.is_empty() {
+            return (Payload::EMPTY, Arrival::OutOfOrder);
+        }
+        if start == self.nxt && self.waiting.is_empty() {
+            self.deliver(part);
+            return (part, Arrival::InOrder);
+        }
+        if let Some(duplicate) = self.waiting.insert(start, part) {
+            self.duplicate = Some(duplicate);
+        }
+        while let Some(next) = self.waiting.take(self.nxt) {
+            self.deliver(next);
+        }
+        (part, Arrival::OutOfOrder)
+    }
+
+    fn deliver(&mut self, part: Payload) {
+        self.nxt += part.len;
+        self.ready_bytes = self.ready_bytes.saturating_add(part.len);
+        let joins = |last: &Payload| {
+            last.stream == part.stream
+                && last.offset.wrapping_add(u64::from(last.len)) == part.offset
+        };
+        match self.ready.back_mut().filter(|last| joins(last)) {
+            Some(last) => last.len += part.len,
+            None => self.ready.push_back(part),
+        }
+    }
+
+    /// Hands at most `most` bytes in order to the application.
+    pub fn read(&mut self, most: u32) -> Option<Payload> {
+        let first = self.ready.front_mut()?;
+        let part = first.truncated(most);
+        *first = first.without_front(part.len);
+        if first.is_empty() {
+            self.ready.pop_front();
+        }
+        self.ready_bytes -= part.len;
+        (!part.is_empty()).then_some(part)
+    }
+
+    /// Bytes in order, not yet read.
+    pub fn readable(&self) -> u32 {
+        self.ready_bytes
+    }
+
+    /// The SACK blocks of the next acknowledgment, at most `room`. A duplicate is reported once,
+    /// first, followed by the block that encloses it (RFC 2883 §4).
+    pub fn sack_blocks(&mut self, room: usize) -> SackBlocks {
+        let mut blocks = SackBlocks::EMPTY;
+        if room == 0 {
+            return blocks;
+        }
+        if let Some(duplicate) = self.duplicate.take() {
+            blocks.push(duplicate);
+            if let Some(run) = self.waiting.enclosing(duplicate).filter(|_| room > 1) {
+                blocks.push(run);
+            }
+        }
+        self.waiting.report(&mut blocks, room);
+        blocks
+    }
+
+    /// Does anything wait behind a hole?
+    pub fn has_hole(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+}

@@ -1,0 +1,97 @@
+//! Loss recovery: what a sender does about duplicate acknowledgments and timeouts. One file each.
+
+mod newreno;
+mod reno;
+mod sack;
+mod tahoe;
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use base::{Instant, SeqRange};
+
+use crate::config::RecoveryKind;
+use crate::flight::{Flight, Phase};
+
+/// How many duplicates mean a loss (RFC 5681 §3.2).
+pub const DUP_THRESHOLD: u32 = 3;
+
+/// What an acknowledgment of new data leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advance {
+    /// The window may grow by it.
+    pub grows: bool,
+    /// The retransmission timer starts over.
+    pub restarts_timer: bool,
+}
+
+/// A loss recovery. *Events*: [`on_duplicate`](LossRecovery::on_duplicate),
+/// [`on_advance`](LossRecovery::on_advance), [`on_timeout`](LossRecovery::on_timeout); *look*:
+/// [`budget`](LossRecovery::budget), [`resend`](LossRecovery::resend). Flight is the caller's.
+pub trait LossRecovery: Send + fmt::Debug {
+    /// A duplicate acknowledgment, already counted in `flight.dup_acks`. `true` if it began a fast
+    /// retransmit.
+    fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool;
+
+    /// `bytes` numbers were acknowledged; una is moved already.
+    fn on_advance(&mut self, now: Instant, flight: &mut Flight, bytes: u32) -> Advance;
+
+    /// The retransmission timer went off.
+    fn on_timeout(&mut self, now: Instant, flight: &mut Flight) {
+        flight.collapse(now);
+    }
+
+    /// Bytes that the congestion window lets out now.
+    fn budget(&self, flight: &Flight) -> u32 {
+        // RFC 3042 §2: two segments more while the third duplicate may still come.
+        let extra = match flight.phase {
+            Phase::Open if flight.limited_transmit => flight.dup_acks.min(2) * flight.mss,
+            _ => 0,
+        };
+        let window = flight.window.cwnd.saturating_add(extra);
+        window.saturating_sub(flight.nxt.since(flight.una))
+    }
+
+    /// What to send again in fast recovery, besides the first segment. `last_resort`: new data
+    /// can't be sent, so anything that may help may go.
+    fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {
+        let _ = (flight, last_resort);
+        None
+    }
+}
+
+/// A new recovery.
+pub fn new(kind: RecoveryKind) -> Box<dyn LossRecovery> {
+    match kind {
+        RecoveryKind::Tahoe => Box::new(tahoe::Tahoe),
+        RecoveryKind::Reno => Box::new(reno::Reno),
+        RecoveryKind::NewReno => Box::new(newreno::NewReno::default()),
+        RecoveryKind::Sack => Box::new(sack::Sack::default()),
+    }
+}
+
+/// Out of loss phase once everything of before the timeout is acknowledged.
+fn leave_loss(flight: &mut Flight) {
+    if let Phase::Loss { point } = flight.phase
+        && flight.una.at_or_after(point)
+    {
+        flight.phase = Phase::Open;
+    }
+}
+
+/// The third duplicate, and recovery allowed: after a recovery or timeout, duplicates of what it
+/// sent again must not start another one (RFC 6582 §3.2, step 2).
+fn third_duplicate(flight: &Flight) -> bool {
+    flight.phase == Phase::Open
+        && flight.dup_acks == DUP_THRESHOLD
+        && flight.recover.is_none_or(|point| flight.una.after(point))
+}
+
+/// Fast recovery begins, the window inflated by what has left the network (RFC 5681 §3.2, steps
+/// 2 and 3).
+fn enter_inflated(now: Instant, flight: &mut Flight) {
+    flight.reduce(now);
+    flight.window.cwnd = flight.window.ssthresh.saturating_add(DUP_THRESHOLD * flight.mss);
+    flight.phase = Phase::Recovery { point: flight.max };
+    flight.resend_first = true;
+}

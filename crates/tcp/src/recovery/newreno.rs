@@ -1,0 +1,50 @@
+//! NewReno (RFC 6582): a partial acknowledgment means the next hole is lost, too.
+
+use base::Instant;
+
+use super::{Advance, LossRecovery, enter_inflated, leave_loss, third_duplicate};
+use crate::flight::{Flight, Phase};
+
+/// Whether this recovery has seen a partial acknowledgment: only the first one restarts the timer
+/// (§4, the impatient variant).
+#[derive(Debug, Default)]
+pub struct NewReno {
+    partial: bool,
+}
+
+impl LossRecovery for NewReno {
+    fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
+        if let Phase::Recovery { .. } = flight.phase {
+            flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss);
+            return false;
+        }
+        let begins = third_duplicate(flight);
+        if begins {
+            self.partial = false;
+            flight.recover = Some(flight.max);
+            enter_inflated(now, flight);
+        }
+        begins
+    }
+
+    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, bytes: u32) -> Advance {
+        let Phase::Recovery { point } = flight.phase else {
+            leave_loss(flight);
+            return Advance { grows: true, restarts_timer: true };
+        };
+        if flight.una.at_or_after(point) {
+            // §3.2 step 3, full: the first option, which avoids a burst.
+            let flight_size = flight.outstanding().max(flight.mss).saturating_add(flight.mss);
+            flight.window.cwnd = flight.window.ssthresh.min(flight_size);
+            flight.phase = Phase::Open;
+            return Advance { grows: false, restarts_timer: true };
+        }
+        // §3.2 step 3, partial: the next hole, and the window deflated by what left the network.
+        flight.resend_first = true;
+        let deflated = flight.window.cwnd.saturating_sub(bytes);
+        let back = if bytes >= flight.mss { flight.mss } else { 0 };
+        flight.window.cwnd = deflated.saturating_add(back).max(flight.mss);
+        let first = !core::mem::replace(&mut self.partial, true);
+        Advance { grows: false, restarts_timer: first }
+    }
+}

@@ -1,0 +1,81 @@
+//! Conservative recovery from SACK information (RFC 6675).
+
+use base::{Instant, Seq, SeqRange};
+
+use super::{Advance, DUP_THRESHOLD, LossRecovery, leave_loss};
+use crate::flight::{Flight, Phase};
+
+/// What a recovery keeps beside the scoreboard.
+#[derive(Debug, Default)]
+pub struct Sack {
+    /// No rescue retransmission until this is acknowledged (§4: RescueRxt).
+    rescued: Option<Seq>,
+}
+
+impl Sack {
+    /// A full segment's range from `start`, up to what is reported or never sent.
+    fn segment(flight: &Flight, start: Seq) -> SeqRange {
+        let reported = flight.board.next_reported(start).unwrap_or(flight.max);
+        SeqRange::new(start, (start + flight.mss).min(reported).min(flight.max))
+    }
+}
+
+impl LossRecovery for Sack {
+    fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
+        // §5: three duplicates, or enough reported above the first hole.
+        let lost = flight.board.lost_before(flight.mss).is_some_and(|seq| flight.una.before(seq));
+        if flight.phase != Phase::Open || (flight.dup_acks < DUP_THRESHOLD && !lost) {
+            return false;
+        }
+        // Step 4: without inflation, because `pipe` says what has left the network.
+        flight.reduce(now);
+        flight.window.cwnd = flight.window.ssthresh;
+        flight.phase = Phase::Recovery { point: flight.max };
+        flight.resend_first = true;
+        flight.high_rxt = flight.una;
+        self.rescued = None;
+        true
+    }
+
+    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
+        if let Phase::Recovery { point } = flight.phase {
+            if flight.una.at_or_after(point) {
+                flight.phase = Phase::Open;
+            }
+            return Advance { grows: false, restarts_timer: true };
+        }
+        leave_loss(flight);
+        Advance { grows: true, restarts_timer: true }
+    }
+
+    fn on_timeout(&mut self, now: Instant, flight: &mut Flight) {
+        if flight.board.covers(flight.una).is_some() {
+            // The peer took its word back (RFC 2018 §8).
+            flight.board.clear();
+        }
+        flight.collapse(now);
+    }
+
+    fn budget(&self, flight: &Flight) -> u32 {
+        flight.window.cwnd.saturating_sub(flight.pipe())
+    }
+
+    fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {
+        let Phase::Recovery { point } = flight.phase else { return None };
+        let highest = flight.board.highest()?;
+        let start = flight.board.first_hole(flight.high_rxt.max(flight.una));
+        if start.before(highest) {
+            // NextSeg rule 1: lost; rule 3: not known to be, but better than nothing.
+            let lost = flight.board.lost_before(flight.mss).is_some_and(|seq| start.before(seq));
+            return (lost || last_resort).then(|| Self::segment(flight, start));
+        }
+        // NextSeg rule 4: once a recovery, the last segment, so that its loss costs no timeout.
+        if !last_resort || self.rescued.is_some_and(|seq| flight.una.at_or_before(seq)) {
+            return None;
+        }
+        let end = point.min(flight.max);
+        let start = flight.board.first_hole((end - flight.mss).max(flight.una));
+        self.rescued = Some(point);
+        start.before(end).then(|| Self::segment(flight, start))
+    }
+}

@@ -1,0 +1,159 @@
+//! The retransmission timeout (RFC 6298).
+
+use base::Duration;
+
+/// Smoothed round-trip time, its variation, and the timeout computed from them.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    srtt: Option<Duration>,
+    variation: Duration,
+    rto: Duration,
+    doublings: u32,
+    granularity: Duration,
+    min: Duration,
+    max: Duration,
+    initial: Duration,
+}
+
+impl RttEstimator {
+    /// Before the first sample the timeout is `initial` (RFC 6298 §2.1).
+    pub fn new(initial: Duration, min: Duration, max: Duration, granularity: Duration) -> Self {
+        Self {
+            srtt: None,
+            variation: Duration::ZERO,
+            rto: initial,
+            doublings: 0,
+            granularity,
+            min,
+            max,
+            initial,
+        }
+    }
+
+    /// The smoothed round-trip time.
+    pub fn srtt(&self) -> Option<Duration> {
+        self.srtt
+    }
+    /// The round-trip time's mean deviation.
+    pub fn variation(&self) -> Duration {
+        self.variation
+    }
+    /// The timeout without doublings.
+    pub fn base_rto(&self) -> Duration {
+        self.rto
+    }
+    /// How often it is doubled now.
+    pub fn doublings(&self) -> u32 {
+        self.doublings
+    }
+    /// The timeout with doublings, at most the maximum (RFC 6298 §2.5, §5.5).
+    pub fn rto(&self) -> Duration {
+        self.rto.times(1_u64 << self.doublings.min(32)).min(self.max)
+    }
+
+    /// Takes one measurement, which also ends the back-off (RFC 6298 §5, last paragraph).
+    /// `per_round_trip` is how many samples one round trip gives: with timestamps the gains are
+    /// divided by it, so that the memory stays about as long (RFC 7323 §4.2).
+    pub fn sample(&mut self, rtt: Duration, per_round_trip: u32) {
+        let n = u64::from(per_round_trip.max(1));
+        match self.srtt {
+            None => {
+                self.srtt = Some(rtt);
+                self.variation = rtt.over(2);
+            }
+            Some(srtt) => {
+                // RFC 6298 §2.3, beta 1/4 and alpha 1/8.
+                let blend = |old: Duration, new: Duration, gain: u64| {
+                    old.saturating_sub(old.over(gain)) + new.over(gain)
+                };
+                self.variation = blend(self.variation, srtt.abs_diff(rtt), 4 * n);
+                self.srtt = Some(blend(srtt, rtt, 8 * n));
+            }
+        }
+        let srtt = self.srtt.unwrap_or_default();
+        let margin = self.variation.times(4).max(self.granularity);
+        self.rto = (srtt + margin).clamp(self.min, self.max.max(self.min));
+        self.doublings = 0;
+    }
+
+    /// The timer went off (RFC 6298 §5.5).
+    pub fn back_off(&mut self) {
+        if self.rto() < self.max {
+            self.doublings += 1;
+        }
+    }
+    /// Takes back one doubling, or all.
+    pub fn end_back_off(&mut self) {
+        self.doublings = 0;
+    }
+    /// The SYN was lost before any sample: start from 3 s (RFC 6298 §5.7).
+    pub fn after_lost_syn(&mut self) {
+        if self.srtt.is_none() {
+            self.rto = self.rto.max(Duration::from_secs(3)).min(self.max);
+            self.doublings = 0;
+        }
+    }
+    /// Forgets everything, or starts over from a given timeout.
+    pub fn restart(&mut self, rto: Option<Duration>) {
+        self.srtt = None;
+        self.variation = Duration::ZERO;
+        self.doublings = 0;
+        self.rto = rto.unwrap_or(self.initial).min(self.max);
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn estimator() -> RttEstimator {
+        RttEstimator::new(MS(1000), MS(200), MS(60_000), MS(1))
+    }
+
+    #[test]
+    fn first_and_second_sample() {
+        let mut e = estimator();
+        assert_eq!(e.rto(), MS(1000));
+        e.sample(MS(100), 1);
+        assert_eq!((e.srtt(), e.variation(), e.rto()), (Some(MS(100)), MS(50), MS(300)));
+        e.sample(MS(180), 1);
+        // variation = 3/4·50 + 1/4·80, srtt = 7/8·100 + 1/8·180
+        assert_eq!((e.srtt(), e.rto()), (Some(MS(110)), MS(110) + MS(4 * 57) + MS(2)));
+    }
+
+    #[test]
+    fn doubles_to_the_maximum_and_collapses_with_a_sample() {
+        let mut e = estimator();
+        e.sample(MS(1000), 1);
+        assert_eq!(e.rto(), MS(3000));
+        for expected in [6, 12, 24, 48, 60, 60] {
+            e.back_off();
+            assert_eq!(e.rto(), MS(expected * 1000));
+        }
+        e.sample(MS(1000), 1);
+        assert_eq!(e.doublings(), 0);
+        assert!(e.rto() < MS(3000));
+    }
+
+    #[test]
+    fn granularity_and_minimum_bound_it_below() {
+        let mut e = RttEstimator::new(MS(1000), MS(0), MS(60_000), MS(500));
+        e.sample(MS(0), 1);
+        assert_eq!(e.rto(), MS(500));
+        let mut e = estimator();
+        e.sample(MS(10), 1);
+        assert_eq!(e.rto(), MS(200));
+    }
+
+    #[test]
+    fn many_samples_a_round_trip_weigh_less() {
+        let (mut one, mut many) = (estimator(), estimator());
+        one.sample(MS(100), 1);
+        many.sample(MS(100), 10);
+        one.sample(MS(500), 1);
+        many.sample(MS(500), 10);
+        assert!(many.srtt() < one.srtt() && many.srtt() > Some(MS(100)));
+    }
+}

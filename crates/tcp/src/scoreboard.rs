@@ -1,0 +1,156 @@
+//! What the peer says it has beyond SND.UNA (RFC 2018), and what follows from it (RFC 6675 §4).
+
+use alloc::vec::Vec;
+
+use base::{Seq, SeqRange};
+
+/// Most ranges kept. A peer reports at most four at a time; one that makes up more holes than this
+/// only loses precision.
+const MOST_RANGES: usize = 1024;
+
+/// The SACK scoreboard: ranges above SND.UNA, sorted, never touching.
+#[derive(Clone, Debug, Default)]
+pub struct Scoreboard {
+    ranges: Vec<SeqRange>,
+}
+
+impl Scoreboard {
+    /// Nothing reported?
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.ranges.clear();
+    }
+    /// One past the highest number reported.
+    pub fn highest(&self) -> Option<Seq> {
+        self.ranges.last().map(|r| r.end)
+    }
+    /// Bytes reported.
+    pub fn bytes(&self) -> u32 {
+        self.ranges.iter().fold(0, |sum, r| sum.saturating_add(r.len()))
+    }
+
+    /// Adds one block; is there anything new in it?
+    pub fn add(&mut self, block: SeqRange) -> bool {
+        let first = self.ranges.partition_point(|r| r.end.before(block.start));
+        let last = self.ranges.partition_point(|r| r.start.at_or_before(block.end));
+        let touched = self.ranges.get(first..last).unwrap_or_default();
+        match (touched.first(), touched.last()) {
+            (Some(a), Some(b)) => {
+                let merged = SeqRange::new(a.start.min(block.start), b.end.max(block.end));
+                if touched.len() == 1 && *a == merged {
+                    return false;
+                }
+                self.ranges.drain(first + 1..last);
+                if let Some(place) = self.ranges.get_mut(first) {
+                    *place = merged;
+                }
+                true
+            }
+            _ if self.ranges.len() < MOST_RANGES => {
+                self.ranges.insert(first, block);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// SND.UNA moved up.
+    pub fn advance(&mut self, una: Seq) {
+        let gone = self.ranges.partition_point(|r| r.end.at_or_before(una));
+        self.ranges.drain(..gone);
+        if let Some(first) = self.ranges.first_mut() {
+            first.start = first.start.max(una);
+        }
+    }
+
+    /// Is `seq` reported?
+    pub fn covers(&self, seq: Seq) -> Option<SeqRange> {
+        let at = self.ranges.partition_point(|r| r.end.at_or_before(seq));
+        self.ranges.get(at).copied().filter(|r| r.contains(seq))
+    }
+
+    /// The first number at or after `seq` that is not reported.
+    pub fn first_hole(&self, seq: Seq) -> Seq {
+        self.covers(seq).map_or(seq, |r| r.end)
+    }
+
+    /// Where the next reported range at or after `seq` begins.
+    pub fn next_reported(&self, seq: Seq) -> Option<Seq> {
+        let at = self.ranges.partition_point(|r| r.end.at_or_before(seq));
+        self.ranges.get(at).map(|r| r.start.max(seq))
+    }
+
+    /// Bytes of `range` not reported.
+    pub fn missing(&self, range: SeqRange) -> u32 {
+        let reported: u32 =
+            self.ranges.iter().map(|r| r.end.min(range.end).since(r.start.max(range.start))).sum();
+        range.len().saturating_sub(reported)
+    }
+
+    /// Every unreported number before this one counts as lost: at least three ranges, or more than
+    /// two segments' bytes, are reported above it (IsLost, RFC 6675 §4).
+    pub fn lost_before(&self, mss: u32) -> Option<Seq> {
+        let mut bytes = 0_u32;
+        for (count, range) in self.ranges.iter().rev().enumerate() {
+            bytes = bytes.saturating_add(range.len());
+            if count >= 2 || bytes > mss.saturating_mul(2) {
+                return Some(range.start);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn range(start: u32, end: u32) -> SeqRange {
+        SeqRange::new(Seq(start), Seq(end))
+    }
+
+    fn board(ranges: &[(u32, u32)]) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for &(start, end) in ranges {
+            board.add(range(start, end));
+        }
+        board
+    }
+
+    #[test]
+    fn blocks_merge_and_say_whether_they_are_new() {
+        let mut b = board(&[(100, 200), (300, 400)]);
+        assert!(!b.add(range(120, 180)));
+        assert!(b.add(range(150, 350)));
+        assert_eq!(b.ranges, [range(100, 400)]);
+        assert!(b.add(range(400, 500)));
+        assert_eq!(b.ranges, [range(100, 500)]);
+        b.advance(Seq(250));
+        assert_eq!(b.ranges, [range(250, 500)]);
+        b.advance(Seq(500));
+        assert!(b.is_empty());
+    }
+
+    #[test]
+    fn three_ranges_or_more_than_two_segments_above_mean_lost() {
+        assert_eq!(board(&[(200, 300), (400, 500)]).lost_before(100), None);
+        assert_eq!(board(&[(200, 300), (400, 500), (600, 700)]).lost_before(100), Some(Seq(200)));
+        assert_eq!(board(&[(200, 401)]).lost_before(100), Some(Seq(200)));
+        assert_eq!(board(&[(200, 400)]).lost_before(100), None);
+    }
+
+    #[test]
+    fn holes_are_found_and_counted() {
+        let b = board(&[(200, 300), (400, 500)]);
+        assert_eq!(b.first_hole(Seq(250)), Seq(300));
+        assert_eq!(b.first_hole(Seq(150)), Seq(150));
+        assert_eq!(b.next_reported(Seq(300)), Some(Seq(400)));
+        assert_eq!(b.missing(range(100, 600)), 300);
+        assert_eq!(b.missing(range(250, 450)), 100);
+        assert_eq!(b.bytes(), 200);
+        assert_eq!(b.highest(), Some(Seq(500)));
+    }
+}

@@ -1,0 +1,168 @@
+//! The sending half beyond what loss recovery needs: the stream, the peer's window, timing,
+//! ECN, and holds.
+
+use alloc::boxed::Box;
+
+use base::{Duration, Instant, ProbeSpacing, Release, Seq, SeqRange};
+
+use crate::config::Config;
+use crate::flight::{Flight, Phase};
+use crate::growth::{self, MOST_WINDOW, Window};
+use crate::recovery::{self, LossRecovery};
+use crate::rtt::RttEstimator;
+use crate::scoreboard::Scoreboard;
+
+/// Sending stopped by an aid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub release: Release,
+    pub probe: Option<ProbeSpacing>,
+}
+
+/// ECN at the sender (RFC 3168 §6.1.2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EcnSender {
+    /// Negotiated.
+    pub on: bool,
+    /// The next new data carries CWR.
+    pub cwr_due: bool,
+    /// No second reduction until this is acknowledged: once a window of data.
+    pub point: Option<Seq>,
+}
+
+/// The sending half of a connection.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub iss: Seq,
+    pub flight: Flight,
+    pub recovery: Box<dyn LossRecovery>,
+    pub rtt: RttEstimator,
+    /// The one segment whose round trip is timed, by its end (without timestamps).
+    pub timed: Option<(Seq, Instant)>,
+    /// Offset in our stream of the byte at `una` (of the first byte while the SYN is out).
+    pub una_offset: u64,
+    /// Bytes that the application has written.
+    pub written: u64,
+    /// The application has closed.
+    pub closing: bool,
+    /// Where our FIN stands, once sent.
+    pub fin: Option<Seq>,
+    /// The peer's window (bytes), and the segment that said so (RFC 9293 §3.10.7.4).
+    pub wnd: u32,
+    pub wl1: Seq,
+    pub wl2: Seq,
+    pub largest_wnd: u32,
+    pub wnd_shift: u8,
+    pub ecn: EcnSender,
+    pub held: Option<Held>,
+    /// What an aid wants sent again, and whether ahead of the queue.
+    pub resend: Option<(SeqRange, bool)>,
+    /// A probe is to be sent.
+    pub probe_due: bool,
+    /// Gap after the next probe.
+    pub probe_gap: Duration,
+    /// Timeouts, or unanswered probes, in a row.
+    pub retries: u32,
+    /// The next timeout does not double the RTO.
+    pub keep_rto: bool,
+    /// When data last left.
+    pub last_sent: Instant,
+}
+
+impl Sender {
+    pub fn new(config: &Config, iss: Seq) -> Self {
+        let mss = u32::from(config.mss);
+        Self {
+            iss,
+            flight: Flight {
+                una: iss,
+                nxt: iss,
+                max: iss,
+                mss,
+                window: Window {
+                    cwnd: initial_window(config, mss),
+                    // RFC 5681 §3.1: as high as it can be.
+                    ssthresh: MOST_WINDOW,
+                },
+                growth: growth::new(config.growth),
+                dup_acks: 0,
+                phase: Phase::Open,
+                recover: None,
+                board: Scoreboard::default(),
+                resend_first: false,
+                high_rxt: iss,
+                before: None,
+                timed_out: None,
+                limited_transmit: config.limited_transmit,
+            },
+            recovery: recovery::new(config.recovery),
+            rtt: RttEstimator::new(
+                config.initial_rto,
+                config.min_rto,
+                config.max_rto,
+                config.clock.rtt,
+            ),
+            timed: None,
+            una_offset: 0,
+            written: 0,
+            closing: false,
+            fin: None,
+            wnd: 0,
+            wl1: Seq(0),
+            wl2: Seq(0),
+            largest_wnd: 0,
+            wnd_shift: 0,
+            ecn: EcnSender::default(),
+            held: None,
+            resend: None,
+            probe_due: false,
+            probe_gap: Duration::ZERO,
+            retries: 0,
+            keep_rto: false,
+            last_sent: Instant::ZERO,
+        }
+    }
+
+    /// Is our SYN still unacknowledged?
+    pub fn syn_out(&self) -> bool {
+        self.flight.una == self.iss
+    }
+
+    /// Sequence number of the first byte of data not acknowledged.
+    fn data_una(&self) -> Seq {
+        if self.syn_out() { self.iss + 1 } else { self.flight.una }
+    }
+
+    /// Offset in our stream of the byte at `seq`.
+    pub fn offset_at(&self, seq: Seq) -> u64 {
+        self.una_offset + u64::from(seq.since(self.data_una()))
+    }
+
+    /// Bytes written that lie at or beyond `seq`.
+    pub fn waiting_from(&self, seq: Seq) -> u64 {
+        self.written.saturating_sub(self.offset_at(seq))
+    }
+
+    /// Is there anything to send beyond `nxt`, the FIN included?
+    pub fn has_unsent(&self) -> bool {
+        let fin_waits = self.closing && self.fin.is_none();
+        self.flight.nxt.before(self.flight.max)
+            || self.waiting_from(self.flight.nxt) > 0
+            || fin_waits
+    }
+
+    /// Bytes that the peer's window leaves from `nxt` on.
+    pub fn peer_room(&self) -> u32 {
+        (self.data_una() + self.wnd).since(self.flight.nxt)
+    }
+}
+
+/// The initial window in bytes (RFC 6928 §2: at most so many segments and never over 14,600 bytes
+/// unless two segments are).
+pub(crate) fn initial_window(config: &Config, mss: u32) -> u32 {
+    let segments = config.initial_window.max(1);
+    if segments <= 4 {
+        return segments.saturating_mul(mss);
+    }
+    segments.saturating_mul(mss).min((2 * mss).max(14_600))
+}

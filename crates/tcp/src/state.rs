@@ -1,0 +1,166 @@
+//! The eleven states (RFC 9293 §3.3.2), and what leads from one to the next. The running code uses
+//! this table, and the diagram in `docs/` is drawn from it.
+
+use alloc::string::String;
+use core::fmt::Write;
+
+/// A state of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum State {
+    /// No connection.
+    Closed,
+    /// Waiting for a SYN.
+    Listen,
+    /// SYN sent, waiting for one.
+    SynSent,
+    /// SYN sent and received, waiting for its acknowledgment.
+    SynReceived,
+    /// Open both ways.
+    Established,
+    /// We closed; the FIN is not acknowledged.
+    FinWait1,
+    /// We closed; the peer has not.
+    FinWait2,
+    /// The peer closed; we have not.
+    CloseWait,
+    /// Both closed at once; our FIN is not acknowledged.
+    Closing,
+    /// The peer closed first; our FIN is not acknowledged.
+    LastAck,
+    /// Both closed; old segments may still be on their way.
+    TimeWait,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The user listens.
+    PassiveOpen,
+    /// The user connects.
+    ActiveOpen,
+    /// A SYN without an acknowledgment of ours.
+    Syn,
+    /// A SYN that acknowledges ours.
+    SynAck,
+    /// Our SYN is acknowledged.
+    AckOfSyn,
+    /// The user closes.
+    Close,
+    /// The peer's FIN, and everything before it, has arrived.
+    Fin,
+    /// Our FIN is acknowledged.
+    AckOfFin,
+    /// Two maximum segment lifetimes have passed.
+    TwoMsl,
+    /// A reset in SYN-RECEIVED, for a connection that began by listening.
+    ResetOfPassive,
+    /// A reset, an abort, or too many retransmissions.
+    Reset,
+}
+
+use Cause as C;
+use State as S;
+
+/// From, cause, to.
+const TRANSITIONS: &[(State, Cause, State)] = &[
+    (S::Closed, C::PassiveOpen, S::Listen),
+    (S::Closed, C::ActiveOpen, S::SynSent),
+    (S::Listen, C::Syn, S::SynReceived),
+    (S::Listen, C::Close, S::Closed),
+    (S::SynSent, C::SynAck, S::Established),
+    (S::SynSent, C::Syn, S::SynReceived),
+    (S::SynSent, C::Close, S::Closed),
+    (S::SynReceived, C::AckOfSyn, S::Established),
+    (S::SynReceived, C::ResetOfPassive, S::Listen),
+    (S::Established, C::Close, S::FinWait1),
+    (S::Established, C::Fin, S::CloseWait),
+    (S::FinWait1, C::AckOfFin, S::FinWait2),
+    (S::FinWait1, C::Fin, S::Closing),
+    (S::FinWait2, C::Fin, S::TimeWait),
+    (S::Closing, C::AckOfFin, S::TimeWait),
+    (S::CloseWait, C::Close, S::LastAck),
+    (S::LastAck, C::AckOfFin, S::Closed),
+    (S::TimeWait, C::TwoMsl, S::Closed),
+    (S::Listen, C::Reset, S::Closed),
+    (S::SynSent, C::Reset, S::Closed),
+    (S::SynReceived, C::Reset, S::Closed),
+    (S::Established, C::Reset, S::Closed),
+    (S::FinWait1, C::Reset, S::Closed),
+    (S::FinWait2, C::Reset, S::Closed),
+    (S::CloseWait, C::Reset, S::Closed),
+    (S::Closing, C::Reset, S::Closed),
+    (S::LastAck, C::Reset, S::Closed),
+    (S::TimeWait, C::Reset, S::Closed),
+];
+
+impl State {
+    /// Where `cause` leads; `None` where it leads nowhere.
+    pub fn after(self, cause: Cause) -> Option<Self> {
+        TRANSITIONS.iter().find(|(from, by, _)| *from == self && *by == cause).map(|t| t.2)
+    }
+
+    /// ESTABLISHED or later: both sides know each other's sequence numbers.
+    pub const fn is_synchronized(self) -> bool {
+        !matches!(self, Self::Closed | Self::Listen | Self::SynSent | Self::SynReceived)
+    }
+    /// May the peer still send data?
+    pub const fn may_receive(self) -> bool {
+        matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
+    }
+    /// May we still have data or a FIN to send?
+    pub const fn may_send(self) -> bool {
+        matches!(
+            self,
+            Self::Established | Self::CloseWait | Self::FinWait1 | Self::Closing | Self::LastAck
+        )
+    }
+    /// Its name in RFC 9293.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Closed => "CLOSED",
+            Self::Listen => "LISTEN",
+            Self::SynSent => "SYN-SENT",
+            Self::SynReceived => "SYN-RECEIVED",
+            Self::Established => "ESTABLISHED",
+            Self::FinWait1 => "FIN-WAIT-1",
+            Self::FinWait2 => "FIN-WAIT-2",
+            Self::CloseWait => "CLOSE-WAIT",
+            Self::Closing => "CLOSING",
+            Self::LastAck => "LAST-ACK",
+            Self::TimeWait => "TIME-WAIT",
+        }
+    }
+}
+
+/// The state diagram in the DOT language, resets left out.
+pub fn diagram() -> String {
+    let mut dot = String::from("digraph tcp {\n");
+    for (from, cause, to) in TRANSITIONS.iter().filter(|(_, cause, _)| *cause != C::Reset) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(dot, "  \"{}\" -> \"{}\" [label=\"{cause:?}\"];", from.name(), to.name());
+    }
+    dot.push_str("}\n");
+    dot
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn the_committed_diagram_is_the_one_of_the_code() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/states.dot");
+        if std::env::var_os("DRIFTWAY_BLESS").is_some() {
+            std::fs::write(file, diagram()).expect("docs/ can be written");
+        }
+        let committed = std::fs::read_to_string(file).expect("docs/ can be read");
+        assert_eq!(diagram(), committed, "`make diagrams` draws it anew");
+    }
+
+    #[test]
+    fn no_state_has_two_ways_for_one_cause() {
+        for (i, a) in TRANSITIONS.iter().enumerate() {
+            assert!(!TRANSITIONS[..i].iter().any(|b| (a.0, a.1) == (b.0, b.1)), "{a:?}");
+        }
+    }
+}

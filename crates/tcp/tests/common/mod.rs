@@ -1,0 +1,150 @@
+//! Two connections and a wire between them, for tests that watch a whole connection.
+#![allow(dead_code)]
+
+use std::collections::VecDeque;
+
+use base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
+use tcp::{Config, Connection, Event, Transmit};
+
+pub const MS: fn(u64) -> Duration = Duration::from_millis;
+
+/// One end.
+pub struct End {
+    pub tcp: Connection,
+    /// Bytes read, each checked against the offset that its sender gave it.
+    pub read: u64,
+    pub events: Vec<Event>,
+    /// What this end has sent: when, and what.
+    pub sent: Vec<(Instant, Transmit)>,
+    /// Reads what arrives as soon as it arrives.
+    pub reads: bool,
+}
+
+/// What the wire does with a segment.
+pub enum Fate {
+    Deliver(Duration),
+    Lose,
+    Twice(Duration, Duration),
+    Marked(Duration),
+}
+
+pub struct Pair {
+    pub now: Instant,
+    pub ends: [End; 2],
+    wire: VecDeque<(Instant, usize, Transmit)>,
+    /// Says what happens to the n-th segment that an end sends.
+    pub fate: Box<dyn FnMut(usize, u64, &Transmit) -> Fate>,
+    counts: [u64; 2],
+}
+
+pub fn address(host: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, host)
+}
+
+pub const DELAY: Duration = Duration::from_millis(50);
+
+impl Pair {
+    /// End 0 connects to end 1, which listens; 50 ms each way.
+    pub fn new(client: &Config, server: &Config) -> Self {
+        let (a, b) = (Endpoint::new(address(1), 4000), Endpoint::new(address(2), 80));
+        // Initial numbers near the wrap, so that every test crosses it.
+        let client = Connection::connect(client, a, b, Seq(u32::MAX - 500), 1, Instant::ZERO);
+        let server = Connection::listen(server, b, Seq(u32::MAX - 100), 2);
+        Self::of(client, server)
+    }
+
+    pub fn of(a: Connection, b: Connection) -> Self {
+        let end = |tcp| End { tcp, read: 0, events: vec![], sent: vec![], reads: true };
+        Self {
+            now: Instant::ZERO,
+            ends: [end(a), end(b)],
+            wire: VecDeque::new(),
+            fate: Box::new(|_, _, _| Fate::Deliver(DELAY)),
+            counts: [0; 2],
+        }
+    }
+
+    fn put(&mut self, at: Instant, to: usize, transmit: Transmit) {
+        let place = self.wire.partition_point(|(t, ..)| *t <= at);
+        self.wire.insert(place, (at, to, transmit));
+    }
+
+    /// Sends and reads all there is at this instant.
+    pub fn drain(&mut self) {
+        for from in 0..2 {
+            loop {
+                let end = &mut self.ends[from];
+                while end.reads
+                    && let Some(part) = end.tcp.read(u32::MAX)
+                {
+                    assert_eq!(part.offset, end.read, "bytes out of order");
+                    assert_eq!(part.stream, 2 - from as u32, "bytes of another stream");
+                    end.read += u64::from(part.len);
+                }
+                let Some(transmit) = end.tcp.poll_transmit(self.now) else { break };
+                end.sent.push((self.now, transmit));
+                let n = self.counts[from];
+                self.counts[from] += 1;
+                match (self.fate)(from, n, &transmit) {
+                    Fate::Deliver(delay) => self.put(self.now + delay, 1 - from, transmit),
+                    Fate::Lose => {}
+                    Fate::Twice(first, second) => {
+                        self.put(self.now + first, 1 - from, transmit);
+                        self.put(self.now + second, 1 - from, transmit);
+                    }
+                    Fate::Marked(delay) => {
+                        let ecn = if transmit.ecn.is_capable() { Ecn::Ce } else { transmit.ecn };
+                        self.put(self.now + delay, 1 - from, Transmit { ecn, ..transmit });
+                    }
+                }
+            }
+            let end = &mut self.ends[from];
+            while let Some(event) = end.tcp.poll_event() {
+                end.events.push(event);
+            }
+        }
+    }
+
+    /// The next thing that happens; `false` if nothing will.
+    pub fn step(&mut self) -> bool {
+        self.drain();
+        let arrival = self.wire.front().map(|(at, ..)| *at);
+        let timer = self.ends.iter().filter_map(|e| e.tcp.next_timeout()).min();
+        let Some(next) = [arrival, timer].into_iter().flatten().min() else { return false };
+        assert!(next >= self.now, "time goes back");
+        self.now = next;
+        if arrival == Some(next) {
+            let (_, to, transmit) = self.wire.pop_front().expect("there is one");
+            let from = address(2 - to as u8);
+            self.ends[to].tcp.on_segment(next, from, &transmit.segment, transmit.ecn);
+        } else {
+            for end in &mut self.ends {
+                end.tcp.on_timeout(next);
+            }
+        }
+        self.drain();
+        true
+    }
+
+    pub fn run_until(&mut self, end: Instant) {
+        loop {
+            self.drain();
+            let arrival = self.wire.front().map(|(at, ..)| *at);
+            let timer = self.ends.iter().filter_map(|e| e.tcp.next_timeout()).min();
+            match [arrival, timer].into_iter().flatten().min() {
+                Some(next) if next <= end => self.step(),
+                _ => break,
+            };
+        }
+        self.now = end;
+    }
+
+    /// Runs until nothing happens any more.
+    pub fn run(&mut self) {
+        let mut steps = 0;
+        while self.step() {
+            steps += 1;
+            assert!(steps < 3_000_000, "does not come to an end: {:?}", self.now);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Whole transfers over a bad wire: what arrives is what was sent, whatever the recovery.
+
+mod common;
+
+use base::{Instant, RandomStream};
+use common::{Fate, MS, Pair};
+use tcp::{Config, Event, PAIRS, State};
+
+fn config(recovery: tcp::RecoveryKind, growth: tcp::GrowthKind) -> Config {
+    Config {
+        recovery,
+        growth,
+        sack: recovery == tcp::RecoveryKind::Sack,
+        mss: 1000,
+        ..Config::default()
+    }
+}
+
+/// Loses, duplicates and delays at random.
+fn bad_wire(seed: u64) -> Box<dyn FnMut(usize, u64, &tcp::Transmit) -> Fate> {
+    let mut random = RandomStream::new(seed, "bad-wire", 0);
+    Box::new(move |_, _, _| match random.below(100) {
+        0..4 => Fate::Lose,
+        4..6 => Fate::Twice(MS(50), MS(50 + random.below(100))),
+        6..10 => Fate::Deliver(MS(50 + random.below(60))),
+        _ => Fate::Deliver(MS(50)),
+    })
+}
+
+#[test]
+fn both_streams_arrive_whole_under_every_recovery() {
+    for (n, (recovery, growth)) in PAIRS.iter().enumerate() {
+        for timestamps in [false, true] {
+            let config = Config {
+                timestamps,
+                window_scale: timestamps,
+                receive_buffer: if timestamps { 200_000 } else { 20_000 },
+                ..config(*recovery, *growth)
+            };
+            let mut pair = Pair::new(&config, &config);
+            pair.fate = bad_wire(n as u64);
+            while !pair.ends.iter().all(|end| end.tcp.state() == State::Established) {
+                assert!(pair.step(), "the connection opens");
+            }
+            pair.ends[0].tcp.write(500_000);
+            pair.ends[0].tcp.close();
+            pair.ends[1].tcp.write(300_000);
+            pair.ends[1].tcp.close();
+            pair.run();
+            assert_eq!(pair.ends[1].read, 500_000, "{recovery:?} {growth:?}");
+            assert_eq!(pair.ends[0].read, 300_000, "{recovery:?} {growth:?}");
+            for end in &pair.ends {
+                assert_eq!(end.tcp.state(), State::Closed);
+                assert_eq!(end.events.last(), Some(&Event::Closed), "{:?}", end.events);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_clean_wire_needs_no_retransmission() {
+    for (recovery, growth) in PAIRS {
+        let config = config(*recovery, *growth);
+        let mut pair = Pair::new(&config, &config);
+        pair.ends[0].tcp.write(1_000_000);
+        pair.run_until(Instant::from_secs(1000));
+        assert_eq!(pair.ends[1].read, 1_000_000);
+        let stats = pair.ends[0].tcp.stats();
+        assert_eq!((stats.retransmissions, stats.timeouts), (0, 0), "{recovery:?} {growth:?}");
+        assert_eq!(stats.segments_sent, 1000);
+    }
+}
