@@ -35,6 +35,8 @@ impl Aid {
 pub struct Atcp {
     /// How often its timers are looked at. Default 500 ms.
     pub tick: Time,
+    /// When they are looked at first; the others follow at whole ticks from it. Default 0 s.
+    pub tick_phase: Time,
     /// The first gap between persist probes. Default 2 s.
     pub persist_min: Time,
     /// The longest gap between persist probes. Default 60 s.
@@ -43,7 +45,7 @@ pub struct Atcp {
     pub resend: Resend,
     /// Where a retransmission goes in the sender's own queue. Default `"ahead"`.
     pub retransmission: Retransmission,
-    /// What ends the loss state. Default `"ack-or-data"`.
+    /// What ends the loss state. Default `"ack"`.
     pub leave_loss: LeaveLoss,
     /// Whether ATCP's own retransmission timer doubles. Default true.
     pub backoff: bool,
@@ -55,11 +57,12 @@ impl Default for Atcp {
     fn default() -> Self {
         Self {
             tick: Time::from_millis(500),
+            tick_phase: Time::default(),
             persist_min: Time::from_secs(2),
             persist_max: Time::from_secs(60),
             resend: Resend::First,
             retransmission: Retransmission::Ahead,
-            leave_loss: LeaveLoss::AckOrData,
+            leave_loss: LeaveLoss::Ack,
             backoff: true,
             congested_until: CongestedUntil::Segment,
         }

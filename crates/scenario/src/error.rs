@@ -1,7 +1,185 @@
 //! What is wrong with a scenario, and where.
 
+use std::fmt;
+
+use serde::de::{Expected, Unexpected};
+
+/// What is wrong with a scenario: where, what, and what would be right.
+///
+/// Prints as `FILE:LINE:COLUMN: message`, and a second line `help: …` where there is something to
+/// say. Columns count characters from 1. What is wrong with an override prints as
+/// `--set KEY: message`, what is wrong with the file as a whole as `FILE: message`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    place: String,
+    message: String,
+    help: Option<String>,
+}
+
+impl Error {
+    /// Something wrong with a file as a whole.
+    pub(crate) fn of_file(file: impl fmt::Display, message: &str, help: &str) -> Self {
+        let help = (!help.is_empty()).then(|| help.to_owned());
+        Self { place: file.to_string(), message: message.to_owned(), help }
+    }
+
+    /// `fault`, with its place spelt out.
+    pub(crate) fn new(
+        fault: Fault,
+        file: &str,
+        text: &str,
+        overrides: &[(String, String)],
+    ) -> Self {
+        let place = match fault.origin {
+            Some(Origin::Text(offset)) => {
+                let before = text.get(..offset).unwrap_or(text);
+                let line = before.matches('\n').count() + 1;
+                let column = before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1;
+                format!("{file}:{line}:{column}")
+            }
+            Some(Origin::Set(number)) => {
+                format!("--set {}", overrides.get(number).map_or("", |(key, _)| key))
+            }
+            None => file.to_owned(),
+        };
+        Self { place, message: fault.message, help: fault.help }
+    }
+
+    /// Where: `FILE:LINE:COLUMN`, `FILE` or `--set KEY`.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// What is wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What would be right.
+    pub fn help(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)?;
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, "\nhelp: {help}"))
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Where a key or value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// This byte of the file.
+    Text(usize),
+    /// The override of this number.
+    Set(usize),
+}
+
+/// What is wrong, before its place is known in lines and columns.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fault {
+    pub origin: Option<Origin>,
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Fault {
+    /// `message`, whose part after a line break is the help.
+    pub fn new(message: &str) -> Self {
+        let (message, help) = match message.split_once('\n') {
+            Some((message, help)) => (message, Some(help.to_owned())),
+            None => (message, None),
+        };
+        Self { origin: None, message: message.to_owned(), help }
+    }
+
+    /// The same at `origin`, if no closer place is known.
+    pub fn at(mut self, origin: Origin) -> Self {
+        self.origin.get_or_insert(origin);
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl serde::de::Error for Fault {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(&message.to_string())
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let found = match found {
+            Unexpected::Unsigned(n) => format!("the bare number {n}"),
+            Unexpected::Signed(n) => format!("the bare number {n}"),
+            Unexpected::Float(x) => format!("the bare number {x}"),
+            Unexpected::Map => "a table".into(),
+            Unexpected::Seq => "an array".into(),
+            other => other.to_string(),
+        };
+        Self::new(&format!("expected {}, found {found}", in_words(expected)))
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(found, expected)
+    }
+
+    fn invalid_length(found: usize, expected: &dyn Expected) -> Self {
+        Self::new(&format!("expected {}, found {found} values", in_words(expected)))
+    }
+
+    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
+        Self::unknown(format!("unknown key `{key}`"), key, "the keys here are", known)
+    }
+
+    fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
+        Self::unknown(format!("`{word}` is not known here"), word, "known are", known)
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::new(&format!("the key `{key}` is missing\nadd `{key} = …` to this table"))
+    }
+}
+
+impl Fault {
+    fn unknown(message: String, word: &str, intro: &str, known: &[&str]) -> Self {
+        let near = nearest(word, known.iter().copied());
+        let near = near.map_or(String::new(), |name| format!("did you mean `{name}`? "));
+        let help = match known {
+            [] => "there are no keys here".to_owned(),
+            _ => format!("{near}{intro} {}", known.join(", ")),
+        };
+        Self { origin: None, message, help: Some(help) }
+    }
+}
+
+/// What serde's derived code calls its expectations, in words for the author of a file.
+fn in_words(expected: &dyn Expected) -> String {
+    match expected.to_string().as_str() {
+        "u32" => "a whole number from 0 to 4294967295".into(),
+        "f64" => "a number".into(),
+        "a boolean" => "true or false".into(),
+        "a sequence" => "an array".into(),
+        "a tuple of size 2" => "an array of two values".into(),
+        other => other.into(),
+    }
+}
+
 /// The one of `names` that `word` was most likely meant to be.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Damerau-Levenshtein takes time in the product of both lengths; no name here is long.
+    if word.len() > 64 {
+        return None;
+    }
     let word = word.to_lowercase();
     let near = names
         .into_iter()

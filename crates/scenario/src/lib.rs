@@ -7,19 +7,26 @@
 #![forbid(unsafe_code)]
 
 mod aid;
+mod check;
 mod error;
 mod fault;
 mod flow;
 mod link;
+mod load;
 mod network;
 mod quantity;
 mod queue;
+mod reader;
 mod reference;
 mod scenario;
+mod set;
+mod show;
 mod tagged;
 mod tcp;
+mod tree;
 
 pub use aid::{Aid, Atcp, CongestedUntil, LeaveLoss, Resend, Retransmission};
+pub use error::Error;
 pub use fault::{
     After, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference, InterferenceHop,
     Partition, Reordering, Schedule, Spacing, Waiting,
@@ -31,4 +38,5 @@ pub use quantity::{BitRate, Size, Time, Unit, quantity};
 pub use queue::{Discipline, Queue, Red};
 pub use reference::{Coordinate, Reference};
 pub use scenario::Scenario;
+pub use show::flatten;
 pub use tcp::{Growth, PAIRS, Phase, Recovery, Tcp, Tick, Window};

@@ -1,0 +1,110 @@
+//! What the types let through and a run could not do: ranges, and keys that do not go together.
+//! Each rule names the key whose value it refuses.
+
+mod fault;
+mod flow;
+mod link;
+
+use crate::error::Fault as Wrong;
+use crate::tree::Node;
+use crate::{Coordinate, Network, Path, Reference, Scenario, Time};
+
+/// A value that is refused.
+pub(crate) struct Problem {
+    /// Its dotted key.
+    key: String,
+    /// What is wrong; what would be right after a line break.
+    message: String,
+}
+
+impl Problem {
+    /// The same with the place of its key in `tree`.
+    pub fn in_tree(self, tree: &Node) -> Wrong {
+        Wrong::new(&self.message).at(tree.origin_of(&self.key))
+    }
+}
+
+type Checked = Result<(), Problem>;
+
+/// Refuses the value of `key` unless `right`.
+fn must(right: bool, key: impl Into<String>, message: impl FnOnce() -> String) -> Checked {
+    if right { Ok(()) } else { Err(Problem { key: key.into(), message: message() }) }
+}
+
+fn within(key: String, what: &str, found: u64, low: u64, high: u64) -> Checked {
+    must((low..=high).contains(&found), key, || format!("{what} {found} out of range {low}–{high}"))
+}
+
+fn probability(key: String, found: f64) -> Checked {
+    must((0.0..=1.0).contains(&found), key, || {
+        format!("{found} is not a probability\nprobabilities go from 0 to 1")
+    })
+}
+
+fn positive(key: String, Time(found): Time) -> Checked {
+    must(!found.is_zero(), key, || "this must be longer than 0 s".into())
+}
+
+/// The first problem of `scenario`.
+pub(crate) fn check(scenario: &Scenario) -> Checked {
+    must(!scenario.name.trim().is_empty(), "name", || "the name is empty".into())?;
+    positive("duration".into(), scenario.duration)?;
+    let Network::Path(path) = &scenario.network;
+    self::path(path)?;
+    for (i, fault) in path.faults.iter().enumerate() {
+        fault::check(&format!("network.fault.{i}"), fault, path, scenario.duration)?;
+    }
+    must(!scenario.flows.is_empty(), "flow", || {
+        "no flow, so there is nothing to measure\nadd a [[flow]] with from, to and application"
+            .into()
+    })?;
+    for (i, flow) in scenario.flows.iter().enumerate() {
+        flow::check(&format!("flow.{i}"), flow, path.hops, scenario.duration)?;
+    }
+    for (i, reference) in scenario.references.iter().enumerate() {
+        self::reference(&format!("reference.{i}"), reference)?;
+    }
+    Ok(())
+}
+
+fn path(path: &Path) -> Checked {
+    within("network.hops".into(), "the number of hops", path.hops.into(), 1, 64)?;
+    link::link("network.link", &path.link)?;
+    for (i, change) in path.overrides.iter().enumerate() {
+        let key = format!("network.override.{i}");
+        hop(format!("{key}.hop"), change.hop, path)?;
+        link::change(&key, &change.link)?;
+    }
+    for (i, route) in path.parallel.iter().enumerate() {
+        let key = format!("network.parallel.{i}");
+        within(format!("{key}.from"), "node", route.from.into(), 0, path.hops.into())?;
+        within(format!("{key}.to"), "node", route.to.into(), 0, path.hops.into())?;
+        must(route.from < route.to, format!("{key}.to"), || {
+            format!(
+                "this route goes from node {} to node {}\n`from` comes before `to`",
+                route.from, route.to
+            )
+        })?;
+        within(format!("{key}.hops"), "the number of hops", route.hops.into(), 1, 64)?;
+        link::change(&key, &route.link)?;
+    }
+    Ok(())
+}
+
+fn hop(key: String, found: u32, path: &Path) -> Checked {
+    within(key, "hop", found.into(), 1, path.hops.into())
+}
+
+fn reference(key: &str, reference: &Reference) -> Checked {
+    must(!reference.points.is_empty(), format!("{key}.points"), || "there are no points".into())?;
+    for (i, (x, _)) in reference.points.iter().enumerate() {
+        must(x.value().is_some(), format!("{key}.points.{i}.0"), || {
+            let found = match x {
+                Coordinate::Number(number) => number.to_string(),
+                Coordinate::Quantity(text) => format!("`{text}`"),
+            };
+            format!("{found} is not a quantity\nright would be, for example, \"10 ms\"")
+        })?;
+    }
+    Ok(())
+}

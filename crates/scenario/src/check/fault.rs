@@ -1,0 +1,115 @@
+//! Rules for faults.
+
+use super::{Checked, hop, link, must, positive, probability, within};
+use crate::{CutHop, Fault, InterferenceHop, Path, Size, Time};
+
+/// An IP header and a UDP header: the smallest foreign packet.
+const SMALLEST: u64 = 28;
+
+pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Checked {
+    let in_range = |found| hop(format!("{key}.hop"), found, path);
+    match fault {
+        Fault::Partition(cut) => {
+            if let CutHop::Number(number) = cut.hop {
+                in_range(number)?;
+            }
+            positive(format!("{key}.lasts"), cut.lasts)?;
+            if let Some(count) = cut.count {
+                must(count > 0, format!("{key}.count"), || "this fault never happens".into())?;
+            }
+            let by_count = cut.hop == CutHop::Random && cut.count.is_some();
+            begins(key, cut.every, cut.first, by_count, "hop = \"random\" and `count`")?;
+            if let (None, Some(count)) = (cut.schedule(), cut.count) {
+                must(
+                    cut.lasts.0.times(count.into()) <= duration.0,
+                    format!("{key}.count"),
+                    || format!("{count} cuts of {} do not fit into {duration}", cut.lasts),
+                )?;
+            }
+            ends_before_next(key, cut.every, cut.lasts)?;
+            probability(format!("{key}.signal_loss"), cut.signal_loss)
+        }
+        Fault::Congestion(flood) => {
+            in_range(flood.hop)?;
+            positive(format!("{key}.lasts"), flood.lasts)?;
+            begins(key, flood.every, flood.first, false, "")?;
+            ends_before_next(key, flood.every, flood.lasts)?;
+            size(key, flood.size)
+        }
+        Fault::Reordering(fault) => {
+            in_range(fault.hop)?;
+            begins(key, fault.every, fault.first, false, "")?;
+            must(fault.packets > 0, format!("{key}.packets"), || "no packet is reordered".into())
+        }
+        Fault::Interference(fault) => {
+            match fault.hop {
+                InterferenceHop::Number(number) => in_range(number)?,
+                InterferenceHop::Intermediate => must(path.hops > 1, format!("{key}.hop"), || {
+                    "a path of one hop has no intermediate node\nname the hop: 1".into()
+                })?,
+            }
+            positive(format!("{key}.every"), fault.every)?;
+            size(key, fault.size)
+        }
+        Fault::Change(change) => {
+            in_range(change.hop)?;
+            must(change.after.is_some() != change.at.is_some(), format!("{key}.at"), || {
+                "it is not clear when this change happens\n\
+                 write either after = \"partition\" or at = \"100 s\""
+                    .into()
+            })?;
+            let cuts = |fault: &Fault| match fault {
+                Fault::Partition(cut) => match cut.hop {
+                    CutHop::Number(number) => number == change.hop,
+                    CutHop::Random => true,
+                },
+                _ => false,
+            };
+            let cut = change.after.is_none() || path.faults.iter().any(cuts);
+            must(cut, format!("{key}.after"), || {
+                format!("no partition ever cuts hop {}\nadd one, or use `at`", change.hop)
+            })?;
+            must(!change.rate.is_empty() || !change.delay.is_empty(), key, || {
+                "this change changes nothing\nadd rate = [\"16 kbit/s\"] or delay = [\"50 ms\"]"
+                    .into()
+            })?;
+            let delays = change.delay.iter().enumerate();
+            delays.into_iter().try_for_each(|(i, d)| link::delay(&format!("{key}.delay.{i}"), *d))
+        }
+    }
+}
+
+/// A fault must say when it begins; `other` describes a third way to, `otherwise` whether it was
+/// taken.
+fn begins(
+    key: &str,
+    every: Option<Time>,
+    first: Option<Time>,
+    otherwise: bool,
+    other: &str,
+) -> Checked {
+    if let Some(every) = every {
+        positive(format!("{key}.every"), every)?;
+    }
+    must(every.is_some() || first.is_some() || otherwise, key, || {
+        let other = if other.is_empty() { String::new() } else { format!(", or {other}") };
+        format!(
+            "this fault does not say when it happens\nadd every = \"300 s\", first = \"60 s\", or both{other}"
+        )
+    })
+}
+
+fn ends_before_next(key: &str, every: Option<Time>, lasts: Time) -> Checked {
+    match every {
+        Some(every) => must(lasts < every, format!("{key}.lasts"), || {
+            format!(
+                "it lasts {lasts} and comes again every {every}\n`lasts` is shorter than `every`"
+            )
+        }),
+        None => Ok(()),
+    }
+}
+
+fn size(key: &str, Size(found): Size) -> Checked {
+    within(format!("{key}.size"), "packets of so many bytes:", found, SMALLEST, 65_535)
+}

@@ -1,0 +1,128 @@
+//! Rules for flows, their TCP and their aids.
+
+use super::{Checked, must, positive, within};
+use crate::{Aid, Application, Flow, PAIRS, Phase, Size, Tcp, Time, Transport};
+
+pub(super) fn check(key: &str, flow: &Flow, hops: u32, duration: Time) -> Checked {
+    within(format!("{key}.from"), "node", flow.from.into(), 0, hops.into())?;
+    within(format!("{key}.to"), "node", flow.to.into(), 0, hops.into())?;
+    must(flow.from != flow.to, format!("{key}.to"), || {
+        format!("this flow goes from node {} to itself\n`from` and `to` differ", flow.from)
+    })?;
+    must(flow.start < duration, format!("{key}.start"), || {
+        format!("this flow starts at {}, but the run ends at {duration}", flow.start)
+    })?;
+    match flow.application {
+        Application::Transfer(Size(bytes)) => {
+            must(bytes > 0, format!("{key}.application"), || "a transfer of nothing".into())?;
+        }
+        Application::Ftp => {}
+        Application::Cbr(cbr) => {
+            positive(format!("{key}.application.cbr.every"), cbr.every)?;
+            let size = format!("{key}.application.cbr.size");
+            // RFC 768: what is left of an IP datagram after both headers.
+            within(size, "packets of so many bytes:", cbr.size.0, 1, 65_507)?;
+        }
+    }
+    match flow.transport {
+        Transport::Tcp => {
+            flow.tcp.as_ref().map_or(Ok(()), |tcp| self::tcp(&format!("{key}.tcp"), tcp))?
+        }
+        Transport::Udp => {
+            must(
+                matches!(flow.application, Application::Cbr(_)),
+                format!("{key}.application"),
+                || {
+                    "this application needs TCP\nover UDP there is { cbr = { every = \"0.25 s\", size = \"512 B\" } }".into()
+                },
+            )?;
+            must(flow.tcp.is_none(), format!("{key}.tcp"), || {
+                "`tcp` with transport = \"udp\"\nleave out one of them".into()
+            })?;
+        }
+    }
+    for (name, aid) in [("aid", &flow.aid), ("receiver_aid", &flow.receiver_aid)] {
+        self::aid(&format!("{key}.{name}"), aid, flow.transport)?;
+    }
+    Ok(())
+}
+
+/// Linux's TCP_MIN_SND_MSS: 40 bytes of options at the most, and 8 of payload beside them.
+const SMALLEST_MSS: u64 = 48;
+/// An IP datagram without its headers.
+const LARGEST_MSS: u64 = 65_495;
+/// RFC 7323 §2.3: a window stays below 2³⁰.
+const LARGEST_WINDOW: u64 = (1 << 30) - 1;
+
+fn tcp(key: &str, tcp: &Tcp) -> Checked {
+    let (recovery, growth) = (tcp.recovery, tcp.growth);
+    let allowed = PAIRS.iter().any(|(r, growths)| *r == recovery && growths.contains(&growth));
+    must(allowed, format!("{key}.growth"), || {
+        let pairs = PAIRS.iter().map(|(recovery, growths)| {
+            let growths: Vec<_> = growths.iter().map(|growth| growth.name()).collect();
+            format!("{} with {}", recovery.name(), growths.join(" or "))
+        });
+        let pairs: Vec<_> = pairs.collect();
+        format!(
+            "recovery \"{}\" does not go with growth \"{}\"\nthese go together: {}",
+            recovery.name(),
+            growth.name(),
+            pairs.join("; ")
+        )
+    })?;
+    within(format!("{key}.mss"), "an mss of", tcp.mss.0, SMALLEST_MSS, LARGEST_MSS)?;
+    let window = tcp.window_bytes();
+    let window_key = format!("{key}.window");
+    must(window >= tcp.mss.0, &window_key, || {
+        format!("a window of {} is smaller than one segment of {}", Size(window), tcp.mss)
+    })?;
+    must(window <= LARGEST_WINDOW, &window_key, || {
+        format!("a window of {}\nTCP has windows up to {LARGEST_WINDOW} B", Size(window))
+    })?;
+    must(tcp.scales_window() || window <= 65_535, &window_key, || {
+        format!("a window of {} without window_scale\nit ends at 65535 B", Size(window))
+    })?;
+    positive(format!("{key}.tick.rtt"), tcp.tick.rtt)?;
+    positive(format!("{key}.tick.timer"), tcp.tick.timer)?;
+    if let Phase::At(phase) = tcp.tick.phase {
+        must(phase < tcp.tick.timer, format!("{key}.tick.phase"), || {
+            format!(
+                "a phase of {phase} in a tick of {}\nphases are shorter than the tick",
+                tcp.tick.timer
+            )
+        })?;
+    }
+    positive(format!("{key}.delayed_ack_timeout"), tcp.delayed_ack_timeout)?;
+    within(
+        format!("{key}.initial_window"),
+        "an initial window of",
+        tcp.initial_window.into(),
+        1,
+        1000,
+    )?;
+    for (name, time) in [("min_rto", tcp.min_rto), ("initial_rto", tcp.initial_rto)] {
+        positive(format!("{key}.{name}"), time)?;
+        must(time <= tcp.max_rto, format!("{key}.{name}"), || {
+            format!("`{name}` of {time} is longer than max_rto, {}", tcp.max_rto)
+        })?;
+    }
+    tcp.keep_alive.map_or(Ok(()), |time| positive(format!("{key}.keep_alive"), time))
+}
+
+fn aid(key: &str, aid: &Aid, transport: Transport) -> Checked {
+    let Aid::Atcp(atcp) = aid else { return Ok(()) };
+    must(transport == Transport::Tcp, key, || {
+        "an aid helps TCP, and this flow has transport = \"udp\"\nleave out one of them".into()
+    })?;
+    for (name, time) in [("tick", atcp.tick), ("persist_min", atcp.persist_min)] {
+        must(time >= Time::from_millis(1), format!("{key}.{name}"), || {
+            format!("`{name}` of {time}\nit is at least 1 ms")
+        })?;
+    }
+    must(atcp.persist_min <= atcp.persist_max, format!("{key}.persist_max"), || {
+        format!(
+            "persist_max of {} is shorter than persist_min, {}",
+            atcp.persist_max, atcp.persist_min
+        )
+    })
+}

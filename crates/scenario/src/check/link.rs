@@ -1,0 +1,90 @@
+//! Rules for links and their queues.
+
+use super::{Checked, must, probability, within};
+use crate::{Delay, Discipline, Link, LinkChange, Queue};
+
+pub(super) fn link(key: &str, link: &Link) -> Checked {
+    delay(&format!("{key}.delay"), link.delay)?;
+    errors(key, link.bit_error_rate, link.packet_error_rate)?;
+    queue(&format!("{key}.queue"), &link.queue)?;
+    probability(format!("{key}.mark_loss"), link.mark_loss)
+}
+
+pub(super) fn change(key: &str, change: &LinkChange) -> Checked {
+    if let Some(found) = change.delay {
+        delay(&format!("{key}.delay"), found)?;
+    }
+    errors(key, change.bit_error_rate, change.packet_error_rate)?;
+    if let Some(found) = &change.queue {
+        queue(&format!("{key}.queue"), found)?;
+    }
+    probability(format!("{key}.mark_loss"), change.mark_loss.unwrap_or(0.0))
+}
+
+pub(super) fn delay(key: &str, delay: Delay) -> Checked {
+    match delay {
+        Delay::Fixed(_) => Ok(()),
+        Delay::Uniform { uniform: (low, high) } => must(low <= high, key, || {
+            format!("{low} is longer than {high}\nthe shorter one comes first")
+        }),
+        Delay::Around { spread, .. } => {
+            must((0.0..=1.0).contains(&spread), format!("{key}.spread"), || {
+                format!("a spread of {spread}\nspreads are shares of the mean, from 0 to 1")
+            })
+        }
+    }
+}
+
+fn errors(key: &str, bit: Option<f64>, packet: Option<f64>) -> Checked {
+    probability(format!("{key}.bit_error_rate"), bit.unwrap_or(0.0))?;
+    probability(format!("{key}.packet_error_rate"), packet.unwrap_or(0.0))?;
+    must(bit.is_none() || packet.is_none(), format!("{key}.packet_error_rate"), || {
+        "both bit_error_rate and packet_error_rate\na link has one or the other".into()
+    })
+}
+
+fn queue(key: &str, queue: &Queue) -> Checked {
+    within(format!("{key}.packets"), "the limit of packets", queue.packets.into(), 1, 1_000_000)?;
+    let Some(red) = queue.red() else {
+        debug_assert_eq!(queue.discipline, Discipline::DropTail);
+        if let Some(threshold) = queue.ecn_threshold {
+            let key = format!("{key}.ecn_threshold");
+            within(key, "the threshold", threshold.into(), 1, queue.packets.into())?;
+        }
+        let reds = [
+            ("min_threshold", queue.min_threshold.is_some()),
+            ("max_threshold", queue.max_threshold.is_some()),
+            ("max_probability", queue.max_probability.is_some()),
+            ("weight", queue.weight.is_some()),
+            ("ecn", queue.ecn.is_some()),
+        ];
+        for (name, written) in reds {
+            must(!written, format!("{key}.{name}"), || {
+                format!(
+                    "`{name}` without RED\nadd discipline = \"red\"; drop-tail marks from `ecn_threshold` on"
+                )
+            })?;
+        }
+        return Ok(());
+    };
+    must(queue.ecn_threshold.is_none(), format!("{key}.ecn_threshold"), || {
+        "`ecn_threshold` with RED\nRED marks in place of dropping with ecn = true".into()
+    })?;
+    let (min, max) = (red.min_threshold, red.max_threshold);
+    must(min > 0.0, format!("{key}.min_threshold"), || {
+        format!("a threshold of {min} packets\nthresholds are above 0")
+    })?;
+    must(min < max && max <= f64::from(queue.packets), format!("{key}.max_threshold"), || {
+        format!(
+            "max_threshold {max} with min_threshold {min} and {} packets\n\
+             right is min_threshold < max_threshold ≤ packets",
+            queue.packets
+        )
+    })?;
+    for (name, share) in [("max_probability", red.max_probability), ("weight", red.weight)] {
+        must(share > 0.0 && share <= 1.0, format!("{key}.{name}"), || {
+            format!("`{name}` of {share}\nit is above 0 and at most 1")
+        })?;
+    }
+    Ok(())
+}

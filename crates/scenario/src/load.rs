@@ -1,0 +1,88 @@
+//! From a file, or its text, to a checked scenario.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::{Error, Fault};
+use crate::tree::{Node, Value};
+use crate::{Scenario, check, reader, set};
+
+/// Larger files are refused.
+const MOST_BYTES: u64 = 16 << 20;
+
+impl Scenario {
+    /// Reads `text`, the content of the file `name_of_file`, with `overrides` (dotted key and
+    /// value, see [`Scenario::load`]) laid over it in order; checks it and writes its defaults out.
+    ///
+    /// # Errors
+    /// What is wrong first, and where.
+    pub fn parse(
+        name_of_file: &str,
+        text: &str,
+        overrides: &[(String, String)],
+    ) -> Result<Self, Error> {
+        let placed = |fault: Fault| Error::new(fault, name_of_file, text, overrides);
+        if text.len() as u64 > MOST_BYTES {
+            return Err(too_large(name_of_file));
+        }
+        if text.contains('\0') {
+            let help = "a scenario is a TOML file";
+            return Err(Error::of_file(name_of_file, "this is a binary file", help));
+        }
+        let mut tree = Node::parse(text).map_err(placed)?;
+        if matches!(&tree.value, Value::Table(entries) if entries.is_empty()) {
+            let help = "a scenario has at least name, duration, [network] and a [[flow]]";
+            return Err(Error::of_file(name_of_file, "there is nothing in this file", help));
+        }
+        for (number, (key, value)) in overrides.iter().enumerate() {
+            set::set(&mut tree, number, key, value).map_err(placed)?;
+        }
+        let mut scenario: Self = reader::read(&tree).map_err(placed)?;
+        scenario.resolve();
+        check::check(&scenario).map_err(|problem| placed(problem.in_tree(&tree)))?;
+        Ok(scenario)
+    }
+
+    /// Reads the file at `path`. `overrides` are what a command line has as `--set KEY=VALUE`: a
+    /// dotted key (`network.link.rate`, `flow.0.aid`, `flow.*.tcp.recovery`), and a value as in
+    /// the file, where text needs no quotes.
+    ///
+    /// # Errors
+    /// What is wrong first, and where; also files that are not there, not regular, over 16 MiB or
+    /// not text.
+    pub fn load(path: impl AsRef<Path>, overrides: &[(String, String)]) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let text = read_text(path, &name)?;
+        Self::parse(&name, &text, overrides)
+    }
+}
+
+fn too_large(name: &str) -> Error {
+    Error::of_file(name, "this file is larger than 16 MiB", "scenarios have a few hundred lines")
+}
+
+fn read_text(path: &Path, name: &str) -> Result<String, Error> {
+    let failed = |error: std::io::Error| Error::of_file(name, &error.to_string(), "");
+    // Asked before it is opened, because opening a FIFO waits for its other end.
+    let about = std::fs::metadata(path).map_err(failed)?;
+    if about.is_dir() {
+        return Err(Error::of_file(name, "this is a directory", "name a scenario file in it"));
+    }
+    if !about.is_file() {
+        return Err(Error::of_file(name, "this is not a regular file", ""));
+    }
+    if about.len() > MOST_BYTES {
+        return Err(too_large(name));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    // It may have grown since.
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let message = format!("this is not text in UTF-8: byte {} of the file", at + 1);
+        Error::of_file(name, &message, "a scenario is a TOML file")
+    })
+}

@@ -1,0 +1,178 @@
+//! serde's way into the tree: whatever goes wrong inside a key or value learns its place there.
+
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess,
+    SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use crate::error::Fault;
+use crate::tree::{Entry, Node, Value};
+
+/// Reads a `T` from `node`.
+pub(crate) fn read<'de, T: Deserialize<'de>>(node: &Node) -> Result<T, Fault> {
+    T::deserialize(Reader(node))
+}
+
+#[derive(Clone, Copy)]
+struct Reader<'a>(&'a Node);
+
+impl<'de> Deserializer<'de> for Reader<'_> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let value = match &self.0.value {
+            Value::String(text) => visitor.visit_str(text),
+            Value::Integer(number) => match (u64::try_from(*number), i64::try_from(*number)) {
+                (Ok(number), _) => visitor.visit_u64(number),
+                (_, Ok(number)) => visitor.visit_i64(number),
+                _ => Err(Fault::new("this number is too large")),
+            },
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Boolean(yes) => visitor.visit_bool(*yes),
+            Value::Datetime => Err(Fault::invalid_type(Unexpected::Other("a date"), &visitor)),
+            Value::Array(nodes) => visitor.visit_seq(Elements(nodes)),
+            Value::Table(entries) => visitor.visit_map(Keys::of(entries)),
+        };
+        value.map_err(|fault| fault.at(self.0.origin))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        let value = match &self.0.value {
+            Value::String(name) => visitor.visit_enum(Choice { name, entry: None }),
+            Value::Table(entries) => match entries.as_slice() {
+                [entry] => visitor.visit_enum(Choice { name: &entry.key, entry: Some(entry) }),
+                _ => Err(Fault::custom(format_args!("expected one key, found {}", entries.len()))),
+            },
+            _ => return self.deserialize_any(visitor),
+        };
+        value.map_err(|fault| fault.at(self.0.origin))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// The elements of an array.
+struct Elements<'a>(&'a [Node]);
+
+impl<'de> SeqAccess<'de> for Elements<'_> {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Fault> {
+        let Some((first, rest)) = self.0.split_first() else { return Ok(None) };
+        self.0 = rest;
+        seed.deserialize(Reader(first)).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+/// The keys of a table, the one that says which others there are (see [`crate::tagged`]) first.
+struct Keys<'a> {
+    rest: std::vec::IntoIter<&'a Entry>,
+    current: Option<&'a Entry>,
+}
+
+impl<'a> Keys<'a> {
+    fn of(entries: &'a [Entry]) -> Self {
+        let mut entries: Vec<_> = entries.iter().collect();
+        entries.sort_by_key(|entry| !matches!(entry.key.as_str(), "kind" | "name"));
+        Self { rest: entries.into_iter(), current: None }
+    }
+}
+
+impl<'de> MapAccess<'de> for Keys<'_> {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Fault> {
+        self.current = self.rest.next();
+        let Some(entry) = self.current else { return Ok(None) };
+        let key = seed.deserialize(entry.key.as_str().into_deserializer());
+        key.map(Some).map_err(|fault: Fault| fault.at(entry.origin))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        match self.current {
+            Some(entry) => seed.deserialize(Reader(&entry.node)),
+            None => Err(Fault::new("a value was asked for without a key")),
+        }
+    }
+}
+
+/// One of several words: `"word"`, or `{ word = … }`.
+struct Choice<'a> {
+    name: &'a str,
+    entry: Option<&'a Entry>,
+}
+
+impl<'de> EnumAccess<'de> for Choice<'_> {
+    type Error = Fault;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Fault> {
+        let name = seed.deserialize(self.name.into_deserializer());
+        match (name, self.entry) {
+            (Err(fault), Some(entry)) => Err(Fault::at(fault, entry.origin)),
+            (name, _) => Ok((name?, self)),
+        }
+    }
+}
+
+impl Choice<'_> {
+    fn unfit<T>(&self) -> Result<T, Fault> {
+        let name = self.name;
+        Err(Fault::new(&match self.entry {
+            Some(_) => format!("`{name}` has no value\nwrite \"{name}\""),
+            None => format!("`{name}` needs a value\nwrite {{ {name} = … }}"),
+        }))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Choice<'_> {
+    type Error = Fault;
+
+    fn unit_variant(self) -> Result<(), Fault> {
+        self.entry.map_or(Ok(()), |_| self.unfit())
+    }
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        self.entry.map_or_else(|| self.unfit(), |entry| seed.deserialize(Reader(&entry.node)))
+    }
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Fault> {
+        self.unfit()
+    }
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, Fault> {
+        self.unfit()
+    }
+}

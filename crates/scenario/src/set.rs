@@ -1,0 +1,59 @@
+//! `--set key=value`: what a command line changes in a file before it is read.
+
+use crate::error::{Fault, Origin};
+use crate::tree::{Entry, Node, Value};
+
+/// Sets the dotted `key` of `tree` to `value`, which is TOML or, where it isn't, plain text:
+/// `network.link.rate`, `flow.0.tcp.recovery`, or `flow.*.aid` for every flow. Tables that are not
+/// there come to be; elements of arrays don't.
+pub(crate) fn set(tree: &mut Node, number: usize, key: &str, value: &str) -> Result<(), Fault> {
+    let origin = Origin::Set(number);
+    let parts: Vec<&str> = key.split('.').map(str::trim).collect();
+    if parts.len() > 8 || parts.iter().any(|part| part.is_empty()) {
+        let message = "this is not a key\nkeys look like network.link.rate or flow.0.aid";
+        return Err(Fault::new(message).at(origin));
+    }
+    let value = Node::parse_override(value, number)?;
+    put(tree, &parts, &value, origin).map_err(|fault| fault.at(origin))
+}
+
+fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<(), Fault> {
+    let Some((first, rest)) = key.split_first() else {
+        *node = value.clone();
+        return Ok(());
+    };
+    match &mut node.value {
+        Value::Array(nodes) => {
+            if *first == "*" {
+                return nodes.iter_mut().try_for_each(|node| put(node, rest, value, origin));
+            }
+            let count = nodes.len();
+            match first.parse::<usize>().ok().and_then(|i| nodes.get_mut(i)) {
+                Some(node) => put(node, rest, value, origin),
+                None => Err(Fault::new(&format!(
+                    "there is no element `{first}`\nthere are {count}, counted from 0; `*` is all"
+                ))),
+            }
+        }
+        Value::Table(entries) => {
+            let place = match entries.iter().position(|entry| entry.key == *first) {
+                Some(place) => place,
+                None => {
+                    let node = Node { origin, value: Value::Table(Vec::new()) };
+                    entries.push(Entry { key: (*first).to_owned(), origin, node });
+                    entries.len() - 1
+                }
+            };
+            let inner = &mut entries[place].node;
+            // `aid = "atcp"` is short for `aid = { name = "atcp" }`.
+            if let (Value::String(_), "aid" | "receiver_aid", [_, ..]) =
+                (&inner.value, *first, rest)
+            {
+                let name = Entry { key: "name".into(), origin: inner.origin, node: inner.clone() };
+                inner.value = Value::Table(vec![name]);
+            }
+            put(inner, rest, value, origin)
+        }
+        _ => Err(Fault::new(&format!("there is no `{first}` in a value that is not a table"))),
+    }
+}

@@ -1,0 +1,145 @@
+//! The file as a tree whose every key and value knows where it comes from.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use toml_parser::lexer::TokenKind;
+
+use crate::error::{Fault, Origin};
+
+/// A value and where it begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub origin: Origin,
+    pub value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    String(String),
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    Datetime,
+    Array(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key of a table with its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub origin: Origin,
+    pub node: Node,
+}
+
+/// More open brackets, and more dots in one key, than any scenario has. What is deeper is refused
+/// before it is read, because reading it, and even freeing it, takes stack.
+const MOST_BRACKETS: usize = 32;
+const MOST_DOTS: usize = 8;
+
+fn refuse_depth(text: &str) -> Result<(), Fault> {
+    let (mut brackets, mut dots) = (0_usize, 0_usize);
+    for token in toml_parser::Source::new(text).lex() {
+        match token.kind() {
+            TokenKind::LeftSquareBracket | TokenKind::LeftCurlyBracket => {
+                (brackets, dots) = (brackets + 1, 0);
+            }
+            TokenKind::RightSquareBracket | TokenKind::RightCurlyBracket => {
+                (brackets, dots) = (brackets.saturating_sub(1), 0);
+            }
+            TokenKind::Dot => dots += 1,
+            TokenKind::Comma | TokenKind::Equals | TokenKind::Newline => dots = 0,
+            _ => {}
+        }
+        if brackets > MOST_BRACKETS || dots > MOST_DOTS {
+            let fault = Fault::new("this is nested too deeply\nno key is deeper than five levels");
+            return Err(fault.at(Origin::Text(token.span().start())));
+        }
+    }
+    Ok(())
+}
+
+impl Node {
+    /// Reads a whole file.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        refuse_depth(text)?;
+        let table = DeTable::parse(text).map_err(|error| broken(&error))?;
+        let origin = Origin::Text(table.span().start);
+        Ok(Self { origin, value: table_of(table.into_inner(), Origin::Text)? })
+    }
+
+    /// Reads the value of an override: a TOML value, or else the text itself.
+    pub fn parse_override(text: &str, number: usize) -> Result<Self, Fault> {
+        let place = |_| Origin::Set(number);
+        refuse_depth(text).map_err(|fault| Fault { origin: Some(place(0)), ..fault })?;
+        match DeValue::parse(text) {
+            Ok(value) => node_of(value, place),
+            Err(_) => Ok(Self { origin: place(0), value: Value::String(text.trim().to_owned()) }),
+        }
+    }
+
+    /// The value of `key` in this table.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        match &self.value {
+            Value::Table(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
+            Value::Array(nodes) => nodes.get(key.parse::<usize>().ok()?),
+            _ => None,
+        }
+    }
+
+    /// Where the value at a dotted path begins; for a value that is not written, where the
+    /// innermost table around it does.
+    pub fn origin_of(&self, path: &str) -> Origin {
+        let mut node = self;
+        for key in path.split('.') {
+            match node.get(key) {
+                Some(inner) => node = inner,
+                None => break,
+            }
+        }
+        node.origin
+    }
+}
+
+/// What the TOML parser says.
+fn broken(error: &toml::de::Error) -> Fault {
+    let fault = Fault::new(&error.message().trim().replace('\n', "; "));
+    match error.span() {
+        Some(span) => fault.at(Origin::Text(span.start)),
+        None => fault,
+    }
+}
+
+fn node_of(
+    value: Spanned<DeValue<'_>>,
+    place: impl Fn(usize) -> Origin + Copy,
+) -> Result<Node, Fault> {
+    let origin = place(value.span().start);
+    let wrong = |what: &str| Fault::new(what).at(origin);
+    let value = match value.into_inner() {
+        DeValue::String(text) => Value::String(text.into_owned()),
+        DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
+            .map(Value::Integer)
+            .map_err(|_| wrong("this number is too large"))?,
+        DeValue::Float(number) => match number.as_str().parse::<f64>() {
+            Ok(number) if number.is_finite() => Value::Float(number),
+            _ => return Err(wrong("this is not a finite number")),
+        },
+        DeValue::Boolean(yes) => Value::Boolean(yes),
+        DeValue::Datetime(_) => Value::Datetime,
+        DeValue::Array(values) => {
+            let nodes = values.into_iter().map(|value| node_of(value, place));
+            Value::Array(nodes.collect::<Result<_, _>>()?)
+        }
+        DeValue::Table(table) => table_of(table, place)?,
+    };
+    Ok(Node { origin, value })
+}
+
+fn table_of(table: DeTable<'_>, place: impl Fn(usize) -> Origin + Copy) -> Result<Value, Fault> {
+    let entries = table.into_iter().map(|(key, value)| {
+        let origin = place(key.span().start);
+        Ok(Entry { key: key.into_inner().into_owned(), origin, node: node_of(value, place)? })
+    });
+    Ok(Value::Table(entries.collect::<Result<_, Fault>>()?))
+}
