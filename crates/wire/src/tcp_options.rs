@@ -216,6 +216,9 @@ mod test {
         let bytes = [MSS, 4, 1, 0, WINDOW_SCALE, 3, 200, WINDOW_SCALE, 3, 7, MSS, 4, 2, 0];
         let options = TcpOptions { mss: Some(512), window_scale: Some(7), ..TcpOptions::default() };
         assert_eq!(read(&bytes), Ok(options));
+        let sack = [SACK, 10, 0, 0, 0, 1, 0, 0, 0, 2, SACK, 10, 0, 0, 0, 3, 0, 0, 0, 4];
+        let blocks = read(&sack).map(|options| options.sack);
+        assert_eq!(blocks.unwrap().as_slice(), [SeqRange::new(Seq(3), Seq(4))]);
         assert_eq!(read(&bytes[4..7]).map(|o| o.window_scale), Ok(Some(14)), "RFC 7323 §2.3");
     }
 

@@ -164,6 +164,40 @@ fn udp_without_checksum_is_read() {
 }
 
 #[test]
+fn a_total_length_inside_the_options_is_refused() {
+    let mut packet = udp_packet(0);
+    packet.ip.options = IpOptions::new(&[1; 8]).unwrap();
+    let mut bytes = encoded(&packet);
+    bytes[3] = 27;
+    repair(&mut bytes);
+    assert_eq!(Packet::decode(&bytes), Err(DecodeError::HeaderLength));
+}
+
+#[test]
+fn a_window_scale_over_14_is_written_as_14() {
+    let window_scale = |shift| {
+        let options = TcpOptions { window_scale: Some(shift), ..TcpOptions::default() };
+        let segment = TcpSegment { options, ..TcpSegment::default() };
+        encoded(&Packet { body: Body::Tcp(segment), ..udp_packet(0) })
+    };
+    assert_eq!(window_scale(200), window_scale(14));
+}
+
+#[test]
+fn a_quoted_fragment_is_refused_unless_it_is_the_first() {
+    let error = Packet::icmp_error([10, 0, 0, 3].into(), &udp_packet(5), |quoted| {
+        IcmpMessage::TimeExceeded { reassembly: true, quoted }
+    });
+    let mut bytes = encoded(&error.unwrap());
+    bytes[34] |= 0x20; // more fragments
+    repair(&mut bytes);
+    assert!(Packet::decode(&bytes).is_ok());
+    bytes[35] |= 0x01; // offset
+    repair(&mut bytes);
+    assert_eq!(Packet::decode(&bytes), Err(DecodeError::Fragment));
+}
+
+#[test]
 fn fragments_are_refused() {
     for (at, bit) in [(6, 0x20), (6, 0x01), (7, 0x01)] {
         let mut bytes = encoded(&udp_packet(5));
@@ -184,7 +218,8 @@ fn each_refusal_has_its_reason() {
     };
     assert_eq!(refused(0, 0x65), DecodeError::Version(6));
     assert_eq!(refused(0, 0x44), DecodeError::HeaderLength);
-    assert_eq!(refused(3, 19), DecodeError::HeaderLength);
+    assert_eq!(refused(3, 19), DecodeError::HeaderLength, "total length");
+    assert_eq!(refused(0, 0x46), DecodeError::Truncated, "UDP header behind 4 bytes of options");
     assert_eq!(refused(3, 200), DecodeError::Truncated);
     assert_eq!(refused(9, 132), DecodeError::Protocol(132));
     assert_eq!(refused(25, 7), DecodeError::HeaderLength, "UDP length");
