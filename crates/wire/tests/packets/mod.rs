@@ -195,7 +195,12 @@ pub fn repair(bytes: &mut [u8]) {
     let pseudo_header = addresses.sum::<u64>() + u64::from(protocol) + (end - header) as u64;
     match protocol {
         6 => set(&mut bytes[header..end], 16, pseudo_header),
-        17 => set(&mut bytes[header..end], 6, pseudo_header),
+        17 => {
+            set(&mut bytes[header..end], 6, pseudo_header);
+            if let Some(field @ [0, 0]) = bytes[..end].get_mut(header + 6..header + 8) {
+                field.fill(0xff);
+            }
+        }
         1 => set(&mut bytes[header..end], 2, 0),
         _ => {}
     }
