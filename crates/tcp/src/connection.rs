@@ -38,6 +38,21 @@ pub struct Transmit {
     pub ahead_of_queue: bool,
     /// It carries something that was sent before.
     pub retransmission: bool,
+    /// An aid asked for it ([`base::Act::Resend`]): not to be shown to the aid again.
+    pub for_aid: bool,
+}
+
+impl Transmit {
+    /// A segment that is none of these.
+    pub(crate) const fn of(segment: TcpSegment) -> Self {
+        Self {
+            segment,
+            ecn: Ecn::NotEct,
+            ahead_of_queue: false,
+            retransmission: false,
+            for_aid: false,
+        }
+    }
 }
 
 /// TCP as a state machine without I/O (RFC 9293).

@@ -19,12 +19,13 @@ struct Choice {
     /// Moves SND.NXT along.
     moves: bool,
     ahead_of_queue: bool,
+    for_aid: bool,
     probe: bool,
 }
 
 impl Choice {
     fn again(range: SeqRange) -> Self {
-        Self { range, moves: false, ahead_of_queue: false, probe: false }
+        Self { range, moves: false, ahead_of_queue: false, for_aid: false, probe: false }
     }
 }
 
@@ -32,12 +33,7 @@ impl Connection {
     /// The next segment to be sent.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(segment) = self.replies.pop_front() {
-            return Some(Transmit {
-                segment,
-                ecn: Ecn::NotEct,
-                ahead_of_queue: false,
-                retransmission: false,
-            });
+            return Some(Transmit::of(segment));
         }
         match self.state {
             State::Closed | State::Listen => return None,
@@ -105,7 +101,7 @@ impl Connection {
         self.snd.flight.max = self.snd.iss + 1;
         self.snd.timed = first.then_some((self.snd.flight.max, now));
         self.restart_retransmission_timer(now);
-        Transmit { segment, ecn: Ecn::NotEct, ahead_of_queue: false, retransmission: !first }
+        Transmit { retransmission: !first, ..Transmit::of(segment) }
     }
 
     /// Chooses what data goes next.
@@ -161,7 +157,7 @@ impl Connection {
         let stop = flight.board.next_reported(start).unwrap_or(flight.max).min(range.end);
         let end = (start + flight.mss).min(stop);
         self.snd.resend = Some((SeqRange::new(end, range.end), ahead_of_queue));
-        Some(Choice { ahead_of_queue, ..Choice::again(SeqRange::new(start, end)) })
+        Some(Choice { ahead_of_queue, for_aid: true, ..Choice::again(SeqRange::new(start, end)) })
     }
 
     /// A probe: one byte at SND.UNA or SND.NXT, or as much as a small window lets out
@@ -289,7 +285,13 @@ impl Connection {
         }
         self.finish(now, &mut segment);
         self.account(now, choice, end, len, retransmission);
-        Transmit { segment, ecn, ahead_of_queue: choice.ahead_of_queue, retransmission }
+        Transmit {
+            ecn,
+            ahead_of_queue: choice.ahead_of_queue,
+            for_aid: choice.for_aid,
+            retransmission,
+            ..Transmit::of(segment)
+        }
     }
 
     fn account(&mut self, now: Instant, choice: Choice, end: Seq, len: u32, retransmission: bool) {
@@ -331,7 +333,7 @@ impl Connection {
         segment.seq = self.snd.flight.max.max(self.snd.flight.nxt);
         self.finish(now, &mut segment);
         self.stats.acks_sent += 1;
-        Transmit { segment, ecn: Ecn::NotEct, ahead_of_queue: false, retransmission: false }
+        Transmit::of(segment)
     }
 
     /// Fills in what every segment of an open connection carries, and settles the acknowledgment
