@@ -1,1 +1,12 @@
-//! driftway-node
+//! A host or router: IP, demultiplexing, ICMP, and the place where an aid hooks in.
+//!
+//! Nothing here does I/O. A [`Host`] is given the packets that arrive for it and polled for those
+//! that it sends; a [`Socket`] is one connection with the aid between it and IP.
+
+#![forbid(unsafe_code)]
+
+mod host;
+mod socket;
+
+pub use host::{Arrived, Host};
+pub use socket::Socket;

@@ -1,0 +1,186 @@
+//! A host: its address, its sockets, and what arrives for it.
+
+use base::{About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Signal, SignalKind};
+use tcp::{Transmit, reset_for};
+use wire::{Body, IcmpMessage, IpHeader, Packet, Quoted, TcpSegment, UdpDatagram, UnreachableCode};
+
+use crate::Socket;
+
+const PROTOCOL_TCP: u8 = 6;
+
+/// A host without routes: what it sends, a driver carries.
+pub struct Host {
+    address: Ipv4Addr,
+    sockets: Vec<Socket>,
+    /// Local port and socket, sorted.
+    ports: Vec<(u16, usize)>,
+    identification: u16,
+}
+
+/// What an arriving packet led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrived {
+    /// It was for this socket, which may have something to send now.
+    Socket(usize),
+    /// It was a datagram for whoever listens at its port.
+    Datagram(UdpDatagram),
+    /// It asks for this answer.
+    Answer(Packet),
+    /// Nothing more.
+    Nothing,
+}
+
+impl Host {
+    /// A host with no socket.
+    pub fn new(address: Ipv4Addr) -> Self {
+        Self { address, sockets: Vec::new(), ports: Vec::new(), identification: 0 }
+    }
+
+    /// Its address.
+    pub fn address(&self) -> Ipv4Addr {
+        self.address
+    }
+
+    /// Adds a socket; its connection's local port must not be taken. Returns its number.
+    pub fn add(&mut self, socket: Socket) -> usize {
+        let number = self.sockets.len();
+        let port = socket.tcp().local().port;
+        let place = self.ports.partition_point(|(p, _)| *p < port);
+        self.ports.insert(place, (port, number));
+        self.sockets.push(socket);
+        number
+    }
+
+    /// A socket by its number.
+    pub fn socket(&mut self, number: usize) -> Option<&mut Socket> {
+        self.sockets.get_mut(number)
+    }
+
+    /// The socket at a port.
+    fn at_port(&self, port: u16) -> Option<usize> {
+        let place = self.ports.binary_search_by_key(&port, |(p, _)| *p).ok()?;
+        self.ports.get(place).map(|(_, number)| *number)
+    }
+
+    /// A packet to this host arrives.
+    pub fn on_packet(&mut self, now: Instant, packet: &Packet) -> Arrived {
+        match &packet.body {
+            Body::Tcp(segment) => self.on_segment(now, packet, segment),
+            Body::Udp(datagram) => Arrived::Datagram(*datagram),
+            Body::Icmp(message) => self.on_icmp(now, packet, message),
+        }
+    }
+
+    fn on_segment(&mut self, now: Instant, packet: &Packet, segment: &TcpSegment) -> Arrived {
+        let source = Endpoint::new(packet.ip.source, segment.source_port);
+        let number = self.at_port(segment.destination_port).filter(|number| {
+            let remote = self.sockets.get(*number).map(|socket| socket.tcp().remote());
+            remote.is_some_and(|remote| remote == source || remote.port == 0)
+        });
+        let socket = number.and_then(|number| Some((number, self.sockets.get_mut(number)?)));
+        match socket {
+            Some((number, socket)) => {
+                socket.on_segment(now, packet.ip.source, segment, packet.ip.ecn);
+                Arrived::Socket(number)
+            }
+            None => match reset_for(segment) {
+                Some(reset) => Arrived::Answer(self.packet(packet.ip.source, Body::Tcp(reset))),
+                None => Arrived::Nothing,
+            },
+        }
+    }
+
+    fn on_icmp(&mut self, now: Instant, packet: &Packet, message: &IcmpMessage) -> Arrived {
+        let (kind, quoted) = match message {
+            IcmpMessage::Echo { .. } => {
+                let answer = packet.echo_reply().map(|answer| self.stamp(answer));
+                return answer.map_or(Arrived::Nothing, Arrived::Answer);
+            }
+            IcmpMessage::Unreachable { code: UnreachableCode::Net, quoted } => {
+                (SignalKind::Unreachable(Scope::Net), quoted)
+            }
+            IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted } => {
+                (SignalKind::Unreachable(Scope::Host), quoted)
+            }
+            IcmpMessage::Unreachable { code, quoted } => return self.on_hard_error(code, quoted),
+            IcmpMessage::SourceQuench { quoted } => (SignalKind::SourceQuench, quoted),
+            IcmpMessage::TimeExceeded { .. } => return Arrived::Nothing,
+        };
+        let Some(number) = self.quoted_socket(quoted) else { return Arrived::Nothing };
+        let Some(socket) = self.sockets.get_mut(number) else { return Arrived::Nothing };
+        let about = About {
+            destination: Some(quoted.destination),
+            flow: Some(FlowKey {
+                source: Endpoint::new(quoted.source, quoted.ports().0),
+                destination: Endpoint::new(quoted.destination, quoted.ports().1),
+            }),
+            seq: Some(quoted.seq()),
+            range: None,
+            reporter: Some(packet.ip.source),
+        };
+        socket.on_signal(now, &Signal { kind, about });
+        Arrived::Socket(number)
+    }
+
+    /// Protocol and port unreachable end an attempt to connect (RFC 9293 §3.9.2.2).
+    fn on_hard_error(&mut self, code: &UnreachableCode, quoted: &Quoted) -> Arrived {
+        let hard = matches!(code, UnreachableCode::Protocol | UnreachableCode::Port);
+        match self.quoted_socket(quoted) {
+            Some(number) if hard => {
+                if let Some(socket) = self.sockets.get_mut(number) {
+                    socket.tcp_mut().on_unreachable(true);
+                }
+                Arrived::Socket(number)
+            }
+            _ => Arrived::Nothing,
+        }
+    }
+
+    /// Whose packet an error message quotes. One that quotes a number we have not sent, or that is
+    /// long acknowledged, is somebody's guess (RFC 5927 §4).
+    fn quoted_socket(&self, quoted: &Quoted) -> Option<usize> {
+        if quoted.protocol != PROTOCOL_TCP || quoted.source != self.address {
+            return None;
+        }
+        let (local, remote) = quoted.ports();
+        let number = self.at_port(local)?;
+        let tcp = self.sockets.get(number)?.tcp();
+        let ours = tcp.remote() == Endpoint::new(quoted.destination, remote);
+        (ours && tcp.may_have_sent(quoted.seq())).then_some(number)
+    }
+
+    /// The next packet that a socket sends, and whether it goes ahead of the own queue.
+    pub fn poll_transmit(&mut self, now: Instant, number: usize) -> Option<(Packet, Transmit)> {
+        let socket = self.sockets.get_mut(number)?;
+        let transmit = socket.poll_transmit(now)?;
+        let to = socket.tcp().remote().address;
+        let mut packet = self.packet(to, Body::Tcp(transmit.segment));
+        packet.ip.ecn = transmit.ecn;
+        Some((packet, transmit))
+    }
+
+    /// A packet from this host.
+    pub fn packet(&mut self, to: Ipv4Addr, body: Body) -> Packet {
+        self.stamp(Packet { ip: IpHeader::new(self.address, to), body })
+    }
+
+    /// Gives a packet of ours an identification of its own.
+    fn stamp(&mut self, mut packet: Packet) -> Packet {
+        self.identification = self.identification.wrapping_add(1);
+        packet.ip.identification = self.identification;
+        packet
+    }
+
+    /// What a router says about a packet that it can't forward; `None` where nothing may be said
+    /// (RFC 1122 §3.2.2).
+    pub fn complain(&mut self, about: &Packet, code: UnreachableCode) -> Option<Packet> {
+        let message = |quoted| IcmpMessage::Unreachable { code, quoted };
+        Packet::icmp_error(self.address, about, message).map(|packet| self.stamp(packet))
+    }
+
+    /// What a router says about a packet whose time to live has run out.
+    pub fn time_exceeded(&mut self, about: &Packet) -> Option<Packet> {
+        let message = |quoted| IcmpMessage::TimeExceeded { reassembly: false, quoted };
+        Packet::icmp_error(self.address, about, message).map(|packet| self.stamp(packet))
+    }
+}

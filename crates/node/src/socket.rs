@@ -1,0 +1,163 @@
+//! A connection and the aid between it and IP: the direct driver of aids.
+
+use std::collections::VecDeque;
+
+use aid::{Aid, Verdict};
+use base::{Ecn, Instant, Ipv4Addr, Signal, SignalKind};
+use tcp::{Connection, Received, Transmit};
+use wire::TcpSegment;
+
+/// One TCP connection of a host, with or without an aid.
+///
+/// The driver's order (see [`Aid`]): the aid sees the segment and the connection as it was before;
+/// its acts are done; then the segment goes on according to its verdict.
+pub struct Socket {
+    tcp: Connection,
+    aid: Option<Box<dyn Aid>>,
+    /// Segments that the aid keeps back, oldest first.
+    kept_down: VecDeque<Transmit>,
+    kept_up: VecDeque<(Ipv4Addr, TcpSegment, Ecn)>,
+}
+
+impl Socket {
+    /// `aid` helps `tcp`, if there is one.
+    pub fn new(tcp: Connection, aid: Option<Box<dyn Aid>>) -> Self {
+        Self { tcp, aid, kept_down: VecDeque::new(), kept_up: VecDeque::new() }
+    }
+
+    /// The connection.
+    pub fn tcp(&self) -> &Connection {
+        &self.tcp
+    }
+    /// The connection, for the application's commands.
+    pub fn tcp_mut(&mut self) -> &mut Connection {
+        &mut self.tcp
+    }
+    /// The name of the aid's state; `None` without an aid.
+    pub fn aid_state(&self) -> Option<&'static str> {
+        self.aid.as_ref().map(|aid| aid.state())
+    }
+
+    /// When the aid wants to be woken.
+    pub fn next_aid_timeout(&self) -> Option<Instant> {
+        self.aid.as_ref()?.next_timeout()
+    }
+    /// When the connection wants to be woken.
+    pub fn next_tcp_timeout(&self) -> Option<Instant> {
+        self.tcp.next_timeout()
+    }
+
+    /// A segment arrives.
+    pub fn on_segment(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        segment: &TcpSegment,
+        ecn: Ecn,
+    ) -> Received {
+        self.offer_kept(now);
+        self.pass_up(now, from, *segment, ecn).unwrap_or_default()
+    }
+
+    /// Shows a segment to the aid and gives TCP what the verdict says; `None` if that is nothing.
+    fn pass_up(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        segment: TcpSegment,
+        ecn: Ecn,
+    ) -> Option<Received> {
+        let verdict = match &mut self.aid {
+            Some(aid) => aid.on_up(now, &segment, &self.tcp.view()),
+            None => Verdict::Pass,
+        };
+        self.settle(now);
+        let passed = match verdict {
+            Verdict::Pass => segment,
+            Verdict::Replace(other) => other,
+            Verdict::Drop => return None,
+            Verdict::Hold => {
+                self.kept_up.push_back((from, segment, ecn));
+                return None;
+            }
+        };
+        Some(self.tcp.on_segment(now, from, &passed, ecn))
+    }
+
+    /// Asks the aid again about what it kept back on its way up. (What it keeps back on its way
+    /// down is asked about in [`poll_transmit`](Self::poll_transmit).)
+    fn offer_kept(&mut self, now: Instant) {
+        for _ in 0..self.kept_up.len() {
+            if let Some((from, segment, ecn)) = self.kept_up.pop_front() {
+                self.pass_up(now, from, segment, ecn);
+            }
+        }
+    }
+
+    /// The network, or this host, says something. TCP has its own, older, reactions to some.
+    pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
+        if let Some(aid) = &mut self.aid {
+            aid.on_signal(now, signal, &self.tcp.view());
+            self.settle(now);
+        }
+        match signal.kind {
+            SignalKind::Unreachable(_) => self.tcp.on_unreachable(false),
+            SignalKind::SourceQuench => self.tcp.on_source_quench(),
+            SignalKind::EcnEcho => {}
+        }
+    }
+
+    /// The aid's time has come.
+    pub fn on_aid_timeout(&mut self, now: Instant) {
+        if let Some(aid) = &mut self.aid {
+            aid.on_timeout(now, &self.tcp.view());
+            self.settle(now);
+        }
+        self.offer_kept(now);
+    }
+
+    /// TCP's time has come.
+    pub fn on_tcp_timeout(&mut self, now: Instant) {
+        self.tcp.on_timeout(now);
+    }
+
+    /// Does what the aid wants done, and tells it what became of that.
+    fn settle(&mut self, now: Instant) {
+        let Some(aid) = &mut self.aid else { return };
+        while let Some(act) = aid.poll_act() {
+            let done = self.tcp.act(now, &act);
+            aid.on_done(&act, done);
+        }
+    }
+
+    /// The next segment that leaves this host.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        let Some(aid) = &mut self.aid else { return self.tcp.poll_transmit(now) };
+        for _ in 0..self.kept_down.len() {
+            let Some(kept) = self.kept_down.pop_front() else { break };
+            let verdict = aid.on_down(now, &kept.segment, &self.tcp.view());
+            match verdict {
+                Verdict::Pass => return Some(kept),
+                Verdict::Replace(segment) => return Some(Transmit { segment, ..kept }),
+                Verdict::Drop => {}
+                Verdict::Hold => self.kept_down.push_back(kept),
+            }
+        }
+        loop {
+            let view = self.tcp.view();
+            let transmit = self.tcp.poll_transmit(now)?;
+            if transmit.for_aid {
+                return Some(transmit);
+            }
+            let Some(aid) = &mut self.aid else { return Some(transmit) };
+            let verdict = aid.on_down(now, &transmit.segment, &view);
+            self.settle(now);
+            match verdict {
+                Verdict::Pass => return Some(transmit),
+                Verdict::Replace(segment) => return Some(Transmit { segment, ..transmit }),
+                Verdict::Drop => {}
+                Verdict::Hold => self.kept_down.push_back(transmit),
+            }
+        }
+    }
+}
