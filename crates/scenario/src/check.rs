@@ -77,8 +77,8 @@ fn path(path: &Path) -> Checked {
     }
     for (i, route) in path.parallel.iter().enumerate() {
         let key = format!("network.parallel.{i}");
-        within(format!("{key}.from"), "node", route.from.into(), 0, path.hops.into())?;
-        within(format!("{key}.to"), "node", route.to.into(), 0, path.hops.into())?;
+        node(format!("{key}.from"), route.from, path.hops)?;
+        node(format!("{key}.to"), route.to, path.hops)?;
         must(route.from < route.to, format!("{key}.to"), || {
             format!(
                 "this route goes from node {} to node {}\n`from` comes before `to`",
@@ -92,7 +92,16 @@ fn path(path: &Path) -> Checked {
 }
 
 fn hop(key: String, found: u32, path: &Path) -> Checked {
-    within(key, "hop", found.into(), 1, path.hops.into())
+    let hops = path.hops;
+    must((1..=hops).contains(&found), key, || {
+        format!("hop {found} out of range 1–{hops}\nhop 1 joins node 0 and node 1")
+    })
+}
+
+fn node(key: String, found: u32, hops: u32) -> Checked {
+    must(found <= hops, key, || {
+        format!("node {found} out of range 0–{hops}\na path of {hops} hops ends at node {hops}")
+    })
 }
 
 fn reference(key: &str, reference: &Reference) -> Checked {

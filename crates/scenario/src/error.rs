@@ -122,6 +122,8 @@ impl serde::de::Error for Fault {
             Unexpected::Unsigned(n) => format!("the bare number {n}"),
             Unexpected::Signed(n) => format!("the bare number {n}"),
             Unexpected::Float(x) => format!("the bare number {x}"),
+            Unexpected::Str(text) => format!("the text \"{text}\""),
+            Unexpected::Bool(yes) => yes.to_string(),
             Unexpected::Map => "a table".into(),
             Unexpected::Seq => "an array".into(),
             other => other.to_string(),

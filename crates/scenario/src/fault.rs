@@ -333,7 +333,7 @@ macro_rules! hop_or_word {
                     fn visit_str<E: serde::de::Error>(self, word: &str) -> Result<$type, E> {
                         match word {
                             $word => Ok($type::$variant),
-                            _ => Err(E::unknown_variant(word, &[$word])),
+                            _ => Err(E::invalid_value(Unexpected::Str(word), &self)),
                         }
                     }
                 }

@@ -1,7 +1,7 @@
 //! `[network]`: what lies between the ends.
 
-use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::tagged::{self, Tagged};
@@ -99,11 +99,20 @@ keys!(OVERRIDE_KEYS: "hop");
 keys!(PARALLEL_KEYS: "from", "to", "hops");
 
 /// The values of `kind`.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
     Path,
-    Adhoc,
+}
+
+impl<'de> Deserialize<'de> for Kind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "path" => Ok(Self::Path),
+            "adhoc" => Err(D::Error::custom(
+                "this version has no networks of kind \"adhoc\"\nthe kind that exists is \"path\"",
+            )),
+            other => Err(D::Error::unknown_variant(other, &["path"])),
+        }
+    }
 }
 
 impl<'de> Tagged<'de> for Network {
@@ -115,10 +124,6 @@ impl<'de> Tagged<'de> for Network {
     ) -> Result<Self, A::Error> {
         match kind {
             Kind::Path => Path::deserialize(rest).map(Self::Path),
-            Kind::Adhoc => Err(serde::de::Error::custom(
-                "networks of kind \"adhoc\" do not exist in this version; \
-                 the kind that exists is \"path\"",
-            )),
         }
     }
 }

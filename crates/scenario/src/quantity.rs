@@ -99,22 +99,22 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
         .unwrap_or(text.len());
     let (number, unit) = (text[..split].trim(), text[split..].trim());
     if number.starts_with('-') {
-        return Err(format!("`{text}` is negative; right would be, for example, \"{example}\""));
+        return Err(format!("`{text}` is negative\nright would be, for example, \"{example}\""));
     }
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
         return Err(format!(
-            "`{text}` does not begin with a number; right would be, for example, \"{example}\""
+            "`{text}` does not begin with a number\nright would be, for example, \"{example}\""
         ));
     }
     if unit.is_empty() {
-        return Err(format!("`{text}` has no unit; known units: {}", names()));
+        return Err(format!("`{text}` has no unit\nknown units: {}", names()));
     }
     let Some((_, steps)) = units.iter().find(|(name, _)| *name == unit) else {
         let near = crate::error::nearest(unit, units.iter().map(|(name, _)| *name));
-        let near = near.map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
-        return Err(format!("`{unit}` is not a unit known here{near}; known units: {}", names()));
+        let near = near.map_or(String::new(), |name| format!("did you mean `{name}`? "));
+        return Err(format!("`{unit}` is not a unit known here\n{near}known units: {}", names()));
     };
     let too_large = || format!("`{text}` is too large");
     let mut value: u128 = 0;
@@ -125,23 +125,24 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
         }
     }
     value *= u128::from(*steps);
-    // The fraction digit by digit, so that 0.1 s is exactly 10⁸ ns.
-    let mut step = u128::from(*steps);
-    for byte in fraction.trim_end_matches('0').bytes() {
-        if step % 10 != 0 {
-            let (least, _) = units[0];
-            return Err(format!("`{text}` is finer than 1 {least}, the smallest step there is"));
-        }
-        step /= 10;
-        value += u128::from(byte - b'0') * step;
-    }
+    // In integers, so that 0.1 s is exactly 10⁸ ns. 25 digits times an hour's steps fit.
+    let fraction = fraction.trim_end_matches('0');
+    let scale = |digits: &str| digits.bytes().fold(1_u128, |scale, _| scale * 10);
+    let part = |digits: &str| {
+        let number = digits.bytes().fold(0, |number, b| number * 10 + u128::from(b - b'0'));
+        let (steps, scale) = (number * u128::from(*steps), scale(digits));
+        (steps % scale == 0).then_some(steps / scale)
+    };
+    let finer = || format!("`{text}` is finer than 1 {}, the smallest step there is", units[0].0);
+    value += if fraction.len() > 25 { None } else { part(fraction) }.ok_or_else(finer)?;
     u64::try_from(value).map_err(|_| too_large())
 }
 
 /// Writes `value` in the largest of `units` that gives a whole number.
 fn write(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
-    let fits = |(_, steps): &&(&str, u64)| value != 0 && value % steps == 0;
-    let (name, steps) = units.iter().rev().find(fits).unwrap_or(&units[0]);
+    let fits = |(_, steps): &&(&str, u64)| value != 0 && value.is_multiple_of(*steps);
+    let zero = || units.iter().find(|(name, _)| matches!(*name, "s" | "B"));
+    let (name, steps) = units.iter().rev().find(fits).or_else(zero).unwrap_or(&units[0]);
     write!(f, "{} {name}", value / steps)
 }
 
@@ -207,7 +208,7 @@ quantity!(
     RATE,
     RATE,
     |bits| match bits {
-        0 => Err("a rate of 0 never sends; use a fault of kind \"partition\"".into()),
+        0 => Err("a rate of 0 never sends\nto cut a hop, use a fault of kind \"partition\"".into()),
         _ => Ok(Self(Rate::from_bps(bits))),
     },
     |rate| rate.0.as_bps()
@@ -230,5 +231,81 @@ impl Time {
     /// `secs` seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(Duration::from_secs(secs))
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn nanos(text: &str) -> Result<u64, String> {
+        text.parse::<Time>().map(|time| time.0.as_nanos())
+    }
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(nanos("0.1 s"), Ok(100_000_000));
+        assert_eq!(nanos("1.000000001 s"), Ok(1_000_000_001));
+        assert_eq!(nanos("1.5min"), Ok(90_000_000_000));
+        assert_eq!(nanos("  20   ms "), Ok(20_000_000));
+        assert_eq!(nanos("2. h"), Ok(7_200_000_000_000));
+        assert_eq!("1.5 kB".parse(), Ok(Size(1500)));
+        assert_eq!("1.5 KiB".parse(), Ok(Size(1536)));
+        assert_eq!("2 MiB".parse(), Ok(Size(2_097_152)));
+        assert_eq!("12.8 kbit/s".parse(), Ok(BitRate(Rate::from_bps(12_800))));
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_refused() {
+        assert!(nanos("18446744073709551615 ns").is_ok());
+        for (text, says) in [
+            ("18446744073709551616 ns", "too large"),
+            ("18446744074 s", "too large"),
+            ("99999999999999999999999999999999999999999999 s", "too large"),
+            ("0.5 ns", "finer than 1 ns"),
+            ("0.00000000000000000000000001 h", "finer than 1 ns"),
+            ("1 S", "did you mean `s`?"),
+            ("1 kB", "known units: ns, us, ms, s, min, h"),
+            ("1", "has no unit"),
+            ("-1 s", "negative"),
+            ("nan s", "does not begin with a number"),
+            ("inf s", "does not begin with a number"),
+            ("1e3 s", "not a unit"),
+            ("1_000 s", "does not begin with a number"),
+            ("1.2.3 s", "does not begin with a number"),
+            ("+1 s", "does not begin with a number"),
+            (".5 s", "does not begin with a number"),
+            ("٣ s", "does not begin with a number"),
+            ("", "does not begin with a number"),
+        ] {
+            let found = nanos(text).unwrap_err();
+            assert!(found.contains(says), "{text}: {found}");
+        }
+        assert!("0.1 bit/s".parse::<BitRate>().is_err());
+        assert!("0 bit/s".parse::<BitRate>().is_err());
+        assert!("1.0001 KiB".parse::<Size>().is_err());
+    }
+
+    #[test]
+    fn units_are_the_largest_that_give_whole_numbers() {
+        let shown = |text: &str| text.parse::<Time>().unwrap().to_string();
+        assert_eq!(shown("0.25 s"), "250 ms");
+        assert_eq!(shown("5 min"), "300 s");
+        assert_eq!(shown("0 h"), "0 s");
+        assert_eq!(shown("1.0000001 s"), "1000000100 ns");
+        assert_eq!(Size(64_000).to_string(), "64 kB");
+        assert_eq!(Size(65_536).to_string(), "65536 B");
+        assert_eq!(BitRate(Rate::from_bps(2_000_000)).to_string(), "2 Mbit/s");
+    }
+
+    #[test]
+    fn quantities_are_read_in_base_units() {
+        assert_eq!(quantity("500 us"), Some((0.0005, Unit::Second)));
+        assert_eq!(quantity("2 KiB"), Some((2048.0, Unit::Byte)));
+        assert_eq!(quantity("1e-5"), Some((1e-5, Unit::One)));
+        assert_eq!(quantity("7"), Some((7.0, Unit::One)));
+        assert_eq!(quantity("nan"), None);
+        assert_eq!(quantity("true"), None);
+        assert_eq!(quantity(""), None);
     }
 }

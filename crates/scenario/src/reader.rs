@@ -14,6 +14,11 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(node: &Node) -> Result<T, Fault> {
     T::deserialize(Reader(node))
 }
 
+/// What goes wrong after the value itself was read goes wrong there, too.
+fn read_at<'de, T: DeserializeSeed<'de>>(node: &Node, seed: T) -> Result<T::Value, Fault> {
+    seed.deserialize(Reader(node)).map_err(|fault| fault.at(node.origin))
+}
+
 #[derive(Clone, Copy)]
 struct Reader<'a>(&'a Node);
 
@@ -31,7 +36,17 @@ impl<'de> Deserializer<'de> for Reader<'_> {
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(yes) => visitor.visit_bool(*yes),
             Value::Datetime => Err(Fault::invalid_type(Unexpected::Other("a date"), &visitor)),
-            Value::Array(nodes) => visitor.visit_seq(Elements(nodes)),
+            Value::Array(nodes) => {
+                let mut elements = Elements(nodes);
+                visitor.visit_seq(&mut elements).and_then(|value| match elements.0 {
+                    [] => Ok(value),
+                    [first, ..] => {
+                        let fits = nodes.len() - elements.0.len();
+                        let message = format!("this is one too many: {fits} values fit here");
+                        Err(Fault::new(&message).at(first.origin))
+                    }
+                })
+            }
             Value::Table(entries) => visitor.visit_map(Keys::of(entries)),
         };
         value.map_err(|fault| fault.at(self.0.origin))
@@ -52,14 +67,18 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        known: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
         let value = match &self.0.value {
             Value::String(name) => visitor.visit_enum(Choice { name, entry: None }),
             Value::Table(entries) => match entries.as_slice() {
                 [entry] => visitor.visit_enum(Choice { name: &entry.key, entry: Some(entry) }),
-                _ => Err(Fault::custom(format_args!("expected one key, found {}", entries.len()))),
+                _ => Err(Fault::custom(format_args!(
+                    "expected one of {}, found {} keys",
+                    known.join(", "),
+                    entries.len()
+                ))),
             },
             _ => return self.deserialize_any(visitor),
         };
@@ -75,7 +94,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
 /// The elements of an array.
 struct Elements<'a>(&'a [Node]);
 
-impl<'de> SeqAccess<'de> for Elements<'_> {
+impl<'de> SeqAccess<'de> for &mut Elements<'_> {
     type Error = Fault;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
@@ -84,7 +103,7 @@ impl<'de> SeqAccess<'de> for Elements<'_> {
     ) -> Result<Option<T::Value>, Fault> {
         let Some((first, rest)) = self.0.split_first() else { return Ok(None) };
         self.0 = rest;
-        seed.deserialize(Reader(first)).map(Some)
+        read_at(first, seed).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -121,7 +140,7 @@ impl<'de> MapAccess<'de> for Keys<'_> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
         match self.current {
-            Some(entry) => seed.deserialize(Reader(&entry.node)),
+            Some(entry) => read_at(&entry.node, seed),
             None => Err(Fault::new("a value was asked for without a key")),
         }
     }
@@ -163,7 +182,7 @@ impl<'de> VariantAccess<'de> for Choice<'_> {
         self.entry.map_or(Ok(()), |_| self.unfit())
     }
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
-        self.entry.map_or_else(|| self.unfit(), |entry| seed.deserialize(Reader(&entry.node)))
+        self.entry.map_or_else(|| self.unfit(), |entry| read_at(&entry.node, seed))
     }
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Fault> {
         self.unfit()

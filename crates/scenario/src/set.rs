@@ -31,7 +31,7 @@ fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<()
             match first.parse::<usize>().ok().and_then(|i| nodes.get_mut(i)) {
                 Some(node) => put(node, rest, value, origin),
                 None => Err(Fault::new(&format!(
-                    "there is no element `{first}`\nthere are {count}, counted from 0; `*` is all"
+                    "there is no element `{first}`\nthe file has {count}, counted from 0; `*` is all of them"
                 ))),
             }
         }

@@ -63,7 +63,7 @@ impl Node {
     /// Reads a whole file.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         refuse_depth(text)?;
-        let table = DeTable::parse(text).map_err(|error| broken(&error))?;
+        let table = DeTable::parse(text).map_err(|error| broken(&error, text))?;
         let origin = Origin::Text(table.span().start);
         Ok(Self { origin, value: table_of(table.into_inner(), Origin::Text)? })
     }
@@ -102,12 +102,16 @@ impl Node {
 }
 
 /// What the TOML parser says.
-fn broken(error: &toml::de::Error) -> Fault {
-    let fault = Fault::new(&error.message().trim().replace('\n', "; "));
-    match error.span() {
-        Some(span) => fault.at(Origin::Text(span.start)),
-        None => fault,
-    }
+fn broken(error: &toml::de::Error, text: &str) -> Fault {
+    let message = error.message().trim().replace('\n', "; ");
+    let Some(span) = error.span() else { return Fault::new(&message) };
+    let fault = match text.get(span.clone()) {
+        Some(key) if message == "duplicate key" => {
+            Fault::new(&format!("the key `{key}` is there twice\nleave one of them"))
+        }
+        _ => Fault::new(&message),
+    };
+    fault.at(Origin::Text(span.start))
 }
 
 fn node_of(

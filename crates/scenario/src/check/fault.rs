@@ -23,7 +23,12 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
                 must(
                     cut.lasts.0.times(count.into()) <= duration.0,
                     format!("{key}.count"),
-                    || format!("{count} cuts of {} do not fit into {duration}", cut.lasts),
+                    || {
+                        format!(
+                            "{count} cuts of {} do not fit into {duration}\nplace fewer, or shorter ones",
+                            cut.lasts
+                        )
+                    },
                 )?;
             }
             ends_before_next(key, cut.every, cut.lasts)?;

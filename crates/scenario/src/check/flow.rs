@@ -1,16 +1,19 @@
 //! Rules for flows, their TCP and their aids.
 
-use super::{Checked, must, positive, within};
+use super::{Checked, must, node, positive, within};
 use crate::{Aid, Application, Flow, PAIRS, Phase, Size, Tcp, Time, Transport};
 
 pub(super) fn check(key: &str, flow: &Flow, hops: u32, duration: Time) -> Checked {
-    within(format!("{key}.from"), "node", flow.from.into(), 0, hops.into())?;
-    within(format!("{key}.to"), "node", flow.to.into(), 0, hops.into())?;
+    node(format!("{key}.from"), flow.from, hops)?;
+    node(format!("{key}.to"), flow.to, hops)?;
     must(flow.from != flow.to, format!("{key}.to"), || {
         format!("this flow goes from node {} to itself\n`from` and `to` differ", flow.from)
     })?;
     must(flow.start < duration, format!("{key}.start"), || {
-        format!("this flow starts at {}, but the run ends at {duration}", flow.start)
+        format!(
+            "this flow starts at {}, but the run ends at {duration}\nstart it before `duration`",
+            flow.start
+        )
     })?;
     match flow.application {
         Application::Transfer(Size(bytes)) => {
@@ -74,7 +77,11 @@ fn tcp(key: &str, tcp: &Tcp) -> Checked {
     let window = tcp.window_bytes();
     let window_key = format!("{key}.window");
     must(window >= tcp.mss.0, &window_key, || {
-        format!("a window of {} is smaller than one segment of {}", Size(window), tcp.mss)
+        format!(
+            "a window of {} is smaller than one segment of {}\nit holds at least one mss",
+            Size(window),
+            tcp.mss
+        )
     })?;
     must(window <= LARGEST_WINDOW, &window_key, || {
         format!("a window of {}\nTCP has windows up to {LARGEST_WINDOW} B", Size(window))

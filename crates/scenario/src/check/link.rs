@@ -1,7 +1,7 @@
 //! Rules for links and their queues.
 
 use super::{Checked, must, probability, within};
-use crate::{Delay, Discipline, Link, LinkChange, Queue};
+use crate::{Delay, Link, LinkChange, Queue};
 
 pub(super) fn link(key: &str, link: &Link) -> Checked {
     delay(&format!("{key}.delay"), link.delay)?;
@@ -46,7 +46,6 @@ fn errors(key: &str, bit: Option<f64>, packet: Option<f64>) -> Checked {
 fn queue(key: &str, queue: &Queue) -> Checked {
     within(format!("{key}.packets"), "the limit of packets", queue.packets.into(), 1, 1_000_000)?;
     let Some(red) = queue.red() else {
-        debug_assert_eq!(queue.discipline, Discipline::DropTail);
         if let Some(threshold) = queue.ecn_threshold {
             let key = format!("{key}.ecn_threshold");
             within(key, "the threshold", threshold.into(), 1, queue.packets.into())?;

@@ -1,0 +1,590 @@
+//! What is refused, and in which words: each message names the place, what is wrong, and what would
+//! be right.
+
+use scenario::Scenario;
+
+const RIGHT: &str = r#"name = "a test"
+duration = "100 s"
+
+[network]
+kind = "path"
+hops = 4
+
+[network.link]
+rate = "32 kbit/s"
+delay = "20 ms"
+
+[[network.override]]
+hop = 3
+
+[[network.fault]]
+kind = "partition"
+hop = 2
+every = "30 s"
+lasts = "6 s"
+
+[[flow]]
+from = 0
+to = 4
+application = { transfer = "1 MB" }
+tcp = { recovery = "reno" }
+"#;
+
+/// What is wrong; what to look for in [`RIGHT`]; what to put there; what is said of it.
+const WRONG: &[(&str, &str, &str, &str)] = &[
+    (
+        "an unknown key",
+        r#"rate = "32 kbit/s""#,
+        r#"rte = "32 kbit/s""#,
+        "test.toml:9:1: unknown key `rte`\nhelp: did you mean `rate`? the keys here are rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
+    ),
+    (
+        "an unknown key that is like no other",
+        "hops = 4",
+        "hops = 4\nzzzzzz = 1",
+        "test.toml:7:1: unknown key `zzzzzz`\nhelp: the keys here are hops, spread, link, override, parallel, fault",
+    ),
+    (
+        "an unknown key of an override",
+        "hop = 3",
+        r#"hop = 3
+rat = "1 Mbit/s""#,
+        "test.toml:14:1: unknown key `rat`\nhelp: did you mean `rate`? the keys here are hop, rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
+    ),
+    (
+        "an override without its hop",
+        "hop = 3",
+        "mark_loss = 0.1",
+        "test.toml:12:1: the key `hop` is missing\nhelp: add `hop = …` to this table",
+    ),
+    (
+        "a wrong unit",
+        r#"delay = "20 ms""#,
+        r#"delay = "20 msec""#,
+        "test.toml:10:9: `msec` is not a unit known here\nhelp: did you mean `ms`? known units: ns, us, ms, s, min, h",
+    ),
+    (
+        "a unit of another kind",
+        r#"rate = "32 kbit/s""#,
+        r#"rate = "32 kB""#,
+        "test.toml:9:8: `kB` is not a unit known here\nhelp: known units: bit/s, kbit/s, Mbit/s, Gbit/s",
+    ),
+    (
+        "a bare number",
+        r#"delay = "20 ms""#,
+        "delay = 20",
+        r#"test.toml:10:9: expected a delay: "20 ms", { uniform = ["10 ms", "30 ms"] } or { mean = "20 ms", spread = 0.5 }, found the bare number 20"#,
+    ),
+    (
+        "a bare number as text",
+        r#"delay = "20 ms""#,
+        r#"delay = "20""#,
+        "test.toml:10:9: `20` has no unit\nhelp: known units: ns, us, ms, s, min, h",
+    ),
+    (
+        "a negative rate",
+        r#"rate = "32 kbit/s""#,
+        r#"rate = "-32 kbit/s""#,
+        r#"test.toml:9:8: `-32 kbit/s` is negative
+help: right would be, for example, "32 kbit/s""#,
+    ),
+    (
+        "a rate of nothing",
+        r#"rate = "32 kbit/s""#,
+        r#"rate = "0 bit/s""#,
+        r#"test.toml:9:8: a rate of 0 never sends
+help: to cut a hop, use a fault of kind "partition""#,
+    ),
+    (
+        "a rate that overflows",
+        r#"rate = "32 kbit/s""#,
+        r#"rate = "99999999999 Gbit/s""#,
+        "test.toml:9:8: `99999999999 Gbit/s` is too large",
+    ),
+    (
+        "a time finer than its step",
+        r#"delay = "20 ms""#,
+        r#"delay = "0.3 ns""#,
+        "test.toml:10:9: `0.3 ns` is finer than 1 ns, the smallest step there is",
+    ),
+    (
+        "not a number",
+        r#"rate = "32 kbit/s""#,
+        r#"rate = "32 kbit/s"
+mark_loss = nan"#,
+        "test.toml:10:13: this is not a finite number",
+    ),
+    (
+        "infinity",
+        r#"rate = "32 kbit/s""#,
+        r#"rate = "32 kbit/s"
+bit_error_rate = inf"#,
+        "test.toml:10:18: this is not a finite number",
+    ),
+    (
+        "a probability above one",
+        r#"rate = "32 kbit/s""#,
+        r#"rate = "32 kbit/s"
+bit_error_rate = 1.5"#,
+        "test.toml:10:18: 1.5 is not a probability\nhelp: probabilities go from 0 to 1",
+    ),
+    (
+        "two error rates",
+        r#"rate = "32 kbit/s""#,
+        r#"rate = "32 kbit/s"
+bit_error_rate = 1e-5
+packet_error_rate = 0.01"#,
+        "test.toml:11:21: both bit_error_rate and packet_error_rate\nhelp: a link has one or the other",
+    ),
+    (
+        "a delay in two ways",
+        r#"delay = "20 ms""#,
+        r#"delay = { mean = "20 ms", uniform = ["1 ms", "2 ms"] }"#,
+        r#"test.toml:10:9: expected a delay: "20 ms", { uniform = ["10 ms", "30 ms"] } or { mean = "20 ms", spread = 0.5 }"#,
+    ),
+    (
+        "a delay with its ends exchanged",
+        r#"delay = "20 ms""#,
+        r#"delay = { uniform = ["30 ms", "10 ms"] }"#,
+        "test.toml:10:9: 30 ms is longer than 10 ms\nhelp: the shorter one comes first",
+    ),
+    (
+        "a delay with three ends",
+        r#"delay = "20 ms""#,
+        r#"delay = { uniform = ["1 ms", "2 ms", "3 ms"] }"#,
+        "test.toml:10:38: this is one too many: 2 values fit here",
+    ),
+    (
+        "a spread above one",
+        r#"delay = "20 ms""#,
+        r#"delay = { mean = "20 ms", spread = 2 }"#,
+        "test.toml:10:36: a spread of 2\nhelp: spreads are shares of the mean, from 0 to 1",
+    ),
+    (
+        "a number of hops that is negative",
+        "hops = 4",
+        "hops = -1",
+        "test.toml:6:8: expected a whole number from 0 to 4294967295, found the bare number -1",
+    ),
+    ("no hops", "hops = 4", "hops = 0", "test.toml:6:8: the number of hops 0 out of range 1–64"),
+    (
+        "a fractional number of hops",
+        "hops = 4",
+        "hops = 2.5",
+        "test.toml:6:8: expected a whole number from 0 to 4294967295, found the bare number 2.5",
+    ),
+    (
+        "a key twice",
+        "hops = 4",
+        "hops = 4\nhops = 5",
+        "test.toml:7:1: the key `hops` is there twice\nhelp: leave one of them",
+    ),
+    (
+        "a table twice",
+        "[[flow]]",
+        "[network.link]\n\n[[flow]]",
+        "test.toml:21:10: the key `link` is there twice\nhelp: leave one of them",
+    ),
+    (
+        "an unclosed text",
+        r#"name = "a test""#,
+        r#"name = "a test"#,
+        r#"test.toml:1:15: invalid basic string, expected `"`"#,
+    ),
+    (
+        "a missing key",
+        r#"duration = "100 s""#,
+        "",
+        "test.toml:1:1: the key `duration` is missing\nhelp: add `duration = …` to this table",
+    ),
+    (
+        "a network without a kind",
+        r#"kind = "path""#,
+        "",
+        "test.toml:4:1: the key `kind` is missing\nhelp: add `kind = …` to this table",
+    ),
+    (
+        "the other kind of network",
+        r#"kind = "path""#,
+        r#"kind = "adhoc""#,
+        r#"test.toml:5:8: this version has no networks of kind "adhoc"
+help: the kind that exists is "path""#,
+    ),
+    (
+        "an unknown kind of network",
+        r#"kind = "path""#,
+        r#"kind = "pth""#,
+        "test.toml:5:8: `pth` is not known here\nhelp: did you mean `path`? known are path",
+    ),
+    (
+        "an unknown word",
+        "hop = 3",
+        r#"hop = 3
+duplex = "half""#,
+        "test.toml:14:10: `half` is not known here\nhelp: known are full, shared",
+    ),
+    (
+        "a word with a suggestion",
+        "hop = 3",
+        r#"hop = 3
+queue = { discipline = "droptail" }"#,
+        "test.toml:14:24: `droptail` is not known here\nhelp: did you mean `drop-tail`? known are drop-tail, red",
+    ),
+    (
+        "RED's key without RED",
+        "hop = 3",
+        "hop = 3\nqueue = { weight = 0.1 }",
+        r#"test.toml:14:20: `weight` without RED
+help: add discipline = "red"; drop-tail marks from `ecn_threshold` on"#,
+    ),
+    (
+        "a threshold with RED",
+        "hop = 3",
+        r#"hop = 3
+queue = { discipline = "red", ecn_threshold = 5 }"#,
+        "test.toml:14:47: `ecn_threshold` with RED\nhelp: RED marks in place of dropping with ecn = true",
+    ),
+    (
+        "RED's thresholds exchanged",
+        "hop = 3",
+        r#"hop = 3
+queue = { discipline = "red", min_threshold = 20, max_threshold = 5 }"#,
+        "test.toml:14:67: max_threshold 5 with min_threshold 20 and 50 packets\nhelp: right is min_threshold < max_threshold ≤ packets",
+    ),
+    (
+        "a threshold above the limit",
+        "hop = 3",
+        "hop = 3\nqueue = { packets = 10, ecn_threshold = 11 }",
+        "test.toml:14:41: the threshold 11 out of range 1–10",
+    ),
+    (
+        "a hop out of range",
+        "hop = 3",
+        "hop = 7",
+        "test.toml:13:7: hop 7 out of range 1–4\nhelp: hop 1 joins node 0 and node 1",
+    ),
+    (
+        "a fault's hop out of range",
+        "hop = 2",
+        "hop = 7",
+        "test.toml:17:7: hop 7 out of range 1–4\nhelp: hop 1 joins node 0 and node 1",
+    ),
+    (
+        "a fault's hop that is a word",
+        "hop = 2",
+        r#"hop = "randum""#,
+        r#"test.toml:17:7: expected the number of a hop, or "random", found the text "randum""#,
+    ),
+    (
+        "a fault that does not say when",
+        r#"every = "30 s""#,
+        "",
+        r#"test.toml:15:1: this fault does not say when it happens
+help: add every = "300 s", first = "60 s", or both, or hop = "random" and `count`"#,
+    ),
+    (
+        "a fault of an unknown kind",
+        r#"kind = "partition""#,
+        r#"kind = "partitions""#,
+        "test.toml:16:8: `partitions` is not known here\nhelp: did you mean `partition`? known are partition, congestion, reordering, interference, change",
+    ),
+    (
+        "a key of another kind of fault",
+        r#"kind = "partition""#,
+        r#"kind = "partition"
+size = "100 B""#,
+        "test.toml:17:1: unknown key `size`\nhelp: the keys here are hop, every, first, lasts, count, queue, signal, signal_loss",
+    ),
+    (
+        "a fault that never ends",
+        r#"lasts = "6 s""#,
+        r#"lasts = "30 s""#,
+        "test.toml:19:9: it lasts 30 s and comes again every 30 s\nhelp: `lasts` is shorter than `every`",
+    ),
+    (
+        "a signal of another network",
+        r#"lasts = "6 s""#,
+        r#"lasts = "6 s"
+signal = "rfn""#,
+        "test.toml:20:10: `rfn` is not known here\nhelp: known are icmp-unreachable, none",
+    ),
+    (
+        "more cuts than fit",
+        r#"hop = 2
+every = "30 s""#,
+        r#"hop = "random"
+count = 100"#,
+        "test.toml:18:9: 100 cuts of 6 s do not fit into 100 s\nhelp: place fewer, or shorter ones",
+    ),
+    (
+        "a change of nothing",
+        "[[flow]]",
+        r#"[[network.fault]]
+kind = "change"
+hop = 2
+after = "partition"
+
+[[flow]]"#,
+        r#"test.toml:21:1: this change changes nothing
+help: add rate = ["16 kbit/s"] or delay = ["50 ms"]"#,
+    ),
+    (
+        "a change at no time",
+        "[[flow]]",
+        r#"[[network.fault]]
+kind = "change"
+hop = 2
+rate = ["1 Mbit/s"]
+
+[[flow]]"#,
+        r#"test.toml:21:1: it is not clear when this change happens
+help: write either after = "partition" or at = "100 s""#,
+    ),
+    (
+        "a change after nothing",
+        "[[flow]]",
+        r#"[[network.fault]]
+kind = "change"
+hop = 4
+after = "partition"
+rate = ["1 Mbit/s"]
+
+[[flow]]"#,
+        "test.toml:24:9: no partition ever cuts hop 4\nhelp: add one, or use `at`",
+    ),
+    (
+        "a route that goes back",
+        "[[flow]]",
+        "[[network.parallel]]\nfrom = 3\nto = 1\nhops = 2\n\n[[flow]]",
+        "test.toml:23:6: this route goes from node 3 to node 1\nhelp: `from` comes before `to`",
+    ),
+    (
+        "no flow",
+        r#"[[flow]]
+from = 0
+to = 4
+application = { transfer = "1 MB" }
+tcp = { recovery = "reno" }"#,
+        "",
+        "test.toml:1:1: no flow, so there is nothing to measure\nhelp: add a [[flow]] with from, to and application",
+    ),
+    (
+        "from and to alike",
+        "to = 4",
+        "to = 0",
+        "test.toml:23:6: this flow goes from node 0 to itself\nhelp: `from` and `to` differ",
+    ),
+    (
+        "a node out of range",
+        "to = 4",
+        "to = 5",
+        "test.toml:23:6: node 5 out of range 0–4\nhelp: a path of 4 hops ends at node 4",
+    ),
+    (
+        "a start after the end",
+        "to = 4",
+        r#"to = 4
+start = "2 min""#,
+        "test.toml:24:9: this flow starts at 120 s, but the run ends at 100 s\nhelp: start it before `duration`",
+    ),
+    (
+        "a quantity where a number is due",
+        "to = 4",
+        r#"to = "4""#,
+        r#"test.toml:23:6: expected a whole number from 0 to 4294967295, found the text "4""#,
+    ),
+    (
+        "an unknown application",
+        r#"{ transfer = "1 MB" }"#,
+        r#""ftpp""#,
+        "test.toml:24:15: `ftpp` is not known here\nhelp: did you mean `ftp`? known are transfer, ftp, cbr",
+    ),
+    (
+        "an application without its value",
+        r#"{ transfer = "1 MB" }"#,
+        r#""transfer""#,
+        "test.toml:24:15: `transfer` needs a value\nhelp: write { transfer = … }",
+    ),
+    (
+        "an application with a value too many",
+        r#"{ transfer = "1 MB" }"#,
+        "{ ftp = 1 }",
+        r#"test.toml:24:15: `ftp` has no value
+help: write "ftp""#,
+    ),
+    (
+        "two applications",
+        r#"{ transfer = "1 MB" }"#,
+        r#"{ transfer = "1 MB", cbr = { every = "1 s", size = "1 B" } }"#,
+        "test.toml:24:15: expected one of transfer, ftp, cbr, found 2 keys",
+    ),
+    (
+        "an application that is a number",
+        r#"{ transfer = "1 MB" }"#,
+        "7",
+        r#"test.toml:24:15: expected { transfer = "1 MB" }, "ftp" or { cbr = { every = "0.25 s", size = "512 B" } }, found the bare number 7"#,
+    ),
+    (
+        "a transfer over UDP",
+        "to = 4",
+        r#"to = 4
+transport = "udp""#,
+        r#"test.toml:25:15: this application needs TCP
+help: over UDP there is { cbr = { every = "0.25 s", size = "512 B" } }"#,
+    ),
+    (
+        "a TCP for UDP",
+        r#"application = { transfer = "1 MB" }"#,
+        r#"application = { cbr = { every = "1 s", size = "1 B" } }
+transport = "udp""#,
+        r#"test.toml:26:7: `tcp` with transport = "udp"
+help: leave out one of them"#,
+    ),
+    (
+        "an aid for UDP",
+        r#"application = { transfer = "1 MB" }
+tcp = { recovery = "reno" }"#,
+        r#"application = { cbr = { every = "1 s", size = "1 B" } }
+transport = "udp"
+aid = "atcp""#,
+        r#"test.toml:26:7: an aid helps TCP, and this flow has transport = "udp"
+help: leave out one of them"#,
+    ),
+    (
+        "a refused pair",
+        r#"recovery = "reno""#,
+        r#"recovery = "reno", growth = "cubic""#,
+        r#"test.toml:25:37: recovery "reno" does not go with growth "cubic"
+help: these go together: tahoe with reno; reno with reno; newreno with reno or cubic; sack with reno or cubic"#,
+    ),
+    (
+        "an unknown recovery",
+        r#"recovery = "reno""#,
+        r#"recovery = "new-reno""#,
+        "test.toml:25:20: `new-reno` is not known here\nhelp: did you mean `newreno`? known are tahoe, reno, newreno, sack",
+    ),
+    (
+        "a window smaller than a segment",
+        r#"recovery = "reno""#,
+        r#"window = "1 kB""#,
+        "test.toml:25:18: a window of 1 kB is smaller than one segment of 1460 B\nhelp: it holds at least one mss",
+    ),
+    (
+        "a window of no segments",
+        r#"recovery = "reno""#,
+        "window = 0",
+        "test.toml:25:18: a window of 0 B is smaller than one segment of 1460 B\nhelp: it holds at least one mss",
+    ),
+    (
+        "a window that needs scaling",
+        r#"recovery = "reno""#,
+        r#"window = "1 MB", window_scale = false"#,
+        "test.toml:25:18: a window of 1 MB without window_scale\nhelp: it ends at 65535 B",
+    ),
+    (
+        "a window beyond TCP",
+        r#"recovery = "reno""#,
+        r#"window = "2 GB""#,
+        "test.toml:25:18: a window of 2 GB\nhelp: TCP has windows up to 1073741823 B",
+    ),
+    (
+        "an mss too small",
+        r#"recovery = "reno""#,
+        r#"mss = "10 B""#,
+        "test.toml:25:15: an mss of 10 out of range 48–65495",
+    ),
+    (
+        "timeouts out of order",
+        r#"recovery = "reno""#,
+        r#"min_rto = "2 s", max_rto = "1 s""#,
+        "test.toml:25:19: `min_rto` of 2 s is longer than max_rto, 1 s",
+    ),
+    (
+        "a tick of nothing",
+        r#"recovery = "reno""#,
+        r#"tick = "0 s""#,
+        "test.toml:25:16: this must be longer than 0 s",
+    ),
+    (
+        "a phase longer than the tick",
+        r#"recovery = "reno""#,
+        r#"tick = { timer = "1 ms", phase = "2 ms" }"#,
+        "test.toml:25:42: a phase of 2 ms in a tick of 1 ms\nhelp: phases are shorter than the tick",
+    ),
+    (
+        "a yes that is a text",
+        r#"recovery = "reno""#,
+        r#"ecn = "yes""#,
+        r#"test.toml:25:15: expected true or false, found the text "yes""#,
+    ),
+    (
+        "an unknown aid",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = "actp""#,
+        "test.toml:25:7: `actp` is not known here\nhelp: did you mean `atcp`? known are none, atcp",
+    ),
+    (
+        "an aid without its name",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { tick = "1 s" }"#,
+        "test.toml:25:7: the key `name` is missing\nhelp: add `name = …` to this table",
+    ),
+    (
+        "an unknown option of an aid",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = "atcp", persist = "1 s" }"#,
+        "test.toml:25:24: unknown key `persist`\nhelp: did you mean `persist_max`? the keys here are tick, tick_phase, persist_min, persist_max, resend, retransmission, leave_loss, backoff, congested_until",
+    ),
+    (
+        "an option of no aid",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = "none", tick = "1 s" }"#,
+        "test.toml:25:24: unknown key `tick`\nhelp: there are no keys here",
+    ),
+    (
+        "persist times out of order",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = "atcp", persist_max = "1 s" }"#,
+        "test.toml:25:38: persist_max of 1 s is shorter than persist_min, 2 s",
+    ),
+    (
+        "a reference at no quantity",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"
+[[reference]]
+source = "a paper"
+metric = "completion_s"
+x = "network.link.delay"
+points = [["soon", 1]]"#,
+        r#"test.toml:30:12: `soon` is not a quantity
+help: right would be, for example, "10 ms""#,
+    ),
+    (
+        "a date",
+        r#"name = "a test""#,
+        "name = 2001-07-01",
+        "test.toml:1:8: expected a string, found a date",
+    ),
+    ("an empty name", r#"name = "a test""#, r#"name = """#, "test.toml:1:8: the name is empty"),
+];
+
+#[test]
+fn the_right_one_is_right() {
+    assert!(Scenario::parse("test.toml", RIGHT, &[]).is_ok());
+}
+
+#[test]
+fn each_mistake_gets_its_message() {
+    let mut failed = String::new();
+    for (what, find, put, says) in WRONG {
+        assert!(RIGHT.contains(find), "{what}: `{find}` is not there");
+        let found = match Scenario::parse("test.toml", &RIGHT.replacen(find, put, 1), &[]) {
+            Ok(_) => "nothing".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        if found != *says {
+            failed += &format!("## {what}\n{found}\n");
+        }
+    }
+    assert!(failed.is_empty(), "\n{failed}");
+}
