@@ -9,6 +9,13 @@
 )]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod atcp;
+pub mod list;
+#[cfg(any(test, feature = "scripted"))]
+pub mod scripted;
 
 use base::{Act, Done, Instant, Signal, TcpView};
 use wire::TcpSegment;
@@ -33,6 +40,7 @@ pub enum Verdict {
 /// [`on_timeout`](Aid::on_timeout), [`on_done`](Aid::on_done). *Poll*: [`poll_act`](Aid::poll_act).
 /// After every event the driver polls acts until there are none, applies each to the connection,
 /// reports [`on_done`](Aid::on_done), and only then hands the segment on according to the verdict.
+/// What a connection sends for an act is the aid's own and is not shown to it again.
 /// Time never goes back. At one instant the order is network, aid, TCP, application.
 pub trait Aid: Send {
     /// The name by which scenarios know it.

@@ -1,0 +1,179 @@
+//! What the paper leaves open about ATCP, and what is taken when nobody says otherwise.
+
+use alloc::boxed::Box;
+use base::Duration;
+
+use super::Atcp;
+use crate::Aid;
+use crate::list::{AidOption, Configure, Set};
+
+/// What ATCP retransmits when it enters the loss state, and whenever its own timer goes off there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Resend {
+    /// The first unacknowledged segment.
+    #[default]
+    First,
+    /// Everything unacknowledged, as far as asnd_cwnd allows.
+    All,
+}
+
+/// Where ATCP's retransmissions enter the sender's own interface queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Retransmission {
+    /// Before whatever waits there.
+    #[default]
+    Ahead,
+    /// At its end.
+    Behind,
+}
+
+/// What takes ATCP from the loss state back to normal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LeaveLoss {
+    /// A new acknowledgment.
+    #[default]
+    Ack,
+    /// A new acknowledgment, or new data from the peer.
+    AckOrData,
+}
+
+/// What takes ATCP from the congested state back to normal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CongestedUntil {
+    /// Anything that TCP sends, acknowledgments included.
+    #[default]
+    Segment,
+    /// Sequence numbers that TCP never sent before.
+    NewData,
+}
+
+/// ATCP's options. Where liu-singh-2001 can be read in two ways, both are here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtcpOptions {
+    /// From one look at TCP's and ATCP's retransmission timers to the next; at least
+    /// [`AtcpOptions::MIN_TICK`]. 500 ms, as liu-singh-2001 §IV says. A TCP whose RTO can be
+    /// shorter than this times out between two looks.
+    pub tick: Duration,
+    /// The first look of all; the others follow at whole ticks from it. Zero, so that it falls
+    /// together with a coarse TCP clock that has no phase either, and comes before it.
+    pub tick_phase: Duration,
+    /// From a disconnection to TCP's first persist probe. 2 s, as liu-singh-2001 §V-C says; the
+    /// 4.4BSD that the authors changed has 5 s.
+    pub persist_min: Duration,
+    /// The longest gap between two probes. 60 s, as liu-singh-2001 §V-C and 4.4BSD say.
+    pub persist_max: Duration,
+    /// liu-singh-2001 §III-A lets ATCP transmit "the unacknowledged segments", which can mean all
+    /// of them; §IV lets it "resend the timed out packet" and §V-A speaks of one. The first is
+    /// the default: with one lost packet out of thirty most of a window has arrived, and sending
+    /// it again costs more than it repairs, which Fig. 8 excludes.
+    pub resend: Resend,
+    /// liu-singh-2001 §IV calls tcp_output(), after which a packet would wait behind the sender's
+    /// own data in the queue that emulates the link. Ahead of it is the default: only if the
+    /// repair does not wait behind the window that is stalled for it does the transfer time stay
+    /// flat over the delay, as in Fig. 8.
+    pub retransmission: Retransmission,
+    /// liu-singh-2001 §III-A leaves the loss state at a new acknowledgment, §IV at new data too.
+    /// In a one-way transfer, all that the paper measures, they are the same. The first is the
+    /// default: data of the peer says nothing about the hole, so that in a two-way transfer ATCP
+    /// would fall back into loss, and retransmit again, for each segment of the peer's.
+    pub leave_loss: LeaveLoss,
+    /// Does ATCP's own retransmission timer double at each expiry (up to 64 s)? The text gives
+    /// ATCP "its own separate timers" and no rule for them. It does by default: Fig. 4 "adjusts"
+    /// the RTO, which in the BSD code around it is the doubling, and RFC 6298 §5.5 asks for it.
+    pub backoff: bool,
+    /// liu-singh-2001 §III-A leaves the congested state when TCP transmits "a new segment", §IV
+    /// when it sends "a packet". The latter is the default because §V measured what §IV
+    /// describes, and because a peer repeats its echo until the sender's window is reduced
+    /// (RFC 3168 §6.1.3), which takes ATCP back as long as the congestion lasts.
+    pub congested_until: CongestedUntil,
+}
+
+impl AtcpOptions {
+    /// The shortest tick.
+    pub const MIN_TICK: Duration = Duration::from_millis(1);
+}
+
+impl Default for AtcpOptions {
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_millis(500),
+            tick_phase: Duration::ZERO,
+            persist_min: Duration::from_secs(2),
+            persist_max: Duration::from_secs(60),
+            resend: Resend::default(),
+            retransmission: Retransmission::default(),
+            leave_loss: LeaveLoss::default(),
+            backoff: true,
+            congested_until: CongestedUntil::default(),
+        }
+    }
+}
+
+impl Configure for AtcpOptions {
+    const NAME: &'static str = "atcp";
+    const ABOUT: &'static str =
+        "ATCP (Liu & Singh 2001): tells loss, congestion and partition apart";
+    const OPTIONS: &'static [AidOption<Self>] = &[
+        AidOption {
+            name: "tick",
+            about: "from one look at the retransmission timers to the next",
+            set: Set::Duration { at_least: Self::MIN_TICK, set: |o, span| o.tick = span },
+        },
+        AidOption {
+            name: "tick_phase",
+            about: "the first look of all",
+            set: Set::Duration { at_least: Duration::ZERO, set: |o, span| o.tick_phase = span },
+        },
+        AidOption {
+            name: "persist_min",
+            about: "from a disconnection to the first persist probe",
+            set: Set::Duration { at_least: Self::MIN_TICK, set: |o, span| o.persist_min = span },
+        },
+        AidOption {
+            name: "persist_max",
+            about: "the longest gap between two persist probes",
+            set: Set::Duration { at_least: Self::MIN_TICK, set: |o, span| o.persist_max = span },
+        },
+        AidOption {
+            name: "resend",
+            about: "what is retransmitted in the loss state",
+            set: Set::Choice(&[
+                ("first", |o| o.resend = Resend::First),
+                ("all", |o| o.resend = Resend::All),
+            ]),
+        },
+        AidOption {
+            name: "retransmission",
+            about: "before or behind what waits in the sender's own queue",
+            set: Set::Choice(&[
+                ("ahead", |o| o.retransmission = Retransmission::Ahead),
+                ("behind", |o| o.retransmission = Retransmission::Behind),
+            ]),
+        },
+        AidOption {
+            name: "leave_loss",
+            about: "what ends the loss state",
+            set: Set::Choice(&[
+                ("ack", |o| o.leave_loss = LeaveLoss::Ack),
+                ("ack-or-data", |o| o.leave_loss = LeaveLoss::AckOrData),
+            ]),
+        },
+        AidOption {
+            name: "backoff",
+            about: "does the timer of the loss state double at each expiry",
+            set: Set::Flag(|o, on| o.backoff = on),
+        },
+        AidOption {
+            name: "congested_until",
+            about: "what ends the congested state",
+            set: Set::Choice(&[
+                ("segment", |o| o.congested_until = CongestedUntil::Segment),
+                ("new-data", |o| o.congested_until = CongestedUntil::NewData),
+            ]),
+        },
+    ];
+
+    fn build(self) -> Box<dyn Aid> {
+        Box::new(Atcp::new(self))
+    }
+}

@@ -1,0 +1,151 @@
+//! ATCP's time lines: each transition and each rule, on the scripted driver.
+
+mod congested;
+mod diagram;
+mod disconnected;
+mod loss;
+mod lost_messages;
+mod properties;
+
+use std::vec::Vec;
+
+use base::{Act, Duration, Instant, Release, Scope, Seq, SeqRange};
+use base::{Setting, Signal, SignalKind};
+use wire::{Payload, TcpFlags, TcpSegment};
+
+use super::*;
+use crate::scripted::{Event, Response, Scripted, SmallTcp};
+
+type Line = Scripted<Atcp>;
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn at_ms(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// A segment of the transfer: where its `n`-th (from 0) begins.
+fn nth(n: u32) -> Seq {
+    SmallTcp::START + 100 * n
+}
+
+fn options() -> AtcpOptions {
+    AtcpOptions::default()
+}
+
+/// Ten segments are on their way; it is 100 ms past the start.
+fn ten_sent(options: AtcpOptions) -> Line {
+    let mut line = Scripted::new(Atcp::new(options));
+    line.pass(ms(100));
+    line.write(1_000);
+    assert_eq!(line.take().len(), 10);
+    line
+}
+
+/// The state after ten were sent, the first was lost, and three duplicates said so.
+fn in_loss(options: AtcpOptions) -> Line {
+    let mut line = ten_sent(options);
+    line.duplicates(3);
+    assert_eq!(line.aid.state, State::Loss);
+    line.take();
+    line
+}
+
+/// The state after ten were sent into a partition, and the first drew an answer.
+fn disconnected(options: AtcpOptions) -> Line {
+    let mut line = ten_sent(options);
+    line.unreachable();
+    assert_eq!(line.aid.state, State::Disconnected);
+    line.take();
+    line
+}
+
+fn marked(mut segment: TcpSegment) -> TcpSegment {
+    segment.flags = segment.flags.with(TcpFlags::ECE);
+    segment
+}
+
+fn hold_in_loss() -> Act {
+    Act::Hold {
+        probe: None,
+        step_back: false,
+        freeze_timers: false,
+        cwnd: Setting::Keep,
+        release: Release::Resume,
+    }
+}
+
+fn hold_in_partition(first: Duration, max: Duration) -> Act {
+    Act::Hold {
+        probe: Some(ProbeSpacing { first, max }),
+        step_back: true,
+        freeze_timers: false,
+        cwnd: Setting::Value(100),
+        release: Release::AnyAck,
+    }
+}
+
+fn resume(cwnd: Setting<u32>) -> Act {
+    Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep }
+}
+
+fn resend(from: Seq, to: Seq) -> Act {
+    Act::Resend { range: SeqRange::new(from, to), ahead_of_queue: true }
+}
+
+trait TimeLine {
+    fn duplicates(&mut self, copies: usize);
+    fn unreachable(&mut self);
+    fn data_from_peer(&mut self, bytes: u32);
+    fn asked(&mut self) -> Vec<Act>;
+    fn resent(&mut self) -> Vec<(Instant, Seq, u32)>;
+    fn sent(&mut self) -> Vec<(Instant, Seq, u32)>;
+    fn responses(&self) -> Vec<Response>;
+}
+
+impl TimeLine for Line {
+    fn duplicates(&mut self, copies: usize) {
+        for _ in 0..copies {
+            self.receive_ack(self.tcp.una);
+        }
+    }
+    fn unreachable(&mut self) {
+        self.signal(Signal::of(SignalKind::Unreachable(Scope::Host)));
+    }
+    fn data_from_peer(&mut self, bytes: u32) {
+        let payload = Payload::new(1, 0, bytes);
+        self.receive(TcpSegment { payload, ..self.peers(self.tcp.una) });
+    }
+    /// The acts asked for since the record was last taken, all of them done.
+    fn asked(&mut self) -> Vec<Act> {
+        let act = |event| match event {
+            Event::Asked(act, Done::Done) => Some(act),
+            Event::Asked(act, Done::Unsupported) => panic!("{act:?} refused"),
+            _ => None,
+        };
+        self.take().into_iter().filter_map(act).collect()
+    }
+    fn resent(&mut self) -> Vec<(Instant, Seq, u32)> {
+        let resent = self.record.iter().filter_map(|(at, event)| match event {
+            Event::Resent { segment, .. } => Some((*at, segment.seq, segment.sequence_len())),
+            _ => None,
+        });
+        resent.collect()
+    }
+    fn sent(&mut self) -> Vec<(Instant, Seq, u32)> {
+        let sent = self.record.iter().filter_map(|(at, event)| match event {
+            Event::Sent(segment) => Some((*at, segment.seq, segment.sequence_len())),
+            _ => None,
+        });
+        sent.collect()
+    }
+    fn responses(&self) -> Vec<Response> {
+        let responses = self.record.iter().filter_map(|(_, event)| match event {
+            Event::Responded(response) => Some(*response),
+            _ => None,
+        });
+        responses.collect()
+    }
+}

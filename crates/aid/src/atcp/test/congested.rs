@@ -1,0 +1,138 @@
+//! The congested state: liu-singh-2001 §III-A "Congested" and "Other Transitions".
+
+use super::*;
+
+/// Ten were sent, and an echo of congestion came; TCP has no leave to send.
+fn congested(options: AtcpOptions) -> Line {
+    let mut line = ten_sent(options);
+    line.receive(marked(line.peers(nth(1))));
+    assert_eq!(line.aid.state, State::Congested);
+    line
+}
+
+#[test]
+fn an_echo_is_passed_and_tcp_responds() {
+    let line = congested(options());
+    assert_eq!(line.responses(), [Response::CongestionEcho]);
+    assert!(!line.tcp.is_persisting());
+}
+
+#[test]
+fn atcp_interferes_with_nothing() {
+    let mut line = congested(options());
+    line.take();
+    let duplicate = line.peers(nth(1));
+    line.receive(duplicate);
+    line.receive(duplicate);
+    assert_eq!(line.take(), [Event::Delivered(duplicate); 2]);
+    line.receive(duplicate);
+    let record = line.take();
+    assert_eq!(record[0], Event::Delivered(duplicate));
+    assert_eq!(record[1], Event::Responded(Response::FastRetransmit));
+
+    let mut line = congested(options());
+    line.run_until(Instant::from_secs(2));
+    assert!(line.responses().contains(&Response::Timeout));
+    assert!(line.asked().is_empty());
+}
+
+#[test]
+fn any_segment_that_tcp_sends_ends_it() {
+    let mut line = congested(options());
+    line.data_from_peer(10);
+    assert_eq!(line.aid.state, State::Normal, "it was acknowledged");
+}
+
+#[test]
+fn only_new_data_ends_it_in_the_other_reading() {
+    let mut line = congested(AtcpOptions { congested_until: CongestedUntil::NewData, ..options() });
+    line.data_from_peer(10);
+    line.duplicates(3);
+    assert_eq!(line.responses().last(), Some(&Response::FastRetransmit));
+    line.run_until(Instant::from_secs(3));
+    assert_eq!(line.responses().last(), Some(&Response::Timeout));
+    assert_eq!(line.aid.state, State::Congested);
+    line.write(100);
+    line.receive_ack(nth(10));
+    assert_eq!(line.aid.state, State::Normal);
+}
+
+#[test]
+fn duplicates_that_tcp_counted_meanwhile_are_counted() {
+    // Two in the congested state; TCP sends; the next is TCP's third.
+    let mut line = congested(options());
+    line.duplicates(2);
+    line.data_from_peer(10);
+    assert_eq!(line.aid.state, State::Normal);
+    line.duplicates(1);
+    assert_eq!(line.aid.state, State::Loss);
+    assert_eq!(line.responses(), [Response::CongestionEcho]);
+
+    // Three: TCP's fast retransmit is under way, and the fourth is nothing to prevent.
+    let mut line = congested(options());
+    line.duplicates(3);
+    assert_eq!(line.aid.state, State::Normal, "the retransmission was sent");
+    line.duplicates(4);
+    assert_eq!(line.aid.state, State::Normal);
+}
+
+#[test]
+fn an_echo_in_loss_removes_tcp_from_persist_mode() {
+    let mut line = in_loss(options());
+    let echo = marked(line.peers(nth(1)));
+    line.receive(echo);
+    assert_eq!(
+        line.take(),
+        [
+            Event::Entered("congested"),
+            Event::Asked(resume(Setting::Keep), Done::Done),
+            Event::Delivered(echo),
+            Event::Responded(Response::CongestionEcho),
+        ]
+    );
+    assert_eq!(line.tcp.cwnd, 520, "nothing is given back");
+}
+
+#[test]
+fn a_marked_duplicate_in_loss_is_left_to_tcp_too() {
+    let mut line = in_loss(options());
+    line.receive(marked(line.peers(nth(0))));
+    // Two were passed before, so that this is TCP's third.
+    assert_eq!(line.responses(), [Response::CongestionEcho, Response::FastRetransmit]);
+    assert_eq!(line.aid.state, State::Normal, "the retransmission was sent");
+}
+
+#[test]
+fn an_echo_comes_as_a_signal_too() {
+    for mut line in [ten_sent(options()), in_loss(options())] {
+        line.signal(Signal::of(SignalKind::EcnEcho));
+        assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Congested, false));
+    }
+}
+
+#[test]
+fn a_source_quench_counts_in_loss_only() {
+    let mut line = in_loss(options());
+    line.signal(Signal::of(SignalKind::SourceQuench));
+    assert_eq!(line.aid.state, State::Congested);
+    assert_eq!(line.asked(), [resume(Setting::Keep)]);
+
+    for (mut line, state) in
+        [(ten_sent(options()), State::Normal), (disconnected(options()), State::Disconnected)]
+    {
+        line.signal(Signal::of(SignalKind::SourceQuench));
+        assert_eq!(line.aid.state, state);
+        assert!(line.asked().is_empty());
+    }
+}
+
+#[test]
+fn the_handshake_of_ecn_is_no_echo() {
+    let mut line = ten_sent(options());
+    let syn = TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::ECE);
+    for flags in [syn, syn.with(TcpFlags::CWR)] {
+        let segment = TcpSegment { flags, ..line.peers(nth(0)) };
+        line.receive(segment);
+        assert_eq!(line.aid.state, State::Normal);
+    }
+}

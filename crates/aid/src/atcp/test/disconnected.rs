@@ -1,0 +1,177 @@
+//! The disconnected state: liu-singh-2001 §III-A "Disconnected", §IV atcp_notify().
+
+use base::{About, Endpoint, FlowKey, Ipv4Addr, Known};
+
+use super::*;
+
+#[test]
+fn unreachable_disconnects_from_every_state() {
+    for scope in [Scope::Net, Scope::Host] {
+        let mut congested = ten_sent(options());
+        congested.signal(Signal::of(SignalKind::EcnEcho));
+        for mut line in [ten_sent(options()), in_loss(options()), congested] {
+            line.signal(Signal::of(SignalKind::Unreachable(scope)));
+            assert_eq!(line.aid.state, State::Disconnected);
+            assert_eq!(
+                line.asked(),
+                [hold_in_partition(Duration::from_secs(2), Duration::from_secs(60))]
+            );
+            assert_eq!((line.tcp.cwnd, line.tcp.nxt, line.tcp.deadline), (100, nth(0), None));
+        }
+    }
+}
+
+#[test]
+fn probes_pass_at_2_4_8_up_to_60_s() {
+    let mut line = disconnected(options());
+    line.run_until(Instant::from_secs(190));
+    let seconds: Vec<_> = line.sent().iter().map(|(at, ..)| at.as_millis() / 1_000).collect();
+    assert_eq!(seconds, [2, 6, 14, 30, 62, 122, 182]);
+    assert!(line.sent().iter().all(|(_, seq, len)| (*seq, *len) == (nth(0), 1)));
+    assert_eq!(line.aid.state, State::Disconnected);
+    assert!(line.responses().is_empty() && line.resent().is_empty());
+}
+
+#[test]
+fn the_spacing_of_probes_is_an_option() {
+    let (persist_min, persist_max) = (Duration::from_secs(5), Duration::from_secs(10));
+    let mut line = ten_sent(AtcpOptions { persist_min, persist_max, ..options() });
+    line.unreachable();
+    assert_eq!(line.asked(), [hold_in_partition(persist_min, persist_max)]);
+    // A longest gap below the first makes no sense, and does no harm.
+    let mut line = ten_sent(AtcpOptions { persist_max: ms(1), ..options() });
+    line.unreachable();
+    assert_eq!(line.asked(), [hold_in_partition(ms(2_000), ms(2_000))]);
+}
+
+#[test]
+fn the_answer_to_a_probe_passes_and_tcp_starts_over_with_one_segment() {
+    let mut line = disconnected(options());
+    line.run_until(Instant::from_secs(3));
+    line.take();
+    let answer = line.peers(nth(0));
+    line.receive(answer);
+    let record = line.take();
+    assert_eq!(record[0], Event::Delivered(answer));
+    assert_eq!(record[1], Event::Entered("normal"));
+    assert!(matches!(record[2], Event::Sent(segment) if segment.seq == nth(0)
+        && segment.payload.len == 100));
+    assert_eq!(record.len(), 3, "one segment, and no act");
+    line.receive_ack(nth(1));
+    assert_eq!(line.sent().len(), 2, "slow start");
+}
+
+#[test]
+fn a_probe_that_was_new_to_the_peer_is_acknowledged() {
+    let mut line = disconnected(options());
+    line.run_until(Instant::from_secs(3));
+    line.take();
+    line.receive_ack(nth(0) + 1);
+    assert_eq!(line.sent()[0].1, nth(0) + 1);
+    assert_eq!(line.aid.state, State::Normal);
+}
+
+#[test]
+fn what_tcp_sends_in_persist_mode_too_does_not_end_it() {
+    let mut line = disconnected(options());
+    let pure_ack = line.pure_ack();
+    line.send(pure_ack);
+    line.send(TcpSegment { flags: TcpFlags::RST, ..pure_ack });
+    assert_eq!(line.aid.state, State::Disconnected);
+    // Once the peer's data has taken TCP out of persist mode, the acknowledgment of it does.
+    let mut line = disconnected(options());
+    line.tcp.end = nth(0);
+    line.data_from_peer(10);
+    assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Normal, false));
+}
+
+#[test]
+fn if_persist_mode_cannot_be_seen_only_data_ends_it() {
+    let mut line = disconnected(options());
+    let view = TcpView { persisting: Known::Unknown, ..line.tcp.view() };
+    for (len, state) in [(0, State::Disconnected), (1, State::Disconnected), (2, State::Normal)] {
+        let segment = TcpSegment { payload: Payload::new(0, 0, len), ..line.pure_ack() };
+        assert_eq!(line.aid.on_down(line.now(), &segment, &view), Verdict::Pass);
+        assert_eq!(line.aid.state, state);
+    }
+}
+
+#[test]
+fn what_probes_draw_does_not_start_their_spacing_over() {
+    let mut line = disconnected(options());
+    for second in [3, 7, 15] {
+        line.run_until(Instant::from_secs(second));
+        line.unreachable();
+    }
+    assert!(line.take().iter().all(|event| matches!(event, Event::Sent(_))));
+}
+
+#[test]
+fn an_acknowledgment_still_under_way_releases_tcp_until_the_next_signal() {
+    let mut line = disconnected(options());
+    line.receive_ack(nth(3));
+    assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Normal, false));
+    line.take();
+    line.unreachable();
+    assert_eq!(line.asked().len(), 1);
+    assert_eq!((line.tcp.cwnd, line.tcp.is_persisting()), (100, true));
+
+    // The same, but the peer takes all, and TCP has nothing to send that would show it.
+    let mut line = disconnected(options());
+    line.receive_ack(nth(10));
+    assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Disconnected, false));
+    line.take();
+    line.unreachable();
+    assert_eq!(line.asked().len(), 1);
+    assert!(line.tcp.is_persisting());
+}
+
+#[test]
+fn everything_that_arrives_passes() {
+    let mut line = disconnected(options());
+    let closed = TcpSegment { window: 0, ..line.peers(nth(0)) };
+    for segment in [closed, marked(closed), closed, closed, closed] {
+        line.receive(segment);
+    }
+    assert_eq!(line.aid.state, State::Disconnected);
+    let expected = |event: &Event| {
+        matches!(event, Event::Delivered(_) | Event::Responded(Response::CongestionEcho))
+    };
+    assert!(line.take().iter().all(expected));
+}
+
+#[test]
+fn signals_that_quote_something_else_are_ignored() {
+    let end = |port| Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), port);
+    let flow =
+        |source, destination| Some(FlowKey { source: end(source), destination: end(destination) });
+    let (ours, theirs) = (SmallTcp::PORT, SmallTcp::PEER_PORT);
+    let about = About::default();
+    let cases = [
+        (About { flow: flow(ours, theirs), seq: Some(nth(0)), ..about }, true),
+        (About { flow: flow(ours, theirs), ..about }, true),
+        (About { seq: Some(nth(9) + 99), ..about }, true),
+        (About { flow: flow(ours, theirs + 1), ..about }, false),
+        (About { flow: flow(ours + 1, theirs), seq: Some(nth(0)), ..about }, false),
+        (About { flow: flow(theirs, ours), ..about }, false),
+        (About { seq: Some(nth(0) - 1), ..about }, false),
+        (About { seq: Some(nth(10)), ..about }, false),
+    ];
+    for kind in [SignalKind::Unreachable(Scope::Host), SignalKind::SourceQuench] {
+        for (about, taken) in cases {
+            let mut line = in_loss(options());
+            line.signal(Signal { kind, about });
+            assert_eq!(line.aid.state != State::Loss, taken, "{kind:?} {about:?}");
+        }
+    }
+}
+
+#[test]
+fn the_segment_size_may_be_unknown() {
+    let mut line = ten_sent(options());
+    let view = TcpView { mss: Known::Unknown, ..line.tcp.view() };
+    let signal = Signal::of(SignalKind::Unreachable(Scope::Net));
+    line.aid.on_signal(line.now(), &signal, &view);
+    let act = line.aid.poll_act();
+    assert!(matches!(act, Some(Act::Hold { cwnd: Setting::Value(536), .. })));
+}

@@ -1,0 +1,381 @@
+//! Normal → loss → normal: liu-singh-2001 §III-A "Lossy Channel", §IV, Figs. 4, 5 and 7.
+
+use super::*;
+
+#[test]
+fn the_third_duplicate_is_not_forwarded_and_the_first_segment_goes_out_again() {
+    let mut line = ten_sent(options());
+    let duplicate = line.peers(nth(0));
+    line.receive(duplicate);
+    line.receive(duplicate);
+    assert_eq!(line.take(), [Event::Delivered(duplicate), Event::Delivered(duplicate)]);
+    line.receive(duplicate);
+    let record = line.take();
+    assert_eq!(record[0], Event::Entered("loss"));
+    assert_eq!(record[1], Event::Asked(hold_in_loss(), Done::Done));
+    assert_eq!(record[2], Event::Asked(resend(nth(0), nth(1)), Done::Done));
+    assert!(matches!(record[3], Event::Resent { segment, ahead: true }
+        if segment.seq == nth(0) && segment.payload == Payload::new(0, 0, 100)));
+    assert_eq!(record[4..], [Event::Dropped(duplicate)]);
+    assert!(line.tcp.is_persisting());
+    assert_eq!((line.tcp.cwnd, line.tcp.deadline), (1_000, None));
+}
+
+#[test]
+fn duplicates_are_those_of_rfc_5681() {
+    type Other = fn(TcpSegment) -> TcpSegment;
+    let not_duplicates: [(&str, Other); 6] = [
+        ("data", |ack| TcpSegment { payload: Payload::new(1, 0, 10), ..ack }),
+        ("FIN", |ack| TcpSegment { flags: ack.flags.with(TcpFlags::FIN), ..ack }),
+        ("SYN", |ack| TcpSegment { flags: ack.flags.with(TcpFlags::SYN), ..ack }),
+        ("old", |ack| TcpSegment { ack: ack.ack - 100, ..ack }),
+        ("of what was never sent", |ack| TcpSegment { ack: ack.ack + 5_000, ..ack }),
+        ("no ACK", |ack| TcpSegment { flags: TcpFlags::PSH, ..ack }),
+    ];
+    for (what, other) in not_duplicates {
+        let mut line = ten_sent(options());
+        line.duplicates(2);
+        let other = other(line.peers(nth(0)));
+        for _ in 0..5 {
+            line.receive(other);
+        }
+        assert_eq!(line.aid.state, State::Normal, "{what}");
+        // They do not start the count over either.
+        line.duplicates(1);
+        assert_eq!(line.aid.state, State::Loss, "{what}");
+    }
+}
+
+#[test]
+fn a_window_update_is_no_duplicate() {
+    let mut line = ten_sent(options());
+    for window in [900, 901, 902, 903, 904] {
+        line.receive(TcpSegment { window, ..line.peers(nth(0)) });
+    }
+    // The first had nothing before it to differ from.
+    assert_eq!((line.aid.state, line.aid.duplicates.passed), (State::Normal, 1));
+}
+
+#[test]
+fn with_nothing_outstanding_there_are_no_duplicates() {
+    let mut line = ten_sent(options());
+    line.receive_ack(nth(10));
+    line.duplicates(10);
+    assert_eq!(line.aid.state, State::Normal);
+    assert!(line.asked().is_empty());
+}
+
+#[test]
+fn duplicates_of_another_number_count_anew() {
+    let mut line = ten_sent(options());
+    line.duplicates(2);
+    line.receive_ack(nth(1));
+    line.duplicates(2);
+    assert_eq!(line.aid.state, State::Normal);
+    line.duplicates(1);
+    assert_eq!(line.aid.state, State::Loss);
+}
+
+#[test]
+fn a_tcp_that_persists_by_itself_is_left_alone() {
+    let mut line = ten_sent(options());
+    line.write(1_000);
+    let closed = TcpSegment { window: 0, ..line.peers(nth(5)) };
+    line.receive(closed);
+    line.pass(Duration::from_secs(30));
+    for _ in 0..10 {
+        line.receive(closed);
+    }
+    assert_eq!(line.aid.state, State::Normal);
+    assert!(line.asked().is_empty());
+}
+
+#[test]
+fn a_new_ack_resumes_tcp_before_tcp_gets_it() {
+    let mut line = in_loss(options());
+    line.write(100);
+    assert!(line.sent().is_empty(), "held");
+    let new = line.peers(nth(10));
+    line.receive(new);
+    let record = line.take();
+    assert_eq!(record[0], Event::Entered("normal"));
+    assert_eq!(record[1], Event::Asked(resume(Setting::Keep), Done::Done));
+    // A full window was outstanding, so that TCP could not send before it got the segment.
+    assert_eq!(record[2], Event::Delivered(new));
+    assert!(matches!(record[3], Event::Sent(segment) if segment.seq == nth(10)));
+    assert_eq!(line.tcp.cwnd, 1_100);
+}
+
+#[test]
+fn an_ack_that_jumps_past_several_holes_ends_it_and_so_does_a_partial_one() {
+    for ack in [nth(0) + 1, nth(1), nth(7), nth(10)] {
+        let mut line = in_loss(options());
+        line.receive_ack(ack);
+        assert_eq!((line.aid.state, line.tcp.una), (State::Normal, ack));
+    }
+}
+
+#[test]
+fn the_window_is_the_larger_of_the_two_afterwards() {
+    for (meanwhile, set) in
+        [(400, Setting::Value(1_000)), (1_000, Setting::Keep), (3_000, Setting::Keep)]
+    {
+        let mut line = in_loss(options());
+        line.tcp.cwnd = meanwhile;
+        line.receive_ack(nth(4));
+        assert_eq!(line.asked(), [resume(set)]);
+        assert_eq!(line.tcp.cwnd, meanwhile.max(1_000) + 100);
+    }
+}
+
+#[test]
+fn further_duplicates_are_swallowed_and_release_nobody() {
+    let mut line = in_loss(options());
+    let duplicate = line.peers(nth(0));
+    line.duplicates(6);
+    assert_eq!(line.take(), [Event::Dropped(duplicate); 6]);
+    line.receive_ack(nth(1));
+    line.duplicates(2);
+    assert_eq!(line.aid.state, State::Normal);
+    assert!(line.responses().is_empty());
+}
+
+#[test]
+fn tcp_never_responds_to_loss_under_atcp_and_does_so_without() {
+    let mut line = ten_sent(options());
+    line.duplicates(9);
+    line.pass(Duration::from_secs(20));
+    assert!(line.responses().is_empty());
+    // The same, left alone: RFC 5681 §3.2, RFC 6298 §5.
+    let mut line = ten_sent(options());
+    line.aid.step_aside();
+    line.duplicates(9);
+    line.pass(Duration::from_secs(20));
+    assert_eq!(line.responses()[..2], [Response::FastRetransmit, Response::Timeout]);
+}
+
+#[test]
+fn rto_is_about_to_expire_if_it_would_before_the_next_tick() {
+    // The look at 1.0 s; the next is at 1.5 s, when ATCP comes before TCP.
+    for (deadline, imminent) in [(1_000, true), (1_001, true), (1_499, true), (1_500, false)] {
+        let mut line = ten_sent(options());
+        line.tcp.deadline = Some(at_ms(deadline));
+        line.run_until(at_ms(999));
+        assert_eq!(line.aid.state == State::Loss, deadline < 1_000, "{deadline}");
+        line.run_until(at_ms(1_000));
+        assert_eq!(line.aid.state == State::Loss, imminent, "{deadline}");
+        line.run_until(at_ms(1_500));
+        assert_eq!(line.asked(), [hold_in_loss(), resend(nth(0), nth(1))]);
+        assert!(line.responses().is_empty());
+    }
+}
+
+#[test]
+fn looks_come_every_tick_from_the_phase_on() {
+    let options = AtcpOptions { tick: ms(200), tick_phase: ms(150), ..options() };
+    let mut line = ten_sent(options);
+    let mut looks = Vec::new();
+    while let Some(look) = line.aid.next_timeout().filter(|at| *at < at_ms(900)) {
+        looks.push(look.as_millis());
+        line.run_until(look);
+    }
+    // TCP's deadline is 1.1 s.
+    assert_eq!(looks, [150, 350, 550, 750]);
+    line.run_until(at_ms(949));
+    assert_eq!(line.aid.state, State::Normal);
+    line.run_until(at_ms(950));
+    assert_eq!(line.aid.state, State::Loss);
+}
+
+#[test]
+fn an_idle_connection_is_left_in_peace() {
+    let mut line = ten_sent(options());
+    line.receive_ack(nth(10));
+    line.run_until(at_ms(500));
+    assert_eq!(line.aid.next_timeout(), None);
+    line.write(100);
+    assert_eq!(line.aid.next_timeout(), Some(at_ms(1_000)));
+}
+
+#[test]
+fn its_own_timer_doubles_up_to_64_s() {
+    let mut line = in_loss(options());
+    line.run_until(Instant::from_secs(260));
+    // 0.1 s + RTO = 1.1 s, taken at the tick that precedes it, as a count of ticks is; from there
+    // on 2, 4, … 64 s, and 64 s again.
+    let seconds: Vec<_> = line.resent().iter().map(|(at, ..)| at.as_millis() / 1_000).collect();
+    assert_eq!(seconds, [1, 3, 7, 15, 31, 63, 127, 191, 255]);
+    assert!(line.resent().iter().all(|(_, seq, len)| (*seq, *len) == (nth(0), 100)));
+    assert!(line.sent().is_empty() && line.responses().is_empty());
+}
+
+#[test]
+fn its_own_timer_does_not_double_without_backoff() {
+    let mut line = in_loss(AtcpOptions { backoff: false, ..options() });
+    line.run_until(Instant::from_secs(6));
+    let at: Vec<_> = line.resent().iter().map(|(at, ..)| at.as_millis()).collect();
+    assert_eq!(at, [1_000, 2_000, 3_000, 4_000, 5_000, 6_000]);
+}
+
+#[test]
+fn a_timeout_that_was_imminent_counts_for_the_backoff() {
+    let seconds = |backoff| {
+        let mut line = ten_sent(AtcpOptions { backoff, ..options() });
+        line.run_until(Instant::from_secs(8));
+        line.resent().iter().map(|(at, ..)| at.as_millis() / 1_000).collect::<Vec<_>>()
+    };
+    assert_eq!(seconds(true), [1, 3, 7]);
+    assert_eq!(seconds(false), [1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+#[test]
+fn new_data_of_the_peer_ends_loss_only_in_the_other_reading() {
+    let mut line = in_loss(options());
+    line.data_from_peer(50);
+    assert_eq!(line.aid.state, State::Loss);
+    assert!(
+        matches!(line.take()[..], [Event::Delivered(_), Event::Sent(ack)]
+        if ack.sequence_len() == 0),
+        "TCP acknowledges while it is held"
+    );
+
+    let mut line = in_loss(AtcpOptions { leave_loss: LeaveLoss::AckOrData, ..options() });
+    let new = TcpSegment { payload: Payload::new(1, 0, 50), ..line.peers(nth(0)) };
+    line.receive(TcpSegment { seq: new.seq - 50, ..new });
+    assert_eq!(line.aid.state, State::Loss, "not new");
+    line.take();
+    line.receive(new);
+    assert_eq!(line.asked(), [resume(Setting::Keep)]);
+    // TCP has seen two duplicates; the next would be its third.
+    line.duplicates(1);
+    assert_eq!(line.aid.state, State::Loss);
+}
+
+#[test]
+fn all_of_it_goes_out_again_in_the_other_reading_within_asnd_cwnd() {
+    let all = AtcpOptions { resend: Resend::All, ..options() };
+    let mut line = in_loss(all);
+    line.run_until(at_ms(1_000));
+    let numbers: Vec<_> = line.resent().iter().map(|(_, seq, len)| (*seq, *len)).collect();
+    assert_eq!(numbers, (0..10).map(|n| (nth(n), 100)).collect::<Vec<_>>());
+
+    for (cwnd, end) in [(250, nth(2) + 50), (0, nth(1)), (5_000, nth(10))] {
+        let mut line = ten_sent(all);
+        line.tcp.cwnd = cwnd;
+        line.duplicates(3);
+        assert_eq!(line.asked()[1], resend(nth(0), end));
+    }
+}
+
+#[test]
+fn behind_the_queue_in_the_other_reading() {
+    let mut line = ten_sent(AtcpOptions { retransmission: Retransmission::Behind, ..options() });
+    line.duplicates(3);
+    assert!(line.take().iter().any(|event| matches!(event, Event::Resent { ahead: false, .. })));
+}
+
+#[test]
+fn a_fin_is_retransmitted_like_data() {
+    let mut line = ten_sent(options());
+    line.receive_ack(nth(10));
+    line.close();
+    line.take();
+    line.run_until(Instant::from_secs(2));
+    assert_eq!(line.asked()[..2], [hold_in_loss(), resend(nth(10), nth(10) + 1)]);
+    line.receive_ack(nth(10) + 1);
+    assert_eq!((line.aid.state, line.tcp.outstanding().len()), (State::Normal, 0));
+
+    // With the last data, in one segment.
+    let mut line = Scripted::new(Atcp::new(options()));
+    line.tcp.cwnd = 0;
+    line.write(30);
+    line.close();
+    line.tcp.cwnd = 1_000;
+    line.write(0);
+    line.run_until(Instant::from_secs(1));
+    assert!(line.record.iter().any(|(_, event)| matches!(event, Event::Resent { segment, .. }
+        if segment.flags.contains(TcpFlags::FIN) && segment.sequence_len() == 31)));
+}
+
+#[test]
+fn numbers_wrap() {
+    let mut line = Scripted::new(Atcp::new(options()));
+    line.tcp.start_at(Seq(u32::MAX - 49));
+    line.write(1_000);
+    line.duplicates(3);
+    assert_eq!(line.asked()[1], resend(Seq(u32::MAX - 49), Seq(50)));
+    line.receive_ack(Seq(950));
+    assert_eq!((line.aid.state, line.tcp.una), (State::Normal, Seq(950)));
+}
+
+#[test]
+fn probes_are_discarded_where_the_driver_cannot_suppress_them() {
+    let mut line = in_loss(options());
+    let pure_ack = line.pure_ack();
+    let of = |seq, len| TcpSegment { seq, payload: Payload::new(0, 0, len), ..pure_ack };
+    let (bsd, linux, data) = (of(nth(0), 1), of(nth(0) - 1, 0), of(nth(0), 2));
+    let reset = TcpSegment { flags: TcpFlags::RST, ..linux };
+    for segment in [bsd, linux, data, pure_ack, reset] {
+        line.send(segment);
+    }
+    let swallowed = [Event::Swallowed(bsd), Event::Swallowed(linux)];
+    let sent = [Event::Sent(data), Event::Sent(pure_ack), Event::Sent(reset)];
+    assert_eq!(line.take(), [&swallowed[..], &sent[..]].concat());
+}
+
+#[test]
+fn loss_ends_if_all_was_acknowledged_out_of_sight() {
+    let mut line = in_loss(options());
+    line.tcp.una = line.tcp.max;
+    line.run_until(Instant::from_secs(1));
+    assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Normal, false));
+}
+
+#[test]
+fn a_reset_is_passed_both_ways_and_ends_everything() {
+    let mut line = in_loss(options());
+    let reset = TcpSegment { flags: TcpFlags::RST.with(TcpFlags::ACK), ..line.peers(nth(10)) };
+    line.receive(reset);
+    assert_eq!(line.take(), [Event::Delivered(reset)]);
+    line.pass(Duration::from_secs(100));
+    assert_eq!((line.aid.state, line.aid.next_timeout()), (State::Normal, None));
+    line.unreachable();
+    line.duplicates(5);
+    assert!(line.asked().is_empty());
+
+    let mut line = in_loss(options());
+    let reset = TcpSegment { flags: TcpFlags::RST, ..line.pure_ack() };
+    line.send(reset);
+    assert_eq!(line.take(), [Event::Sent(reset)]);
+}
+
+#[test]
+fn before_the_connection_is_synchronized_nothing_happens() {
+    let mut line = ten_sent(options());
+    line.tcp.synchronized = false;
+    line.duplicates(5);
+    line.unreachable();
+    line.receive(marked(line.peers(nth(0))));
+    line.pass(Duration::from_secs(10));
+    assert_eq!(line.aid.state, State::Normal);
+    assert!(line.asked().is_empty());
+}
+
+#[test]
+fn a_driver_that_refuses_is_left_alone() {
+    let mut line = ten_sent(options());
+    line.refuses = |act| matches!(act, Act::Hold { .. });
+    line.duplicates(3);
+    assert_eq!(line.aid.state, State::Normal);
+    line.duplicates(1);
+    assert_eq!(line.responses(), [Response::FastRetransmit]);
+    assert!(line.resent().is_empty(), "TCP does it");
+
+    let mut line = ten_sent(options());
+    line.refuses = |act| matches!(act, Act::Resend { .. });
+    line.duplicates(4);
+    assert!(!line.tcp.is_persisting());
+    assert_eq!(line.responses(), [Response::FastRetransmit]);
+    line.unreachable();
+    assert_eq!(line.aid.state, State::Normal);
+}

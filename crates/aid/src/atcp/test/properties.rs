@@ -1,0 +1,260 @@
+//! What holds whatever happens.
+
+use base::{About, Known};
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(Clone, Debug)]
+enum Input {
+    Up(TcpSegment),
+    Down(TcpSegment),
+    Signal(Signal),
+    Timeout,
+}
+
+fn known<T: Clone + core::fmt::Debug>(
+    value: impl Strategy<Value = T>,
+) -> impl Strategy<Value = Known<T>> {
+    (0..8_u8, value).prop_map(|(how, value)| match how {
+        0 => Known::Unknown,
+        1 => Known::Estimated(value),
+        _ => Known::Exact(value),
+    })
+}
+
+/// Near the wrap and close together, so that all relations between numbers come up.
+fn seq() -> impl Strategy<Value = Seq> {
+    prop_oneof![9 => (0..6_u32).prop_map(|n| nth(18) + 100 * n), 1 => any::<u32>().prop_map(Seq)]
+}
+
+fn instant() -> impl Strategy<Value = Instant> {
+    prop_oneof![
+        9 => (0..20_000_u64).prop_map(Instant::from_millis),
+        1 => any::<u64>().prop_map(Instant::from_nanos),
+    ]
+}
+
+fn segment() -> impl Strategy<Value = TcpSegment> {
+    let flags = prop_oneof![
+        6 => Just(TcpFlags::ACK),
+        1 => Just(TcpFlags::ACK.with(TcpFlags::ECE)),
+        1 => any::<u8>().prop_map(TcpFlags),
+    ];
+    let len = prop_oneof![4 => Just(0), 2 => 0..3_u32, 2 => Just(100), 1 => any::<u32>()];
+    (seq(), seq(), flags, len, 0..2_u16).prop_map(|(seq, ack, flags, len, window)| TcpSegment {
+        seq,
+        ack,
+        flags,
+        window,
+        payload: Payload::new(0, 0, len),
+        ..TcpSegment::default()
+    })
+}
+
+fn view() -> impl Strategy<Value = TcpView> {
+    let numbers = (known(seq()), known(seq()), known(seq()));
+    let windows = (known(any::<u32>()), known(any::<u32>()));
+    let times = (
+        known(proptest::option::of(instant())),
+        known(any::<u64>().prop_map(Duration::from_nanos)),
+    );
+    let flags = (0..20_u8, known(any::<bool>()));
+    (numbers, windows, times, flags).prop_map(|(numbers, windows, times, flags)| TcpView {
+        synchronized: flags.0 > 0,
+        mss: windows.0,
+        una: numbers.0,
+        nxt: numbers.1,
+        max: numbers.2,
+        cwnd: windows.1,
+        retransmission_deadline: times.0,
+        rto: times.1,
+        persisting: flags.1,
+        rcv_nxt: numbers.0,
+        ..TcpView::default()
+    })
+}
+
+fn input() -> impl Strategy<Value = Input> {
+    let kind = prop_oneof![
+        Just(SignalKind::Unreachable(Scope::Host)),
+        Just(SignalKind::SourceQuench),
+        Just(SignalKind::EcnEcho),
+    ];
+    let signal = (kind, proptest::option::of(seq()))
+        .prop_map(|(kind, seq)| Signal { kind, about: About { seq, ..About::default() } });
+    prop_oneof![
+        5 => segment().prop_map(Input::Up),
+        3 => segment().prop_map(Input::Down),
+        1 => signal.prop_map(Input::Signal),
+        3 => Just(Input::Timeout),
+    ]
+}
+
+fn any_options() -> impl Strategy<Value = AtcpOptions> {
+    let span = || any::<u64>().prop_map(Duration::from_nanos);
+    let spans = (prop_oneof![Just(ms(500)), span()], span(), span(), span());
+    let choices = any::<(bool, bool, bool, bool, bool)>();
+    (spans, choices).prop_map(|((tick, tick_phase, min, max), (a, b, c, backoff, d))| AtcpOptions {
+        tick,
+        tick_phase,
+        persist_min: min,
+        persist_max: max,
+        resend: if a { Resend::All } else { Resend::First },
+        retransmission: if b { Retransmission::Behind } else { Retransmission::Ahead },
+        leave_loss: if c { LeaveLoss::AckOrData } else { LeaveLoss::Ack },
+        backoff,
+        congested_until: if d { CongestedUntil::NewData } else { CongestedUntil::Segment },
+    })
+}
+
+/// Who may release TCP, if anybody holds it.
+type Held = Option<Release>;
+
+/// Takes the acts as a driver does, and checks that they make sense one after the other.
+fn apply_acts(atcp: &mut Atcp, held: &mut Held, refuse: &mut impl FnMut() -> bool) {
+    while let Some(act) = atcp.poll_act() {
+        if !matches!(act, Act::Resume { .. }) && refuse() {
+            atcp.on_done(&act, Done::Unsupported);
+            continue;
+        }
+        match act {
+            Act::Hold { release, probe, .. } => {
+                let again = (*held, release) == (Some(Release::Resume), Release::Resume);
+                assert!(!again, "held twice");
+                assert_eq!(release == Release::AnyAck, probe.is_some());
+                *held = Some(release);
+            }
+            Act::Resume { .. } => {
+                assert_eq!(*held, Some(Release::Resume), "only what ATCP holds is resumed");
+                *held = None;
+            }
+            Act::Resend { range, .. } => {
+                assert!(!range.is_empty());
+                assert_eq!(*held, Some(Release::Resume), "TCP would do it itself");
+            }
+            other => panic!("{other:?} is not ATCP's"),
+        }
+        atcp.on_done(&act, Done::Done);
+    }
+}
+
+fn run(
+    options: AtcpOptions,
+    inputs: Vec<(Input, TcpView, Duration)>,
+    mut refuse: impl FnMut() -> bool,
+) {
+    let mut atcp = Atcp::new(options);
+    let (mut now, mut held) = (Instant::ZERO, None);
+    let mut refused = false;
+    for (input, view, later) in inputs {
+        now += later;
+        let verdict = match input {
+            Input::Up(segment) => atcp.on_up(now, &segment, &view),
+            Input::Down(segment) => atcp.on_down(now, &segment, &view),
+            Input::Signal(signal) => {
+                atcp.on_signal(now, &signal, &view);
+                Verdict::Pass
+            }
+            Input::Timeout => {
+                let Some(next) = atcp.next_timeout() else { continue };
+                now = next.max(now);
+                atcp.on_timeout(now, &view);
+                assert!(atcp.next_timeout().is_none_or(|next| next > now));
+                Verdict::Pass
+            }
+        };
+        // Never a segment of its own making: liu-singh-2001 §III-B.
+        assert!(matches!(verdict, Verdict::Pass | Verdict::Drop));
+        if !view.synchronized {
+            held = None;
+        }
+        apply_acts(&mut atcp, &mut held, &mut || {
+            let refuses = refuse();
+            refused |= refuses;
+            refuses
+        });
+        match atcp.state {
+            State::Loss => assert_eq!(held, Some(Release::Resume)),
+            State::Disconnected => assert_eq!(held, Some(Release::AnyAck)),
+            // Where loss became disconnected and the driver refused to change the hold, it holds on.
+            State::Normal if refused => {}
+            State::Normal | State::Congested => assert_ne!(held, Some(Release::Resume)),
+        }
+    }
+}
+
+fn inputs() -> impl Strategy<Value = Vec<(Input, TcpView, Duration)>> {
+    let later = prop_oneof![
+        20 => (0..700_u64).prop_map(Duration::from_millis),
+        1 => any::<u64>().prop_map(Duration::from_nanos),
+    ];
+    proptest::collection::vec((input(), view(), later), 0..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn any_events_in_any_order(options in any_options(), inputs in inputs()) {
+        run(options, inputs, || false);
+    }
+
+    #[test]
+    fn any_events_and_a_driver_that_refuses(
+        options in any_options(), inputs in inputs(), seed in any::<u64>(),
+    ) {
+        let mut draws = base::RandomStream::new(seed, "refuse", 0);
+        run(options, inputs, || draws.below(4) == 0);
+    }
+
+    /// What TCP gets is what arrived, as it arrived; what the network gets is TCP's own.
+    #[test]
+    fn nothing_is_made_up(
+        options in any_options(),
+        script in proptest::collection::vec((0..8_u8, 0..12_u32, 0..900_u64), 0..80),
+    ) {
+        let mut line = Scripted::new(Atcp::new(options));
+        let mut arrived = Vec::new();
+        for (what, n, later) in script {
+            match what {
+                0 => line.write(100 * n),
+                1 => line.unreachable(),
+                2 => line.signal(Signal::of(SignalKind::SourceQuench)),
+                3 => line.pass(ms(later)),
+                _ => {
+                    let mut segment = line.peers(line.tcp.una + 50 * (n / 4));
+                    if n == 0 {
+                        segment = marked(segment);
+                    }
+                    if what == 4 {
+                        segment.payload = Payload::new(1, 0, n);
+                    }
+                    arrived.push(segment);
+                    line.receive(segment);
+                }
+            }
+        }
+        let up: Vec<_> = line.record.iter().filter_map(|(_, event)| match event {
+            Event::Delivered(segment) | Event::Dropped(segment) => Some(*segment),
+            _ => None,
+        }).collect();
+        prop_assert_eq!(up, arrived);
+        for (_, event) in &line.record {
+            if let Event::Dropped(segment) = event {
+                prop_assert!(segment.sequence_len() == 0, "only pure duplicates are dropped");
+            }
+            if let Event::Sent(segment) | Event::Resent { segment, .. } = event {
+                prop_assert!(segment.ack.at_or_before(line.tcp.rcv_nxt));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tick_of_nothing_is_a_tick_of_a_millisecond() {
+    let mut line = ten_sent(AtcpOptions { tick: Duration::ZERO, ..options() });
+    assert_eq!(line.aid.next_timeout(), Some(at_ms(101)));
+    line.pass(ms(35));
+    assert_eq!(line.aid.next_timeout(), Some(at_ms(136)));
+}

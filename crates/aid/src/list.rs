@@ -1,0 +1,251 @@
+//! The aids that there are, and how a scenario sets their options.
+//!
+//! Who adds an aid writes its file, describes its options with [`Configure`] there, and adds one
+//! line to [`AIDS`].
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use base::Duration;
+
+use crate::Aid;
+use crate::atcp::AtcpOptions;
+
+/// Every aid.
+pub const AIDS: &[Listed] = &[Listed::of::<AtcpOptions>()];
+
+/// The aid of this name.
+pub fn find(name: &str) -> Option<&'static Listed> {
+    AIDS.iter().find(|aid| aid.name == name)
+}
+
+/// What an aid is made from. Its default is what a scenario that gives only the name gets.
+pub trait Configure: Default + 'static {
+    /// The name by which scenarios know the aid.
+    const NAME: &'static str;
+    /// Whose it is, in one line.
+    const ABOUT: &'static str;
+    /// Its options.
+    const OPTIONS: &'static [AidOption<Self>];
+    /// The aid to one connection.
+    fn build(self) -> Box<dyn Aid>;
+}
+
+/// One option of the aid that is made from `O`.
+pub struct AidOption<O: 'static> {
+    /// Its key in a scenario.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// What it takes and where that goes.
+    pub set: Set<O>,
+}
+
+/// What an option takes and where that goes.
+pub enum Set<O: 'static> {
+    /// A span of time.
+    Duration {
+        /// The shortest allowed.
+        at_least: Duration,
+        /// Stores it.
+        set: fn(&mut O, Duration),
+    },
+    /// On or off.
+    Flag(fn(&mut O, bool)),
+    /// One of these words.
+    Choice(&'static [Word<O>]),
+}
+
+/// A word, and what it stores.
+pub type Word<O> = (&'static str, fn(&mut O));
+
+/// An option's value as a scenario gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionValue<'a> {
+    /// A span of time.
+    Duration(Duration),
+    /// On or off.
+    Flag(bool),
+    /// A word.
+    Word(&'a str),
+}
+
+/// What an option takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OptionKind {
+    /// A span of time, at least this.
+    Duration(Duration),
+    /// On or off.
+    Flag,
+    /// One of these words.
+    Choice(Vec<&'static str>),
+}
+
+/// What is to be known of an option to read it, or to help who misspelt it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionInfo {
+    /// Its key.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// What it takes.
+    pub kind: OptionKind,
+}
+
+/// Why an option could not be set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OptionError {
+    /// The aid has no option of this name.
+    Unknown {
+        /// Which of the settings, counted from 0.
+        index: usize,
+    },
+    /// The option takes something else.
+    Unfit {
+        /// Which of the settings, counted from 0.
+        index: usize,
+        /// What it takes.
+        expected: OptionKind,
+    },
+}
+
+type Build = fn(&[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError>;
+
+/// An aid in the list.
+pub struct Listed {
+    /// The name by which scenarios know it.
+    pub name: &'static str,
+    /// Whose it is, in one line.
+    pub about: &'static str,
+    options: fn() -> Vec<OptionInfo>,
+    build: Build,
+}
+
+impl Listed {
+    const fn of<O: Configure>() -> Self {
+        Self { name: O::NAME, about: O::ABOUT, options: options::<O>, build: build::<O> }
+    }
+
+    /// Its options.
+    pub fn options(&self) -> Vec<OptionInfo> {
+        (self.options)()
+    }
+
+    /// One for one connection, with these options and the defaults of all others. The last of two
+    /// settings of one option counts.
+    ///
+    /// # Errors
+    /// The first setting that names no option or does not fit it.
+    pub fn build(&self, settings: &[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError> {
+        (self.build)(settings)
+    }
+}
+
+impl<O> Set<O> {
+    fn kind(&self) -> OptionKind {
+        match self {
+            Self::Duration { at_least, .. } => OptionKind::Duration(*at_least),
+            Self::Flag(_) => OptionKind::Flag,
+            Self::Choice(words) => {
+                OptionKind::Choice(words.iter().map(|(word, _)| *word).collect())
+            }
+        }
+    }
+
+    /// Did it fit?
+    fn apply(&self, options: &mut O, value: OptionValue) -> bool {
+        match (self, value) {
+            (Self::Duration { at_least, set }, OptionValue::Duration(span))
+                if span >= *at_least =>
+            {
+                set(options, span);
+                true
+            }
+            (Self::Flag(set), OptionValue::Flag(on)) => {
+                set(options, on);
+                true
+            }
+            (Self::Choice(words), OptionValue::Word(word)) => {
+                let chosen = words.iter().find(|(known, _)| *known == word);
+                chosen.inspect(|(_, set)| set(options)).is_some()
+            }
+            _ => false,
+        }
+    }
+}
+
+fn options<O: Configure>() -> Vec<OptionInfo> {
+    let info = |option: &AidOption<O>| OptionInfo {
+        name: option.name,
+        about: option.about,
+        kind: option.set.kind(),
+    };
+    O::OPTIONS.iter().map(info).collect()
+}
+
+fn build<O: Configure>(settings: &[(&str, OptionValue)]) -> Result<Box<dyn Aid>, OptionError> {
+    let mut options = O::default();
+    for (index, (name, value)) in settings.iter().enumerate() {
+        let Some(option) = O::OPTIONS.iter().find(|option| option.name == *name) else {
+            return Err(OptionError::Unknown { index });
+        };
+        if !option.set.apply(&mut options, *value) {
+            return Err(OptionError::Unfit { index, expected: option.set.kind() });
+        }
+    }
+    Ok(options.build())
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_those_of_the_aids() {
+        for (index, listed) in AIDS.iter().enumerate() {
+            assert_eq!(AIDS.iter().position(|other| other.name == listed.name), Some(index));
+            assert_eq!(listed.build(&[]).ok().map(|aid| aid.name()), Some(listed.name));
+        }
+        assert!(find("atcp").is_some() && find("none").is_none());
+    }
+
+    #[test]
+    fn every_option_takes_what_it_says_and_nothing_else() {
+        for listed in AIDS {
+            for option in listed.options() {
+                let fits = |value| listed.build(&[(option.name, value)]).is_ok();
+                let span = |span| fits(OptionValue::Duration(span));
+                let flag = fits(OptionValue::Flag(true));
+                assert!(!fits(OptionValue::Word("no such word")), "{}", option.name);
+                match &option.kind {
+                    OptionKind::Duration(least) => {
+                        assert!(!flag && span(*least) && span(Duration::from_secs(1)));
+                        assert!(least.is_zero() || !span(Duration::ZERO));
+                    }
+                    OptionKind::Flag => assert!(flag && !span(Duration::from_secs(1))),
+                    OptionKind::Choice(words) => {
+                        assert!(!flag && !span(Duration::from_secs(1)) && words.len() > 1);
+                        assert!(words.iter().all(|word| fits(OptionValue::Word(word))));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_mistake_says_where() {
+        let atcp = find("atcp").expect("listed");
+        let good = ("backoff", OptionValue::Flag(false));
+        let error = |settings: &[(&str, OptionValue)]| atcp.build(settings).err();
+        assert_eq!(
+            error(&[good, ("perist_min", OptionValue::Flag(true))]),
+            Some(OptionError::Unknown { index: 1 })
+        );
+        assert_eq!(
+            error(&[("resend", OptionValue::Word("some")), good]),
+            Some(OptionError::Unfit {
+                index: 0,
+                expected: OptionKind::Choice(alloc::vec!["first", "all"])
+            })
+        );
+    }
+}

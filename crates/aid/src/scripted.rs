@@ -1,0 +1,254 @@
+//! The scripted driver: an aid, a small TCP sender, and a test that plays the network.
+//!
+//! The test says what happens (the application writes, a segment arrives, a signal arrives, time
+//! passes) and reads in the record what came of it, in order. The driver keeps the contract of
+//! [`Aid`]: acts before the segment, aid timers before TCP timers.
+
+mod tcp;
+
+use alloc::vec::Vec;
+use base::{Act, Done, Duration, Instant, Seq, Signal};
+use wire::{Payload, TcpFlags, TcpSegment};
+
+use crate::{Aid, Verdict};
+pub use tcp::{Response, SmallTcp};
+
+/// What came of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// TCP sent it, and the aid let it through.
+    Sent(TcpSegment),
+    /// Sent for an act, before or behind the sender's own queue.
+    Resent {
+        /// What was sent.
+        segment: TcpSegment,
+        /// Before the queue?
+        ahead: bool,
+    },
+    /// TCP sent it, and the aid swallowed it.
+    Swallowed(TcpSegment),
+    /// It arrived, and TCP got it.
+    Delivered(TcpSegment),
+    /// It arrived, and the aid dropped it.
+    Dropped(TcpSegment),
+    /// The aid asked for it.
+    Asked(Act, Done),
+    /// TCP responded to loss or congestion by itself.
+    Responded(Response),
+    /// The aid is in this state now.
+    Entered(&'static str),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Down,
+    Up,
+}
+
+/// An aid between a small TCP and a test.
+pub struct Scripted<A> {
+    /// The aid.
+    pub aid: A,
+    /// The connection.
+    pub tcp: SmallTcp,
+    /// Which acts the driver refuses; none at first.
+    pub refuses: fn(&Act) -> bool,
+    /// What happened, in order.
+    pub record: Vec<(Instant, Event)>,
+    now: Instant,
+    state: &'static str,
+    kept_back: Vec<(Way, TcpSegment)>,
+}
+
+impl<A: Aid> Scripted<A> {
+    /// `aid` below a connection that was just established, at time zero.
+    pub fn new(aid: A) -> Self {
+        let state = aid.state();
+        Self {
+            aid,
+            tcp: SmallTcp::established(),
+            refuses: |_| false,
+            record: Vec::new(),
+            now: Instant::ZERO,
+            state,
+            kept_back: Vec::new(),
+        }
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// The record so far, which starts anew.
+    pub fn take(&mut self) -> Vec<Event> {
+        core::mem::take(&mut self.record).into_iter().map(|(_, event)| event).collect()
+    }
+
+    /// The application writes so many bytes.
+    pub fn write(&mut self, bytes: u32) {
+        self.tcp.write(bytes);
+        self.settle();
+    }
+
+    /// The application closes.
+    pub fn close(&mut self) {
+        self.tcp.close();
+        self.settle();
+    }
+
+    /// A segment arrives from the network.
+    pub fn receive(&mut self, segment: TcpSegment) {
+        self.offer(Way::Up, segment);
+        self.settle();
+    }
+
+    /// TCP sends something by itself that a [`SmallTcp`] would not.
+    pub fn send(&mut self, segment: TcpSegment) {
+        self.offer(Way::Down, segment);
+        self.settle();
+    }
+
+    /// An acknowledgment arrives: of all before `ack`, with the window of those before.
+    pub fn receive_ack(&mut self, ack: Seq) {
+        self.receive(self.peers(ack));
+    }
+
+    /// What an acknowledgment from the peer looks like now.
+    pub fn peers(&self, ack: Seq) -> TcpSegment {
+        TcpSegment {
+            source_port: SmallTcp::PEER_PORT,
+            destination_port: SmallTcp::PORT,
+            seq: self.tcp.rcv_nxt,
+            ack,
+            flags: TcpFlags::ACK,
+            window: SmallTcp::WINDOW,
+            payload: Payload::EMPTY,
+            ..TcpSegment::default()
+        }
+    }
+
+    /// What an acknowledgment from TCP looks like now.
+    pub fn pure_ack(&self) -> TcpSegment {
+        self.tcp.pure_ack()
+    }
+
+    /// A signal arrives.
+    pub fn signal(&mut self, signal: Signal) {
+        let view = self.tcp.view();
+        self.aid.on_signal(self.now, &signal, &view);
+        self.apply_acts();
+        self.settle();
+    }
+
+    /// Time passes.
+    pub fn pass(&mut self, span: Duration) {
+        self.run_until(self.now + span);
+    }
+
+    /// Time passes until `end`, with what happens at `end` itself.
+    pub fn run_until(&mut self, end: Instant) {
+        while let Some(next) = self.next_timeout().filter(|next| *next <= end) {
+            self.now = self.now.max(next);
+            if self.aid.next_timeout().is_some_and(|at| at <= self.now) {
+                self.aid.on_timeout(self.now, &self.tcp.view());
+                self.apply_acts();
+            }
+            if self.tcp.next_timeout().is_some_and(|at| at <= self.now) {
+                self.tcp.on_timeout(self.now);
+            }
+            self.settle();
+        }
+        self.now = self.now.max(end);
+    }
+
+    /// Time passes until `end`, and timers that are due then wait: something else comes first.
+    pub fn wait_until(&mut self, end: Instant) {
+        self.now = self.now.max(end);
+    }
+
+    /// When something happens by itself.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        [self.aid.next_timeout(), self.tcp.next_timeout()].into_iter().flatten().min()
+    }
+
+    /// Offers what was kept back once more, and sends what TCP may send.
+    fn settle(&mut self) {
+        for (way, segment) in core::mem::take(&mut self.kept_back) {
+            self.offer(way, segment);
+        }
+        loop {
+            self.send_for_acts();
+            let before = self.tcp.view();
+            let Some(segment) = self.tcp.poll_transmit(self.now) else { break };
+            self.offer_with(Way::Down, segment, &before);
+        }
+        self.note_responses();
+    }
+
+    fn offer(&mut self, way: Way, segment: TcpSegment) {
+        let view = self.tcp.view();
+        self.offer_with(way, segment, &view);
+    }
+
+    fn offer_with(&mut self, way: Way, segment: TcpSegment, view: &base::TcpView) {
+        let verdict = match way {
+            Way::Down => self.aid.on_down(self.now, &segment, view),
+            Way::Up => self.aid.on_up(self.now, &segment, view),
+        };
+        self.apply_acts();
+        let passed = match verdict {
+            Verdict::Pass => segment,
+            Verdict::Replace(other) => other,
+            Verdict::Drop => {
+                return self.note(match way {
+                    Way::Down => Event::Swallowed(segment),
+                    Way::Up => Event::Dropped(segment),
+                });
+            }
+            Verdict::Hold => return self.kept_back.push((way, segment)),
+        };
+        match way {
+            Way::Down => self.note(Event::Sent(passed)),
+            Way::Up => {
+                self.note(Event::Delivered(passed));
+                self.tcp.on_segment(self.now, &passed);
+                self.note_responses();
+            }
+        }
+    }
+
+    fn apply_acts(&mut self) {
+        if self.aid.state() != self.state {
+            self.state = self.aid.state();
+            self.note(Event::Entered(self.state));
+        }
+        while let Some(act) = self.aid.poll_act() {
+            let refused = (self.refuses)(&act);
+            let done = if refused { Done::Unsupported } else { self.tcp.apply(self.now, &act) };
+            self.note(Event::Asked(act, done));
+            self.send_for_acts();
+            self.aid.on_done(&act, done);
+        }
+        if self.aid.state() != self.state {
+            self.state = self.aid.state();
+            self.note(Event::Entered(self.state));
+        }
+    }
+
+    fn send_for_acts(&mut self) {
+        while let Some((segment, ahead)) = self.tcp.poll_resend() {
+            self.note(Event::Resent { segment, ahead });
+        }
+    }
+
+    fn note_responses(&mut self) {
+        while let Some(response) = self.tcp.poll_response() {
+            self.note(Event::Responded(response));
+        }
+    }
+
+    fn note(&mut self, event: Event) {
+        self.record.push((self.now, event));
+    }
+}
