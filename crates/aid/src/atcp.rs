@@ -55,6 +55,8 @@ pub struct Atcp {
     state: State,
     /// The driver can't do what ATCP asks for, so TCP is on its own for good.
     stepped_aside: bool,
+    /// The driver holds TCP until ATCP asks it to resume.
+    holds_tcp: bool,
     /// Ours and the peer's.
     ports: Option<(u16, u16)>,
     duplicates: Duplicates,
@@ -102,6 +104,7 @@ impl Atcp {
             options: AtcpOptions { tick, ..options },
             state: State::Normal,
             stepped_aside: false,
+            holds_tcp: false,
             ports: None,
             duplicates: Duplicates::default(),
             loss: Loss::default(),
@@ -200,6 +203,7 @@ impl Atcp {
         if !view.synchronized {
             self.happens(now, Cause::Closed, view);
             // Nobody is left to be resumed.
+            self.holds_tcp = false;
             self.hold_or_resume = None;
             self.resend = None;
             self.next_tick = None;
@@ -278,6 +282,9 @@ impl Atcp {
         self.next_tick = None;
         self.hold_or_resume = None;
         self.resend = None;
+        if self.holds_tcp {
+            self.take_out_of_persist(Setting::Keep);
+        }
     }
 }
 
@@ -457,14 +464,16 @@ impl Aid for Atcp {
 
     fn on_done(&mut self, act: &Act, done: Done) {
         match (act, done) {
-            (_, Done::Done) => {}
+            (Act::Hold { release, .. }, Done::Done) => {
+                self.holds_tcp = *release == Release::Resume;
+            }
+            // A TCP that can't be resumed is not held.
+            (Act::Resume { .. }, _) => self.holds_tcp = false,
             (Act::Hold { .. }, Done::Unsupported) => self.step_aside(),
             (Act::Resend { .. }, Done::Unsupported) if self.state == State::Loss => {
                 self.step_aside();
-                self.take_out_of_persist(Setting::Keep);
             }
-            // A TCP that can't be resumed is not held.
-            (_, Done::Unsupported) => {}
+            _ => {}
         }
     }
 

@@ -252,3 +252,89 @@ impl<A: Aid> Scripted<A> {
         self.record.push((self.now, event));
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use base::TcpView;
+
+    /// Keeps each acknowledgment back until it is offered the second time, and takes the push bit
+    /// from what goes down.
+    #[derive(Default)]
+    struct Late {
+        offered: Vec<Seq>,
+        wakes: Option<Instant>,
+    }
+
+    impl Aid for Late {
+        fn name(&self) -> &'static str {
+            "late"
+        }
+        fn state(&self) -> &'static str {
+            "only"
+        }
+        fn on_down(&mut self, _: Instant, segment: &TcpSegment, _: &TcpView) -> Verdict {
+            Verdict::Replace(TcpSegment { flags: segment.flags.with(TcpFlags::PSH), ..*segment })
+        }
+        fn on_up(&mut self, now: Instant, segment: &TcpSegment, _: &TcpView) -> Verdict {
+            if self.offered.contains(&segment.ack) {
+                return Verdict::Pass;
+            }
+            self.offered.push(segment.ack);
+            self.wakes = Some(now + Duration::from_millis(10));
+            Verdict::Hold
+        }
+        fn on_signal(&mut self, _: Instant, _: &Signal, _: &TcpView) {}
+        fn on_timeout(&mut self, _: Instant, _: &TcpView) {
+            self.wakes = None;
+        }
+        fn on_done(&mut self, _: &Act, _: Done) {}
+        fn next_timeout(&self) -> Option<Instant> {
+            self.wakes
+        }
+        fn poll_act(&mut self) -> Option<Act> {
+            None
+        }
+    }
+
+    fn sent_by(line: &Scripted<Late>) -> Vec<(u64, u32)> {
+        let sent = line.record.iter().filter_map(|(at, event)| match event {
+            Event::Sent(segment) => Some((at.as_millis(), segment.sequence_len())),
+            _ => None,
+        });
+        sent.collect()
+    }
+
+    #[test]
+    fn what_is_kept_back_is_offered_again() {
+        let mut line = Scripted::new(Late::default());
+        line.write(100);
+        assert!(matches!(line.take()[..], [Event::Sent(segment)]
+            if segment.flags.contains(TcpFlags::PSH)));
+        // Offered again when the segment is dealt with, and passed then.
+        let ack = line.peers(SmallTcp::START + 100);
+        line.receive(ack);
+        assert_eq!(line.take(), [Event::Delivered(ack)]);
+        assert!(line.tcp.outstanding().is_empty());
+    }
+
+    #[test]
+    fn the_small_tcp_times_out_and_backs_off() {
+        let mut line = Scripted::new(Late::default());
+        line.write(100);
+        line.run_until(Instant::from_secs(10));
+        assert_eq!(sent_by(&line), [(0, 100), (1_000, 100), (3_000, 100), (7_000, 100)]);
+        assert_eq!((line.tcp.cwnd, line.tcp.ssthresh), (100, 200));
+    }
+
+    #[test]
+    fn the_small_tcp_probes_a_closed_window() {
+        let mut line = Scripted::new(Late::default());
+        line.write(100);
+        line.receive(TcpSegment { window: 0, ..line.peers(SmallTcp::START + 100) });
+        line.write(100);
+        line.receive(TcpSegment { window: 0, ..line.peers(SmallTcp::START + 100) });
+        line.run_until(Instant::from_secs(20));
+        assert_eq!(sent_by(&line), [(0, 100), (5_000, 1), (15_000, 1)]);
+    }
+}

@@ -379,3 +379,11 @@ fn a_driver_that_refuses_is_left_alone() {
     line.unreachable();
     assert_eq!(line.aid.state, State::Normal);
 }
+
+#[test]
+fn a_driver_that_refuses_to_change_the_hold_lets_tcp_go() {
+    let mut line = in_loss(options());
+    line.refuses = |act| matches!(act, Act::Hold { .. });
+    line.unreachable();
+    assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Normal, false));
+}

@@ -146,7 +146,6 @@ fn run(
 ) {
     let mut atcp = Atcp::new(options);
     let (mut now, mut held) = (Instant::ZERO, None);
-    let mut refused = false;
     for (input, view, later) in inputs {
         now += later;
         let verdict = match input {
@@ -169,16 +168,10 @@ fn run(
         if !view.synchronized {
             held = None;
         }
-        apply_acts(&mut atcp, &mut held, &mut || {
-            let refuses = refuse();
-            refused |= refuses;
-            refuses
-        });
+        apply_acts(&mut atcp, &mut held, &mut refuse);
         match atcp.state {
             State::Loss => assert_eq!(held, Some(Release::Resume)),
             State::Disconnected => assert_eq!(held, Some(Release::AnyAck)),
-            // Where loss became disconnected and the driver refused to change the hold, it holds on.
-            State::Normal if refused => {}
             State::Normal | State::Congested => assert_ne!(held, Some(Release::Resume)),
         }
     }
