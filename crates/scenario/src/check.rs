@@ -5,7 +5,7 @@ mod fault;
 mod flow;
 mod link;
 
-use crate::error::Fault as Wrong;
+use crate::error::{Fault as Wrong, quoted};
 use crate::tree::Node;
 use crate::{Coordinate, Network, Path, Reference, Scenario, Time};
 
@@ -110,7 +110,7 @@ fn reference(key: &str, reference: &Reference) -> Checked {
         must(x.value().is_some(), format!("{key}.points.{i}.0"), || {
             let found = match x {
                 Coordinate::Number(number) => number.to_string(),
-                Coordinate::Quantity(text) => format!("`{text}`"),
+                Coordinate::Quantity(text) => format!("`{}`", quoted(text)),
             };
             format!("{found} is not a quantity\nright would be, for example, \"10 ms\"")
         })?;

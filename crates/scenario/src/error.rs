@@ -38,7 +38,7 @@ impl Error {
                 format!("{file}:{line}:{column}")
             }
             Some(Origin::Set(number)) => {
-                format!("--set {}", overrides.get(number).map_or("", |(key, _)| key))
+                format!("--set {}", quoted(overrides.get(number).map_or("", |(key, _)| key)))
             }
             None => file.to_owned(),
         };
@@ -122,7 +122,7 @@ impl serde::de::Error for Fault {
             Unexpected::Unsigned(n) => format!("the bare number {n}"),
             Unexpected::Signed(n) => format!("the bare number {n}"),
             Unexpected::Float(x) => format!("the bare number {x}"),
-            Unexpected::Str(text) => format!("the text \"{text}\""),
+            Unexpected::Str(text) => format!("the text \"{}\"", quoted(text)),
             Unexpected::Bool(yes) => yes.to_string(),
             Unexpected::Map => "a table".into(),
             Unexpected::Seq => "an array".into(),
@@ -140,11 +140,11 @@ impl serde::de::Error for Fault {
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
-        Self::unknown(format!("unknown key `{key}`"), key, "the keys here are", known)
+        Self::unknown(format!("unknown key `{}`", quoted(key)), key, "the keys here are", known)
     }
 
     fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
-        Self::unknown(format!("`{word}` is not known here"), word, "known are", known)
+        Self::unknown(format!("`{}` is not known here", quoted(word)), word, "known are", known)
     }
 
     fn missing_field(key: &'static str) -> Self {
@@ -174,6 +174,15 @@ fn in_words(expected: &dyn Expected) -> String {
         "a tuple of size 2" => "an array of two values".into(),
         other => other.into(),
     }
+}
+
+/// What a user wrote, fit for one line of a message.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut line: String = text.chars().take(60).flat_map(char::escape_debug).collect();
+    if text.chars().nth(60).is_some() {
+        line.push('…');
+    }
+    line
 }
 
 /// The one of `names` that `word` was most likely meant to be.

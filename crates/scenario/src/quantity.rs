@@ -7,6 +7,8 @@ use base::{Duration, Rate};
 use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::error::{nearest, quoted};
+
 /// A span of time: `ns`, `us`, `ms`, `s`, `min`, `h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Time(pub Duration);
@@ -98,25 +100,30 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
         .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_')))
         .unwrap_or(text.len());
     let (number, unit) = (text[..split].trim(), text[split..].trim());
+    let found = quoted(text);
     if number.starts_with('-') {
-        return Err(format!("`{text}` is negative\nright would be, for example, \"{example}\""));
+        return Err(format!("`{found}` is negative\nright would be, for example, \"{example}\""));
     }
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
         return Err(format!(
-            "`{text}` does not begin with a number\nright would be, for example, \"{example}\""
+            "`{found}` does not begin with a number\nright would be, for example, \"{example}\""
         ));
     }
     if unit.is_empty() {
-        return Err(format!("`{text}` has no unit\nknown units: {}", names()));
+        return Err(format!("`{found}` has no unit\nknown units: {}", names()));
     }
     let Some((_, steps)) = units.iter().find(|(name, _)| *name == unit) else {
-        let near = crate::error::nearest(unit, units.iter().map(|(name, _)| *name));
+        let near = nearest(unit, units.iter().map(|(name, _)| *name));
         let near = near.map_or(String::new(), |name| format!("did you mean `{name}`? "));
-        return Err(format!("`{unit}` is not a unit known here\n{near}known units: {}", names()));
+        return Err(format!(
+            "`{}` is not a unit known here\n{near}known units: {}",
+            quoted(unit),
+            names()
+        ));
     };
-    let too_large = || format!("`{text}` is too large");
+    let too_large = || format!("`{found}` is too large");
     let mut value: u128 = 0;
     for byte in whole.bytes() {
         value = value * 10 + u128::from(byte - b'0');
@@ -133,7 +140,7 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
         let (steps, scale) = (number * u128::from(*steps), scale(digits));
         (steps % scale == 0).then_some(steps / scale)
     };
-    let finer = || format!("`{text}` is finer than 1 {}, the smallest step there is", units[0].0);
+    let finer = || format!("`{found}` is finer than 1 {}, the smallest step there is", units[0].0);
     value += if fraction.len() > 25 { None } else { part(fraction) }.ok_or_else(finer)?;
     u64::try_from(value).map_err(|_| too_large())
 }

@@ -1,6 +1,6 @@
 //! `--set key=value`: what a command line changes in a file before it is read.
 
-use crate::error::{Fault, Origin};
+use crate::error::{Fault, Origin, quoted};
 use crate::tree::{Entry, Node, Value};
 
 /// Sets the dotted `key` of `tree` to `value`, which is TOML or, where it isn't, plain text:
@@ -31,7 +31,8 @@ fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<()
             match first.parse::<usize>().ok().and_then(|i| nodes.get_mut(i)) {
                 Some(node) => put(node, rest, value, origin),
                 None => Err(Fault::new(&format!(
-                    "there is no element `{first}`\nthe file has {count}, counted from 0; `*` is all of them"
+                    "there is no element `{}`\nthe file has {count}, counted from 0; `*` is all of them",
+                    quoted(first)
                 ))),
             }
         }
@@ -54,6 +55,9 @@ fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<()
             }
             put(inner, rest, value, origin)
         }
-        _ => Err(Fault::new(&format!("there is no `{first}` in a value that is not a table"))),
+        _ => Err(Fault::new(&format!(
+            "there is no `{}` in a value that is not a table",
+            quoted(first)
+        ))),
     }
 }

@@ -66,17 +66,15 @@ fn section(out: &mut String, path: &str, table: &Table) {
                 let tables = values.iter().filter_map(Value::as_table);
                 later.extend(tables.map(|inner| (key, "[[", "]]", inner)));
             }
-            _ => line(out, key, value),
+            _ => {
+                // Writing to a String does not fail.
+                let _ = writeln!(out, "{key} = {value}");
+            }
         }
     }
     for (key, open, close, inner) in later {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        // Writing to a String does not fail.
         let _ = write!(out, "\n{open}{path}{close}\n");
         section(out, &path, inner);
     }
-}
-
-fn line(out: &mut String, key: &str, value: &Value) {
-    let _ = writeln!(out, "{key} = {value}");
 }

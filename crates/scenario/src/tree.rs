@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toml_parser::lexer::TokenKind;
 
-use crate::error::{Fault, Origin};
+use crate::error::{Fault, Origin, quoted};
 
 /// A value and where it begins.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ fn broken(error: &toml::de::Error, text: &str) -> Fault {
     let Some(span) = error.span() else { return Fault::new(&message) };
     let fault = match text.get(span.clone()) {
         Some(key) if message == "duplicate key" => {
-            Fault::new(&format!("the key `{key}` is there twice\nleave one of them"))
+            Fault::new(&format!("the key `{}` is there twice\nleave one of them", quoted(key)))
         }
         _ => Fault::new(&message),
     };

@@ -149,3 +149,25 @@ fn overrides_are_refused_by_their_key() {
     assert!(says("", "3").starts_with("--set : this is not a key"));
     assert!(says("a..b", "3").starts_with("--set a..b: this is not a key"));
 }
+
+#[test]
+fn what_a_user_wrote_stays_on_one_line() {
+    let long = "x".repeat(100_000);
+    for text in [
+        "duration = \"1\\n2\"".to_owned(),
+        "\"a\\nb\" = 1".to_owned(),
+        format!("duration = \"{long}\""),
+        format!("duration = \"1 {long}\""),
+        format!("{long} = 1"),
+        format!("{long} = 1\n{long} = 2"),
+        format!("[network]\nkind = \"{long}\""),
+        format!("name = \"x\"\nduration = {{ {long} = 1 }}"),
+    ] {
+        let error = Scenario::parse("f", &text, &[]).unwrap_err();
+        assert!(error.message().len() < 200, "{error}");
+        assert!(!error.message().contains('\n') && !error.to_string().ends_with("\n2"), "{error}");
+        assert!(error.help().is_none_or(|help| !help.contains('\n')), "{error}");
+    }
+    let error = Scenario::parse("f", "duration = \"1\\n2\"", &[]).unwrap_err();
+    assert_eq!(error.message(), "`2` is not a unit known here");
+}
