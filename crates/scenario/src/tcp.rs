@@ -26,7 +26,8 @@ pub struct Tcp {
     pub tick: Tick,
     /// Whether the receiver delays acknowledgments (RFC 5681 §4.2). Default true.
     pub delayed_ack: bool,
-    /// How long it delays them at most. Default 200 ms.
+    /// How long it delays them at most: they leave at multiples of this, as with BSD's fast timer.
+    /// Default 200 ms.
     pub delayed_ack_timeout: Time,
     /// Explicit congestion notification (RFC 3168). Default false.
     pub ecn: bool,
