@@ -1,2 +1,32 @@
-//! The driftway command.
-fn main() {}
+//! The `driftway` command.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod check;
+mod failure;
+mod files;
+mod jobs;
+mod report;
+mod run;
+mod summary;
+mod tables;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Report(args) => report::report(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,145 @@
+//! The command line.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// TCP for networks that move: simulate, measure, and see.
+#[derive(Debug, Parser)]
+#[command(name = "driftway", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "\
+Examples:
+  driftway check scenarios/four-lossy-hops.toml
+  driftway run scenarios/four-lossy-hops.toml --runs 10 --out results
+  driftway report results
+
+Exit status: 0 done; 1 the run failed; 2 the input was wrong.
+`driftway COMMAND --help` says more and gives examples.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Simulate a scenario with one seed or several
+    #[command(after_help = "\
+Examples:
+  driftway run four-lossy-hops.toml
+      one run, seed 1, and a table
+  driftway run four-lossy-hops.toml --runs 20 --jobs 2
+      seeds 1 to 20, two at a time: means with 90 % intervals
+  driftway run four-lossy-hops.toml --set network.link.bit_error_rate=1e-4 --set 'duration=\"600 s\"'
+      the same network with other values
+  driftway run four-lossy-hops.toml --runs 20 --out results && driftway report results
+      keep results and traces, and draw them
+
+In the JSON document every name ends with its unit: _s seconds, _bps bits per second, _bytes bytes
+(1 kB = 1000 bytes), _ratio none. `ci90` and `ci95` are intervals of the mean (Student's t).
+A run is a function of scenario, seed and version: --jobs never changes a result.")]
+    Run(RunArgs),
+    /// Say what is wrong with a scenario, or what it would run
+    #[command(after_help = "\
+Examples:
+  driftway check four-lossy-hops.toml
+  driftway check four-lossy-hops.toml --show --set network.hops=8
+
+Says what is wrong with file, line and column, and runs nothing. Quantities carry their unit in the
+value (\"32 kbit/s\", \"20 ms\", \"1 MB\"); only counts and ratios are bare numbers.")]
+    Check(CheckArgs),
+    /// Draw results as one HTML page that needs no network
+    #[command(after_help = "\
+Examples:
+  driftway run four-lossy-hops.toml --runs 20 --out results && driftway report results
+      one scenario: its tables, time-sequence plots and congestion windows
+  for aid in none atcp; do for ber in 1e-6 1e-5 1e-4; do
+    driftway run four-lossy-hops.toml --runs 10 --out sweep/$aid-$ber \\
+        --set flow.0.aid=$aid --set network.link.bit_error_rate=$ber
+  done; done; driftway report sweep
+      a set: completion time and throughput against what varies, one curve an aid")]
+    Report(ReportArgs),
+}
+
+/// Which scenario, with what changed.
+#[derive(Debug, Args)]
+pub struct ScenarioArgs {
+    /// The scenario file
+    #[arg(value_name = "SCENARIO.toml")]
+    pub scenario: PathBuf,
+    /// Give a key of the scenario another value, e.g. network.link.rate="64 kbit/s"
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+}
+
+/// `driftway run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// The first seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// How many runs: seeds N, N+1, …
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub runs: NonZeroU64,
+    /// How many runs at a time [default: one a processor]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroU64>,
+    /// Write results.json, the resolved scenario.toml and the first seed's traces there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Trace every seed, not only the first
+    #[arg(long, requires = "out")]
+    pub trace: bool,
+}
+
+/// `driftway check`
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Print the scenario with every default filled in
+    #[arg(long)]
+    pub show: bool,
+}
+
+/// `driftway report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// What `run --out` wrote, or a directory of such directories
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("what is wanted is KEY=VALUE, as in network.hops=4".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_value_may_hold_an_equals_sign() {
+        assert_eq!(assignment(" a.b = c=d").unwrap(), ("a.b".into(), "c=d".into()));
+        assert!(assignment("a.b").is_err());
+        assert!(assignment("=3").is_err());
+    }
+}

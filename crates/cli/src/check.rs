@@ -1,0 +1,76 @@
+//! `driftway check`
+
+use std::io::Write;
+
+use scenario::{Application, Network, Scenario, Transport};
+
+use crate::args::{CheckArgs, ScenarioArgs};
+use crate::failure::Failure;
+use crate::text::{count, list};
+
+/// Flows that are described one by one.
+const DESCRIBED: usize = 6;
+
+/// Loads a scenario with what the command line changes.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn load(args: &ScenarioArgs) -> Result<Scenario, Failure> {
+    Scenario::load(&args.scenario, &args.set).map_err(|error| Failure::Input(error.to_string()))
+}
+
+/// Says what would run, or prints the scenario with its defaults.
+///
+/// # Errors
+/// What is wrong with the scenario, and where.
+pub fn check(args: &CheckArgs) -> Result<(), Failure> {
+    let scenario = load(&args.scenario)?;
+    let mut out = anstream::stdout().lock();
+    if args.show {
+        write!(out, "{}", scenario.show())?;
+    } else {
+        writeln!(out, "ok: {}", summary(&scenario))?;
+    }
+    Ok(())
+}
+
+/// `four lossy hops: a path of 4 hops with 1 fault, at most 3000 s`, and a line for each flow.
+fn summary(scenario: &Scenario) -> String {
+    let network = match &scenario.network {
+        Network::Path(path) => {
+            let mut parts = vec![count(path.hops.into(), "hop")];
+            if !path.parallel.is_empty() {
+                parts.push(count(path.parallel.len() as u64, "parallel route"));
+            }
+            if !path.faults.is_empty() {
+                parts.push(count(path.faults.len() as u64, "kind") + " of fault");
+            }
+            format!("a path with {}", list(&parts))
+        }
+    };
+    let mut text = format!("{}: {network}, at most {}", scenario.name, scenario.duration);
+    for flow in scenario.flows.iter().take(DESCRIBED) {
+        let what = match flow.application {
+            Application::Transfer(size) => format!("transfer of {size}"),
+            Application::Ftp => "ftp".to_owned(),
+            Application::Cbr(cbr) => format!("{} every {}", cbr.size, cbr.every),
+        };
+        let over = match (flow.transport, &flow.tcp) {
+            (Transport::Tcp, Some(tcp)) => {
+                format!("TCP {}, {} growth", tcp.recovery.name(), tcp.growth.name())
+            }
+            (Transport::Tcp, None) => "TCP".to_owned(),
+            (Transport::Udp, _) => "UDP".to_owned(),
+        };
+        let aid = match flow.aid.name() {
+            "none" => "no aid",
+            name => name,
+        };
+        text +=
+            &format!("\n  {} → {} from {}: {what}, {over}, {aid}", flow.from, flow.to, flow.start);
+    }
+    if scenario.flows.len() > DESCRIBED {
+        text += &format!("\n  and {} more flows", scenario.flows.len() - DESCRIBED);
+    }
+    text
+}

@@ -1,0 +1,47 @@
+//! What went wrong, and the exit status that says so.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// The input is wrong: the message says what, where, and what would be right.
+    Input(String),
+    /// The input is fine, yet it could not be done.
+    Failed(String),
+    /// Standard output was closed by whoever read it (`driftway … | head`).
+    ReaderGone,
+}
+
+impl Failure {
+    /// A file that can't be read or written.
+    pub fn file(doing: &str, path: &Path, error: &io::Error) -> Self {
+        Self::Failed(format!("can't {doing} {}: {error}", path.display()))
+    }
+
+    /// Says it on standard error.
+    pub fn report(self) -> ExitCode {
+        let (message, status) = match self {
+            Self::Input(message) => (message, 2),
+            Self::Failed(message) => (message, 1),
+            Self::ReaderGone => return ExitCode::SUCCESS,
+        };
+        let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
+        anstream::eprintln!("{style}error:{style:#} {}", message.trim_end());
+        ExitCode::from(status)
+    }
+}
+
+/// What a failing write to standard output means. Files are written through
+/// [`Failure::file`], which knows their names.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ReaderGone
+        } else {
+            Self::Failed(format!("can't write to standard output: {error}"))
+        }
+    }
+}

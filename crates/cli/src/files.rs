@@ -1,0 +1,140 @@
+//! Files that are there whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// A directory that results will go to. It is made, and tried, before the work begins, so that an
+/// hour's work does not end at a directory that can't be written.
+#[derive(Debug)]
+pub struct Destination {
+    dir: PathBuf,
+    made: bool,
+}
+
+impl Destination {
+    /// Makes `dir` if need be, and tries it.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn open(dir: &Path) -> Result<Self, Failure> {
+        let made = !dir.exists();
+        fs::create_dir_all(dir).map_err(|e| Failure::file("make the directory", dir, &e))?;
+        tempfile::tempfile_in(dir).map_err(|e| Failure::file("write into", dir, &e))?;
+        Ok(Self { dir: dir.to_owned(), made })
+    }
+
+    /// Nothing will come: takes the directory away again if it was made for nothing.
+    pub fn abandon(self) {
+        if self.made {
+            // Whatever stands in the way of that is no reason for another message.
+            let _ = fs::remove_dir(&self.dir);
+        }
+    }
+
+    /// Begins to write.
+    ///
+    /// # Errors
+    /// The directory can't be written.
+    pub fn stage(self) -> Result<Staging, Failure> {
+        let staged = tempfile::Builder::new()
+            .prefix(".driftway-")
+            .tempdir_in(&self.dir)
+            .map_err(|e| Failure::file("write into", &self.dir, &e))?;
+        Ok(Staging { dir: self.dir, staged, names: Vec::new() })
+    }
+}
+
+/// Files under temporary names, in a directory beside their final place. Dropped, it leaves
+/// nothing behind.
+#[derive(Debug)]
+pub struct Staging {
+    dir: PathBuf,
+    staged: tempfile::TempDir,
+    names: Vec<String>,
+}
+
+impl Staging {
+    /// Adds a file.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write<E: std::fmt::Display>(
+        &mut self,
+        name: &str,
+        fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), Failure> {
+        let path = self.staged.path().join(name);
+        let failure = |e: &dyn std::fmt::Display| {
+            Failure::Failed(format!("can't write {}: {e}", self.dir.join(name).display()))
+        };
+        let mut file = BufWriter::new(File::create(&path).map_err(|e| failure(&e))?);
+        fill(&mut file).map_err(|e| failure(&e))?;
+        let file = file.into_inner().map_err(|e| failure(&e))?;
+        file.sync_all().map_err(|e| failure(&e))?;
+        self.names.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Adds a text.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write_text(&mut self, name: &str, text: &str) -> Result<(), Failure> {
+        self.write(name, |out| -> io::Result<()> { out.write_all(text.as_bytes()) })
+    }
+
+    /// Renames every file to its place, in the order they were added.
+    ///
+    /// # Errors
+    /// A file can't be renamed.
+    pub fn commit(self) -> Result<(), Failure> {
+        for name in &self.names {
+            let place = self.dir.join(name);
+            fs::rename(self.staged.path().join(name), &place)
+                .map_err(|e| Failure::file("write", &place, &e))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn nothing_is_there_before_everything_is() {
+        let top = tempfile::tempdir().unwrap();
+        let dir = top.path().join("a/b");
+        let mut staging = Destination::open(&dir).unwrap().stage().unwrap();
+        staging.write_text("one", "1").unwrap();
+        assert!(!dir.join("one").exists());
+        let refused = staging.write("two", |_| Err(io::Error::other("no more")));
+        assert!(refused.is_err());
+        staging.commit().unwrap();
+        assert_eq!(names(&dir), ["one"]);
+    }
+
+    #[test]
+    fn what_is_not_committed_leaves_nothing() {
+        let top = tempfile::tempdir().unwrap();
+        let mut staging = Destination::open(top.path()).unwrap().stage().unwrap();
+        staging.write_text("one", "1").unwrap();
+        drop(staging);
+        assert!(names(top.path()).is_empty());
+        let dir = top.path().join("new");
+        Destination::open(&dir).unwrap().abandon();
+        assert!(!dir.exists());
+    }
+}

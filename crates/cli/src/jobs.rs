@@ -1,0 +1,59 @@
+//! Work on several processors that gives the same answer as on one.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Does `work` for every index below `count`, `jobs` at a time, and puts the answers in the order
+/// of the indices. After a failure no new work begins. Work is handed out in order, so everything
+/// before the failure is finished, and the failure reported is the first by index whatever the
+/// number of jobs.
+///
+/// # Errors
+/// The first failure by index.
+pub fn in_order<T: Send, E: Send>(
+    jobs: usize,
+    count: usize,
+    work: impl Fn(usize) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let answers = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.min(count) {
+            scope.spawn(|| {
+                while !failed.load(Ordering::Relaxed) {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        break;
+                    }
+                    let answer = work(index);
+                    failed.fetch_or(answer.is_err(), Ordering::Relaxed);
+                    answers.lock().expect("no work panics under the lock").push((index, answer));
+                }
+            });
+        }
+    });
+    let mut answers = answers.into_inner().expect("no work panics under the lock");
+    answers.sort_by_key(|(index, _)| *index);
+    answers.into_iter().map(|(_, answer)| answer).collect()
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn the_order_is_that_of_the_indices() {
+        for jobs in [1, 2, 7] {
+            let answers = in_order(jobs, 100, |index| Ok::<_, ()>(index * index)).unwrap();
+            assert_eq!(answers, (0..100).map(|index| index * index).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_failure_is_the_first_by_index() {
+        for jobs in [1, 2, 7] {
+            let work = |index| if index % 10 == 9 { Err(index) } else { Ok(index) };
+            assert_eq!(in_order(jobs, 1000, work), Err(9));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A figure, and what all figures have in common.
+
+use plotly::common::{Font, Orientation, Title};
+use plotly::layout::{Axis, DragMode, HoverMode, Legend, Margin};
+use plotly::{Configuration, Layout, Plot};
+
+use crate::text::Grid;
+
+/// A plot with what a reader needs to understand it.
+pub struct Figure {
+    /// What it shows.
+    pub title: String,
+    /// How to read it.
+    pub how: String,
+    /// What else to know: what was left out, what the mean does not include.
+    pub notes: Vec<String>,
+    /// The plot, for plotly.js.
+    pub json: String,
+    /// The numbers behind it.
+    pub numbers: Option<Grid>,
+}
+
+/// The palette of Okabe and Ito, which colour-blind readers can tell apart; yellow and black are
+/// left out, because one is lost on a light page and the other on a dark one.
+pub const PALETTE: [&str; 7] =
+    ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A"];
+
+/// The colour of what is said last and quietest.
+pub const QUIET: &str = "#8A8A8A";
+
+/// The colour of the arm with this index.
+pub const fn colour(index: usize) -> &'static str {
+    PALETTE[index % PALETTE.len()]
+}
+
+/// `text` for a label of plotly.js, which takes some HTML.
+pub fn plain(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// An axis with a title, which names the unit.
+pub fn axis(title: &str, unit: &str) -> Axis {
+    let title = if unit.is_empty() { plain(title) } else { plain(&format!("{title} ({unit})")) };
+    Axis::new().title(Title::with_text(title)).auto_margin(true).zero_line(false).show_line(true)
+}
+
+/// The layout of every figure: the legend above the plot, dragging zooms.
+pub fn layout() -> Layout {
+    let legend = Legend::new()
+        .orientation(Orientation::Horizontal)
+        .x(0.0)
+        .y(1.02)
+        .y_anchor(plotly::common::Anchor::Bottom);
+    Layout::new()
+        .auto_size(true)
+        .height(460)
+        .margin(Margin::new().top(10).right(16).bottom(56).left(64))
+        .font(Font::new().family("system-ui, sans-serif").size(14))
+        .legend(legend)
+        .hover_mode(HoverMode::Closest)
+        .drag_mode(DragMode::Zoom)
+        .paper_background_color("rgba(0,0,0,0)")
+        .plot_background_color("rgba(0,0,0,0)")
+}
+
+/// A plot as plotly.js takes it. `<` is written as an escape, so that no label can end the script
+/// element that the JSON stands in.
+pub fn json(mut plot: Plot) -> String {
+    let configuration = Configuration::new().responsive(true).display_logo(false);
+    plot.set_configuration(configuration);
+    plot.to_json().replace('<', "\\u003c")
+}
+
+/// Rounds to seven significant digits of `span`: more than a screen shows at any useful zoom, and
+/// a third of the page's size.
+pub fn shorten(value: f64, span: f64) -> f64 {
+    let mut step = 1.0;
+    while step * span < 1e6 && step < 1e12 {
+        step *= 10.0;
+    }
+    (value * step).round() / step
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn no_label_gets_out_of_its_element() {
+        let mut plot = Plot::new();
+        let name = plain("</script><img src=x>");
+        plot.add_trace(plotly::Scatter::new(vec![1], vec![1]).name(name));
+        plot.add_trace(plotly::Scatter::new(vec![1], vec![1]).name("</script>"));
+        let json = json(plot);
+        assert!(!json.contains('<'), "{json}");
+        assert!(json.contains("\\u003c/script"));
+    }
+
+    #[test]
+    fn short_numbers_keep_what_can_be_seen() {
+        assert_eq!(shorten(412.123_456_789, 500.0), 412.1235);
+        assert_eq!(shorten(0.000_123_456_789, 0.001), 0.000_123_457);
+        assert_eq!(shorten(7.0, 0.0), 7.0);
+    }
+}

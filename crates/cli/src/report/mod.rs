@@ -1,0 +1,251 @@
+//! `driftway report`: results as one page, and the same tables as text.
+
+mod curves;
+mod figure;
+mod moments;
+mod page;
+mod set;
+mod sweep;
+
+use std::io::Write;
+use std::path::Path;
+
+use askama::Template;
+
+use crate::args::ReportArgs;
+use crate::failure::Failure;
+use crate::files::Destination;
+use crate::report::curves::capital;
+use crate::report::figure::Figure;
+use crate::report::moments::Moments;
+use crate::report::page::{Page, Ran, SCRIPT, STYLE, Section, library};
+use crate::report::set::{Member, load};
+use crate::report::sweep::{Sweep, sweep};
+use crate::run::quoted;
+use crate::tables::{drops, flow_name, flows, incomplete, links, seeds};
+use crate::text::{Grid, count, mean, value};
+
+/// The page's name.
+const PAGE: &str = "index.html";
+
+/// Arms, or flows of a single scenario, whose moments are drawn.
+const DRAWN: usize = 12;
+
+/// The metrics of a set's table.
+const OF_A_SET: [&str; 5] =
+    ["completion_s", "throughput_bps", "goodput_ratio", "retransmissions", "timeouts"];
+
+/// Reads results, writes the page, prints the tables.
+///
+/// # Errors
+/// There are no results, one can't be read, or the page can't be written.
+pub fn report(args: &ReportArgs) -> Result<(), Failure> {
+    let set = load(&args.dir)?;
+    let keys: Vec<_> = set.iter().map(|member| member.keys.clone()).collect();
+    let sweep = sweep(&keys);
+    let page = page(&args.dir, &set, &sweep)?;
+
+    let mut staging = Destination::open(&args.dir)?.stage()?;
+    let html = page.render().map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+    staging.write_text(PAGE, &html)?;
+    staging.commit()?;
+
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "{}: {}", page.title, page.subtitle)?;
+    for grid in &page.results {
+        write!(out, "{grid}")?;
+    }
+    for sentence in &page.sentences {
+        writeln!(out, "{sentence}")?;
+    }
+    writeln!(out, "{}", page.intervals)?;
+    writeln!(out, "{}", args.dir.join(PAGE).display())?;
+    Ok(())
+}
+
+fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
+    let (title, subtitle, results, sentences) = match set {
+        [only] => {
+            let document = &only.document;
+            let mut results = vec![flows(&document.summary.flows)];
+            results.extend(
+                (document.runs.iter().any(|run| !run.links.is_empty()))
+                    .then(|| links(&document.runs)),
+            );
+            let mut sentences = incomplete(document);
+            sentences.push(drops(document));
+            (only.scenario.name.clone(), seeds(&document.runs), results, sentences)
+        }
+        several => (
+            title(dir, several),
+            subtitle(several, sweep),
+            vec![comparison(several, sweep)],
+            Vec::new(),
+        ),
+    };
+    let one_run = set.iter().all(|member| member.document.runs.len() < 2);
+    let mut sections = Vec::new();
+    if set.len() > 1 {
+        sections.push(("What varies", curves::figures(set, sweep)));
+    }
+    let (sequences, windows) = moments(set, sweep)?;
+    sections.push(("Segment by segment", sequences));
+    sections.push(("Congestion windows", windows));
+    sections.retain(|(_, figures)| !figures.is_empty());
+    let mut number = 0;
+    let mut numbered = |figure| {
+        number += 1;
+        (format!("figure-{number}"), figure)
+    };
+    let sections = sections
+        .into_iter()
+        .map(|(title, figures)| Section {
+            title: title.to_owned(),
+            figures: figures.into_iter().map(&mut numbered).collect(),
+        })
+        .collect();
+    Ok(Page {
+        title,
+        subtitle,
+        version: env!("CARGO_PKG_VERSION"),
+        sentences,
+        results,
+        intervals: if one_run {
+            "One run says nothing about chance: run with --runs 10 to get intervals."
+        } else {
+            "Means over the runs, ± half of the 90 % interval (Student's t)."
+        },
+        sections,
+        ran: set.iter().map(|member| ran(member, sweep, set)).collect(),
+        library: library(),
+        style: STYLE,
+        script: SCRIPT,
+    })
+}
+
+/// The name that all share, else that of the directory.
+fn title(dir: &Path, set: &[Member]) -> String {
+    let mut names = set.iter().map(|member| &member.scenario.name);
+    match names.next() {
+        Some(first) if names.all(|name| name == first) => first.clone(),
+        _ => {
+            let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+            dir.file_name().map_or("a set".into(), |name| name.to_string_lossy().into_owned())
+        }
+    }
+}
+
+fn subtitle(set: &[Member], sweep: &Sweep) -> String {
+    let runs: usize = set.iter().map(|member| member.document.runs.len()).sum();
+    let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.key));
+    let labels: Vec<_> = sweep.arms.iter().map(|arm| arm.label.clone()).collect();
+    let arms = match labels.as_slice() {
+        [_] => String::new(),
+        several => format!(": {}", crate::text::list(several)),
+    };
+    format!("{}, {}{against}{arms}", count(set.len() as u64, "scenario"), count(runs as u64, "run"))
+}
+
+/// One row for each scenario and flow of a set.
+fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
+    let x = sweep.axis.as_ref().map(|axis| axis.key.rsplit('.').take(2).collect::<Vec<_>>());
+    let x = x.map(|mut names| {
+        names.reverse();
+        names.join(".")
+    });
+    let mut header = vec!["arm".to_owned()];
+    header.extend(x);
+    header.extend(OF_A_SET.iter().map(|metric| crate::text::title(metric)));
+    header.push("complete".to_owned());
+    let mut rows = Vec::new();
+    for arm in &sweep.arms {
+        for &(x, member) in &arm.points {
+            let summary = &set[member].document.summary;
+            for flow in &summary.flows {
+                let name = match (arm.label.as_str(), summary.flows.len()) {
+                    ("", _) => flow_name(flow),
+                    (label, 1) => label.to_owned(),
+                    (label, _) => format!("{label}, {}", flow_name(flow)),
+                };
+                let mut row = vec![name];
+                row.extend(sweep.axis.as_ref().map(|axis| value(axis.as_metric(), x)));
+                row.extend(OF_A_SET.iter().map(|metric| match flow.metrics.get(*metric) {
+                    Some(Some(estimate)) => mean(metric, estimate),
+                    _ => "–".to_owned(),
+                }));
+                row.push(format!("{} of {}", flow.completed, summary.runs));
+                rows.push(row);
+            }
+        }
+    }
+    Grid { header, rows }
+}
+
+/// Time–sequence plots and windows: of a set, each arm's first flow at the middle of the axis; of
+/// a single scenario, every flow.
+fn moments(set: &[Member], sweep: &Sweep) -> Result<(Vec<Figure>, Vec<Figure>), Failure> {
+    let wanted: Vec<(String, &Member, usize)> = match set {
+        [only] => {
+            let flows = only.document.summary.flows.iter().enumerate();
+            flows.map(|(index, flow)| (flow_name(flow), only, index)).collect()
+        }
+        several => sweep
+            .arms
+            .iter()
+            .filter_map(|arm| {
+                let &(x, member) = arm.points.get(arm.points.len() / 2)?;
+                let at = sweep.axis.as_ref().map(|axis| value(axis.as_metric(), x));
+                let name: Vec<String> =
+                    [arm.label.clone()].into_iter().filter(|l| !l.is_empty()).chain(at).collect();
+                Some((name.join(", "), &several[member], 0))
+            })
+            .collect(),
+    };
+    let (mut sequences, mut windows) = (Vec::new(), Vec::new());
+    for (name, member, flow) in wanted.into_iter().take(DRAWN) {
+        let Some(trace) = member.trace(flow)?.filter(|trace| !trace.events.is_empty()) else {
+            continue;
+        };
+        let faults = member.faults()?;
+        let run = member.document.runs.first();
+        let name = format!("{name}, seed {}", run.map_or(0, |run| run.seed));
+        let end_s = run.map_or(0.0, |run| run.duration_s);
+        let moments = Moments { name: &name, trace: &trace, faults: &faults, end_s };
+        sequences.push(moments.time_sequence());
+        windows.push(moments.window());
+    }
+    Ok((sequences, windows))
+}
+
+fn ran(member: &Member, sweep: &Sweep, set: &[Member]) -> Ran {
+    let document = &member.document;
+    let index = set.iter().position(|other| other.dir == member.dir);
+    let mut differs = Vec::new();
+    for arm in &sweep.arms {
+        for &(x, _) in arm.points.iter().filter(|(_, of)| Some(*of) == index) {
+            differs.extend(Some(arm.label.clone()).filter(|label| !label.is_empty()));
+            let at = |axis: &sweep::Axis| format!("{} {}", axis.key, value(axis.as_metric(), x));
+            differs.extend(sweep.axis.as_ref().map(at));
+        }
+    }
+    let scenario = member.dir.join("scenario.toml");
+    let runs = document.runs.len();
+    Ran {
+        name: capital(&member.scenario.name),
+        description: member.scenario.description.clone(),
+        seeds: seeds(&document.runs),
+        version: document.version.clone(),
+        differs: differs.join(", "),
+        command: format!(
+            "driftway run {} --seed {} --runs {runs}",
+            quoted(&scenario.to_string_lossy()),
+            member.first_seed().unwrap_or(1),
+        ),
+        sentences: if set.len() > 1 {
+            incomplete(document).into_iter().chain([drops(document)]).collect()
+        } else {
+            Vec::new()
+        },
+        scenario: member.scenario.show(),
+    }
+}

@@ -1,0 +1,337 @@
+//! One run, moment by moment: the time–sequence plot and the congestion window.
+
+use base::Instant;
+use plotly::common::{Fill, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
+use plotly::layout::{Axis, RangeMode};
+use plotly::{Plot, Scatter};
+use sim::trace::{FlowEvent, FlowTrace, NetworkMark};
+
+use super::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain, shorten};
+use crate::text::{Scale, count};
+
+/// Segments shown of one kind; beyond that, every n-th.
+const SEGMENTS: usize = 15_000;
+
+/// Corners shown of a step line; beyond that, the extremes of each stretch.
+const CORNERS: usize = 12_000;
+
+/// A gap in a line.
+const GAP: (Option<f64>, Option<f64>) = (None, None);
+
+/// Points of a line, `None` where it breaks.
+type Points = Vec<(Option<f64>, Option<f64>)>;
+
+/// A trace with what the figures need to know about it.
+pub struct Moments<'a> {
+    /// Which run: `atcp, 20 ms, seed 1`.
+    pub name: &'a str,
+    /// What the flow did.
+    pub trace: &'a FlowTrace,
+    /// What the network did.
+    pub faults: &'a [(Instant, NetworkMark)],
+    /// When the run ended (s).
+    pub end_s: f64,
+}
+
+impl Moments<'_> {
+    /// Sent, sent again, acknowledged: stream offset over time.
+    pub fn time_sequence(&self) -> Figure {
+        let mut plot = Plot::new();
+        self.shade_faults(&mut plot);
+        let scale = Scale::of("_bytes", self.furthest() as f64);
+        let (first, first_left_out) = self.segments(false, scale);
+        let (again, again_left_out) = self.segments(true, scale);
+        let acks = self.line(scale.factor, |event| match event {
+            FlowEvent::Acked(to) => Some(*to as f64),
+            _ => None,
+        });
+        add(&mut plot, acks, "acknowledged", |s| {
+            s.line(Line::new().color(PALETTE[2]).width(1.5).shape(LineShape::Hv))
+                .hover_template("%{x} s: acknowledged up to %{y}<extra></extra>")
+        });
+        for (points, name, colour, width) in
+            [(first, "sent", PALETTE[0], 3.0), (again, "retransmitted", PALETTE[1], 5.0)]
+        {
+            add(&mut plot, points, name, |s| {
+                s.line(Line::new().color(colour).width(width).simplify(false))
+                    .hover_template(format!("%{{x}} s: {name}, offset %{{y}}<extra></extra>"))
+            });
+        }
+        let y_axis = axis("stream offset", scale.unit).range_mode(RangeMode::ToZero);
+        plot.set_layout(self.layout(y_axis));
+        Figure {
+            title: format!("Time–sequence: {}", self.name),
+            how: "Each mark is a segment at the time it was sent and the place in the stream that \
+                  it covers; the line below is what the sender knows to have arrived. A steep \
+                  line is fast; a flat one is a standstill; marks below the front are \
+                  retransmissions. Drag to zoom, double-click to see all."
+                .to_owned(),
+            notes: [(first_left_out, "segments"), (again_left_out, "retransmissions")]
+                .into_iter()
+                .filter(|(step, _)| *step > 1)
+                .map(|(step, what)| {
+                    format!("One of {step} {what} is drawn; the trace's CSV file has them all.")
+                })
+                .collect(),
+            json: json(plot),
+            numbers: None,
+        }
+    }
+
+    /// Congestion window and slow-start threshold over time, under the aid's states.
+    pub fn window(&self) -> Figure {
+        let mut plot = Plot::new();
+        self.shade_states(&mut plot);
+        self.shade_faults(&mut plot);
+        let sent = |event: &FlowEvent| match event {
+            FlowEvent::Sent(segment) => Some(*segment),
+            _ => None,
+        };
+        let cwnds = || self.trace.events.iter().filter_map(|(_, event)| sent(event));
+        let largest = cwnds().map(|s| s.cwnd).max().unwrap_or(0);
+        let scale = Scale::of("_bytes", largest.into());
+        let cwnd = self.line(scale.factor, |event| sent(event).map(|s| s.cwnd.into()));
+        // A threshold that was never set is as large as a window can be: it would flatten the rest.
+        let ssthresh = self.line(scale.factor, |event| {
+            sent(event)
+                .map(|s| s.ssthresh)
+                .filter(|s| *s <= largest.saturating_mul(2))
+                .map(f64::from)
+        });
+        let line = |colour, width| Line::new().color(colour).width(width).shape(LineShape::Hv);
+        add(&mut plot, ssthresh, "ssthresh", |s| {
+            s.line(line(PALETTE[4], 1.5)).hover_template("%{x} s: ssthresh %{y}<extra></extra>")
+        });
+        add(&mut plot, cwnd, "cwnd", |s| {
+            s.line(line(PALETTE[0], 2.0)).hover_template("%{x} s: cwnd %{y}<extra></extra>")
+        });
+        for (event, name, symbol, colour) in [
+            (FlowEvent::Timeout, "timeout", MarkerSymbol::X, PALETTE[1]),
+            (FlowEvent::FastRetransmit, "fast retransmit", MarkerSymbol::TriangleUp, PALETTE[3]),
+        ] {
+            let points = self.marks(&event, scale.factor);
+            add(&mut plot, points, name, |s| {
+                s.mode(Mode::Markers)
+                    .marker(Marker::new().symbol(symbol).size(9).color(colour))
+                    .hover_template(format!("%{{x}} s: {name}<extra></extra>"))
+            });
+        }
+        let y_axis = axis("window", scale.unit).range_mode(RangeMode::ToZero);
+        plot.set_layout(self.layout(y_axis));
+        let timeouts =
+            self.trace.events.iter().filter(|(_, event)| *event == FlowEvent::Timeout).count();
+        Figure {
+            title: format!("Congestion window: {}", self.name),
+            how: format!(
+                "The congestion window as each segment left, with {} marked where the timer went \
+                 off. The shade says what the aid was doing, grey where the network had a \
+                 fault: a good aid keeps the window through what is not congestion.",
+                count(timeouts as u64, "timeout")
+            ),
+            notes: Vec::new(),
+            json: json(plot),
+            numbers: None,
+        }
+    }
+
+    fn layout(&self, y_axis: Axis) -> plotly::Layout {
+        // Shades lie on an axis of their own, from 0 to 1, below the other.
+        let below = Axis::new().visible(false).fixed_range(true).range(vec![0.0, 1.0]);
+        let x_axis = axis("time", "s").range(vec![0.0, self.end_s]);
+        layout().x_axis(x_axis).y_axis(y_axis.overlaying("y2")).y_axis2(below)
+    }
+
+    fn furthest(&self) -> u64 {
+        let end = |event: &FlowEvent| match event {
+            FlowEvent::Sent(segment) => Some(segment.offset + u64::from(segment.length)),
+            _ => None,
+        };
+        self.trace.events.iter().filter_map(|(_, event)| end(event)).max().unwrap_or(0)
+    }
+
+    fn time(&self, at: Instant) -> f64 {
+        shorten(at.as_secs_f64(), self.end_s)
+    }
+
+    /// A stroke for each segment, from its first byte to its last; one of how many is shown.
+    fn segments(&self, retransmission: bool, scale: Scale) -> (Points, usize) {
+        let all: Vec<_> = self
+            .trace
+            .events
+            .iter()
+            .filter_map(|(at, event)| match event {
+                FlowEvent::Sent(s) if s.retransmission == retransmission => Some((*at, *s)),
+                _ => None,
+            })
+            .collect();
+        let step = all.len().div_ceil(SEGMENTS).max(1);
+        let span = self.furthest() as f64 * scale.factor;
+        let points = all.iter().step_by(step).flat_map(|(at, segment)| {
+            let y = |offset: u64| Some(shorten(offset as f64 * scale.factor, span));
+            let x = Some(self.time(*at));
+            let end = segment.offset + u64::from(segment.length);
+            [(x, y(segment.offset)), (x, y(end)), GAP]
+        });
+        (points.collect(), step)
+    }
+
+    /// A step line through what `read` finds, its corners only.
+    fn line(&self, factor: f64, read: impl Fn(&FlowEvent) -> Option<f64>) -> Points {
+        let mut corners: Vec<(f64, f64)> = Vec::new();
+        let mut last = None;
+        for (at, event) in &self.trace.events {
+            if let Some(y) = read(event) {
+                let point = (self.time(*at), shorten(y * factor, y * factor));
+                if corners.last().is_none_or(|corner| corner.1 != point.1) {
+                    corners.push(point);
+                }
+                last = Some(point);
+            }
+        }
+        corners.extend(last);
+        thin(&corners).into_iter().map(|(x, y)| (Some(x), Some(y))).collect()
+    }
+
+    /// Where this event happened, at the height of the window of the time.
+    fn marks(&self, wanted: &FlowEvent, factor: f64) -> Points {
+        let mut height = 0.0;
+        let mut points = Points::new();
+        for (at, event) in &self.trace.events {
+            if let FlowEvent::Sent(segment) = event {
+                height = f64::from(segment.cwnd) * factor;
+            }
+            if event == wanted {
+                points.push((Some(self.time(*at)), Some(height)));
+            }
+        }
+        points
+    }
+
+    fn shade_faults(&self, plot: &mut Plot) {
+        let mut kinds: Vec<&str> =
+            self.faults.iter().map(|(_, mark)| mark.fault.as_ref()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        for kind in kinds {
+            let mut spans: Vec<(f64, f64)> = Vec::new();
+            let mut open: Vec<(u32, Instant)> = Vec::new();
+            for (at, mark) in self.faults.iter().filter(|(_, mark)| mark.fault == kind) {
+                if mark.begins {
+                    open.push((mark.hop, *at));
+                } else if let Some(i) = open.iter().position(|(hop, _)| *hop == mark.hop) {
+                    spans.push((self.time(open.remove(i).1), self.time(*at)));
+                }
+            }
+            spans.extend(open.iter().map(|(_, from)| (self.time(*from), self.end_s)));
+            shade(plot, &spans, kind, QUIET, 0.35);
+        }
+    }
+
+    fn shade_states(&self, plot: &mut Plot) {
+        let changes: Vec<(f64, &str)> = self
+            .trace
+            .events
+            .iter()
+            .filter_map(|(at, event)| match event {
+                FlowEvent::AidState(state) => Some((self.time(*at), state.as_ref())),
+                _ => None,
+            })
+            .collect();
+        // The first state is the usual one: it stays white, so that the others stand out.
+        let Some(&(_, usual)) = changes.first() else { return };
+        let mut states: Vec<&str> = changes.iter().map(|(_, state)| *state).collect();
+        states.sort_unstable();
+        states.dedup();
+        states.retain(|state| *state != usual);
+        let ends = changes.iter().skip(1).map(|(at, _)| *at).chain([self.end_s]);
+        let spans: Vec<(&str, (f64, f64))> =
+            changes.iter().zip(ends).map(|((from, state), to)| (*state, (*from, to))).collect();
+        for (index, state) in states.iter().enumerate() {
+            let its: Vec<_> =
+                spans.iter().filter(|(of, _)| of == state).map(|(_, span)| *span).collect();
+            shade(plot, &its, state, STATES[index % STATES.len()], 0.3);
+        }
+    }
+}
+
+/// The shades of an aid's states, unlike the colours of the lines above them.
+const STATES: [&str; 4] = ["#56B4E9", "#E69F00", "#CC79A7", "#009E73"];
+
+/// Bands from bottom to top of the plot. One path for all of a kind, which a browser draws at once
+/// and a reader can switch off in the legend.
+fn shade(plot: &mut Plot, spans: &[(f64, f64)], name: &str, colour: &str, opacity: f64) {
+    let points = spans.iter().flat_map(|&(from, to)| {
+        let corner = |x, y| (Some(x), Some(y));
+        let band = [corner(from, 0.0), corner(from, 1.0), corner(to, 1.0), corner(to, 0.0)];
+        band.into_iter().chain([corner(from, 0.0), GAP])
+    });
+    let fill = with_opacity(colour, opacity);
+    add(plot, points.collect(), name, |s| {
+        s.fill(Fill::ToSelf)
+            .fill_color(fill.clone())
+            .line(Line::new().width(0.5).color(fill.clone()))
+            .hover_info(HoverInfo::Skip)
+            .y_axis("y2")
+    });
+}
+
+/// `#rrggbb` as plotly.js takes a colour that lets others through.
+fn with_opacity(colour: &str, opacity: f64) -> String {
+    let part = |at: usize| {
+        colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
+    };
+    format!("rgba({},{},{},{opacity})", part(1), part(3), part(5))
+}
+
+/// Adds a line, unless there is nothing on it.
+fn add(plot: &mut Plot, points: Points, name: &str, dress: impl FnOnce(Box<Curve>) -> Box<Curve>) {
+    if !points.is_empty() {
+        let (x, y) = points.into_iter().unzip();
+        plot.add_trace(dress(Scatter::new(x, y).mode(Mode::Lines).name(plain(name))));
+    }
+}
+
+type Curve = Scatter<Option<f64>, Option<f64>>;
+
+/// Keeps the lowest and the highest corner of each stretch: what was thinned out could not be seen
+/// anyhow at the first zoom, and no extreme is lost.
+fn thin(corners: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    if corners.len() <= CORNERS {
+        return corners.to_vec();
+    }
+    let stretch = corners.len().div_ceil(CORNERS / 2);
+    let extremes = |corners: &[(f64, f64)]| {
+        let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let mut kept: Vec<(f64, f64)> = corners
+            .iter()
+            .min_by(by_height)
+            .into_iter()
+            .chain(corners.iter().max_by(by_height))
+            .copied()
+            .collect();
+        kept.sort_by(|a, b| a.0.total_cmp(&b.0));
+        kept
+    };
+    corners.chunks(stretch).flat_map(extremes).collect()
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn thinning_keeps_the_extremes() {
+        let corners: Vec<(f64, f64)> = (0..100_000)
+            .map(|i| (f64::from(i), if i == 54_321 { 1e6 } else { f64::from(i % 7) }))
+            .collect();
+        let thinned = thin(&corners);
+        assert!(thinned.len() <= CORNERS + 2);
+        assert!(thinned.contains(&(54_321.0, 1e6)));
+        assert!(thinned.is_sorted_by(|a, b| a.0 <= b.0));
+    }
+
+    #[test]
+    fn a_colour_lets_others_through() {
+        assert_eq!(with_opacity("#0072B2", 0.3), "rgba(0,114,178,0.3)");
+    }
+}

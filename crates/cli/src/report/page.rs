@@ -1,0 +1,89 @@
+//! The page: everything in one file, which asks no network for anything.
+
+use askama::Template;
+
+use super::figure::Figure;
+use crate::text::Grid;
+
+/// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
+/// from this crate: style, script, and the figures' JSON.
+#[derive(Template)]
+#[template(path = "report.html")]
+pub struct Page {
+    /// What was run.
+    pub title: String,
+    /// How much of it.
+    pub subtitle: String,
+    /// The driftway that draws.
+    pub version: &'static str,
+    /// What the tables can't say.
+    pub sentences: Vec<String>,
+    /// The results.
+    pub results: Vec<Grid>,
+    /// What ± means.
+    pub intervals: &'static str,
+    /// Figures.
+    pub sections: Vec<Section>,
+    /// How to run it again.
+    pub ran: Vec<Ran>,
+    /// plotly.js.
+    pub library: String,
+    /// How it looks.
+    pub style: &'static str,
+    /// What draws the figures.
+    pub script: &'static str,
+}
+
+/// Figures that belong together, each with the name of its element.
+pub struct Section {
+    /// What they show.
+    pub title: String,
+    /// The figures.
+    pub figures: Vec<(String, Figure)>,
+}
+
+/// What was run, and how to run it again.
+pub struct Ran {
+    /// The scenario's name.
+    pub name: String,
+    /// What the scenario says it shows.
+    pub description: Option<String>,
+    /// Which seeds.
+    pub seeds: String,
+    /// The driftway that ran it.
+    pub version: String,
+    /// In what it differs from the others.
+    pub differs: String,
+    /// The command.
+    pub command: String,
+    /// What did not complete, and what was dropped.
+    pub sentences: Vec<String>,
+    /// The resolved scenario.
+    pub scenario: String,
+}
+
+/// The style sheet.
+pub const STYLE: &str = include_str!("../../templates/report.css");
+/// The script.
+pub const SCRIPT: &str = include_str!("../../templates/report.js");
+
+/// plotly.js, without the MathJax that the plotly crate puts behind it: no label has formulas, and
+/// it is two megabytes.
+pub fn library() -> String {
+    let sources = plotly::Plot::offline_js_sources();
+    let end = "</script>";
+    sources.split_once(end).map_or_else(String::new, |(plotly, _)| format!("{plotly}{end}"))
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn the_library_is_plotly_and_nothing_else() {
+        let library = library();
+        assert_eq!(library.matches("<script").count(), 1);
+        assert!(library.contains("plotly.js v"));
+        assert!(!library.contains("MathJax = ") && library.len() < 5_000_000, "{}", library.len());
+    }
+}

@@ -1,0 +1,131 @@
+//! What there is to report: one directory of results, or a set of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use base::Instant;
+use scenario::Scenario;
+use sim::results::{Document, SCHEMA};
+use sim::trace::{FlowTrace, NetworkMark, Trace};
+
+use crate::failure::Failure;
+
+/// How deep below the directory results are looked for.
+const DEPTH: usize = 3;
+
+/// One directory of results.
+pub struct Member {
+    /// Where it is.
+    pub dir: PathBuf,
+    /// What it holds.
+    pub document: Document,
+    /// The scenario that was run.
+    pub scenario: Scenario,
+    /// The scenario's keys with their values, as one writes them.
+    pub keys: BTreeMap<String, String>,
+}
+
+impl Member {
+    /// The seed whose traces were kept.
+    pub fn first_seed(&self) -> Option<u64> {
+        self.document.runs.first().map(|run| run.seed)
+    }
+
+    /// The trace of a flow in the first run; `None` where none was kept.
+    ///
+    /// # Errors
+    /// The file is there and can't be read.
+    pub fn trace(&self, flow: usize) -> Result<Option<FlowTrace>, Failure> {
+        let Some(seed) = self.first_seed() else { return Ok(None) };
+        open(&self.dir.join(Trace::flow_file(seed, flow)))?
+            .map(|(path, file)| FlowTrace::read(file).map_err(|e| unreadable(&path, &e)))
+            .transpose()
+    }
+
+    /// What the network did in the first run.
+    ///
+    /// # Errors
+    /// The file is there and can't be read.
+    pub fn faults(&self) -> Result<Vec<(Instant, NetworkMark)>, Failure> {
+        let Some(seed) = self.first_seed() else { return Ok(Vec::new()) };
+        let marks = open(&self.dir.join(Trace::network_file(seed)))?
+            .map(|(path, file)| Trace::read_network(file).map_err(|e| unreadable(&path, &e)))
+            .transpose()?;
+        Ok(marks.unwrap_or_default())
+    }
+}
+
+fn open(path: &Path) -> Result<Option<(PathBuf, fs::File)>, Failure> {
+    match fs::File::open(path) {
+        Ok(file) => Ok(Some((path.to_owned(), file))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::Input(format!("can't read {}: {error}", path.display()))),
+    }
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::Input(format!("{}: {error}", path.display()))
+}
+
+/// Every result in `dir`: its own `results.json`, or those of the directories below, in the order
+/// of their names.
+///
+/// # Errors
+/// There is none, or one can't be read.
+pub fn load(dir: &Path) -> Result<Vec<Member>, Failure> {
+    if !dir.is_dir() {
+        let what = if dir.exists() { "not a directory" } else { "no such directory" };
+        return Err(Failure::Input(format!("{}: {what}", dir.display())));
+    }
+    let mut found = Vec::new();
+    find(dir, DEPTH, &mut found)?;
+    if found.is_empty() {
+        return Err(Failure::Input(format!(
+            "no results.json in {0} or in the directories below\n  \
+             driftway run SCENARIO.toml --out {0} writes one",
+            dir.display()
+        )));
+    }
+    found.into_iter().map(member).collect()
+}
+
+fn find(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    if dir.join("results.json").is_file() {
+        found.push(dir.to_owned());
+        return Ok(());
+    }
+    if depth == 0 {
+        return Ok(());
+    }
+    let entries = fs::read_dir(dir)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| Failure::Input(format!("can't read {}: {error}", dir.display())))?;
+    let mut below: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
+    below.sort();
+    below
+        .into_iter()
+        .filter(|path| path.is_dir())
+        .try_for_each(|path| find(&path, depth - 1, found))
+}
+
+fn member(dir: PathBuf) -> Result<Member, Failure> {
+    let path = dir.join("results.json");
+    let text = fs::read_to_string(&path)
+        .map_err(|error| Failure::Input(format!("can't read {}: {error}", path.display())))?;
+    let value: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
+    let schema = &value["schema"];
+    if schema.as_u64() != Some(SCHEMA.into()) {
+        return Err(Failure::Input(format!(
+            "{}: its schema is {schema}, and this driftway reads {SCHEMA}; run the scenario again",
+            path.display()
+        )));
+    }
+    let document: Document =
+        serde_json::from_value(value).map_err(|error| unreadable(&path, &error))?;
+    let scenario: Scenario = serde_json::from_value(document.scenario.clone())
+        .map_err(|error| unreadable(&path, &format_args!("its scenario: {error}")))?;
+    let keys = scenario::flatten(&scenario).into_iter().collect();
+    Ok(Member { dir, document, scenario, keys })
+}

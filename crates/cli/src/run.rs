@@ -1,0 +1,194 @@
+//! `driftway run`
+
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use scenario::Scenario;
+use sim::RunError;
+use sim::results::{Document, RunResult, SCHEMA, Timing};
+use sim::trace::Trace;
+
+use crate::args::RunArgs;
+use crate::check::load;
+use crate::failure::Failure;
+use crate::files::Destination;
+use crate::jobs::in_order;
+use crate::summary::summarise;
+use crate::tables;
+use crate::text::count;
+
+/// A run and, where it was asked for, its trace.
+type Outcome = (RunResult, Option<Trace>);
+
+/// Simulates, and tells what came out.
+///
+/// # Errors
+/// What is wrong with the scenario, with the place for results, or with driftway.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let scenario = load(&args.scenario)?;
+    let runs = args.runs.get();
+    if args.seed.checked_add(runs - 1).is_none() {
+        return Err(Failure::Input(format!(
+            "seeds end at {}: --seed {} leaves no room for {runs} runs",
+            u64::MAX,
+            args.seed
+        )));
+    }
+    let destination = match &args.out {
+        Some(dir) if dir.exists() && !dir.is_dir() => {
+            let dir = dir.display();
+            return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
+        }
+        Some(dir) => Some(Destination::open(dir)?),
+        None => None,
+    };
+
+    let result = simulate(args, &scenario);
+    let (document, traces) = match (result, destination) {
+        (Ok((document, traces)), Some(destination)) => {
+            let mut staging = destination.stage()?;
+            for (seed, trace) in &traces {
+                for (index, flow) in trace.flows.iter().enumerate() {
+                    staging.write(&Trace::flow_file(*seed, index), |out| flow.write(out))?;
+                }
+                let name = Trace::network_file(*seed);
+                staging.write(&name, |out| trace.write_network(out))?;
+            }
+            staging.write_text("scenario.toml", &scenario.show())?;
+            staging.write_text("results.json", &json(&document))?;
+            staging.commit()?;
+            (document, traces.len())
+        }
+        (Ok((document, traces)), None) => (document, traces.len()),
+        (Err(failure), destination) => {
+            if let Some(destination) = destination {
+                destination.abandon();
+            }
+            return Err(failure);
+        }
+    };
+
+    let mut out = anstream::stdout().lock();
+    if args.json {
+        write!(out, "{}", json(&document))?;
+        return Ok(());
+    }
+    write!(out, "{}", tables::document(&document))?;
+    if let Some(dir) = &args.out {
+        let dir = dir.display();
+        let traces = count(traces as u64, "seed");
+        writeln!(
+            out,
+            "Written to {dir}, with traces of {traces}; see them: driftway report {dir}"
+        )?;
+    }
+    Ok(())
+}
+
+/// A document as it is printed and kept.
+fn json(document: &Document) -> String {
+    let text = serde_json::to_string_pretty(document);
+    text.expect("a document is plain values with text as keys") + "\n"
+}
+
+fn simulate(args: &RunArgs, scenario: &Scenario) -> Result<(Document, Vec<(u64, Trace)>), Failure> {
+    let runs = args.runs.get();
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let jobs = args.jobs.map_or(processors, |jobs| jobs.get()).min(runs);
+    let progress = progress(runs);
+    #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
+    let started = std::time::Instant::now();
+    let outcomes = in_order(jobs as usize, runs as usize, |index| {
+        let traced = args.out.is_some() && (index == 0 || args.trace);
+        let outcome = one(args, scenario, args.seed + index as u64, traced);
+        progress.inc(1);
+        outcome
+    });
+    let wall_s = started.elapsed().as_secs_f64();
+    progress.finish_and_clear();
+
+    let (mut results, mut traces) = (Vec::new(), Vec::new());
+    for (result, trace) in outcomes? {
+        traces.extend(trace.map(|trace| (result.seed, trace)));
+        results.push(result);
+    }
+    let events: u64 = results.iter().map(|run| run.events).sum();
+    let document = Document {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        scenario: serde_json::to_value(scenario).expect("a scenario is plain values"),
+        summary: summarise(&results),
+        runs: results,
+        timing: Timing {
+            wall_s,
+            jobs,
+            events_per_s: (wall_s > 0.0).then(|| events as f64 / wall_s),
+        },
+    };
+    Ok((document, traces))
+}
+
+fn one(args: &RunArgs, scenario: &Scenario, seed: u64, traced: bool) -> Result<Outcome, Failure> {
+    let mut trace = traced.then(Trace::default);
+    let result = catch_unwind(AssertUnwindSafe(|| sim::run(scenario, seed, trace.as_mut())));
+    match result {
+        Ok(Ok(result)) => Ok((result, trace)),
+        Ok(Err(RunError::Input(message))) => {
+            Err(Failure::Input(format!("{}: {message}", args.scenario.scenario.display())))
+        }
+        Ok(Err(error)) => Err(Failure::Failed(bug(args, seed, &error.to_string()))),
+        // The panic's own message stands on standard error already.
+        Err(_) => Err(Failure::Failed(bug(args, seed, "it panicked"))),
+    }
+}
+
+/// A bug in driftway says so, and gives the command that reproduces it.
+fn bug(args: &RunArgs, seed: u64, what: &str) -> String {
+    let mut command = format!("driftway run {}", quoted(&args.scenario.scenario.to_string_lossy()));
+    for (key, value) in &args.scenario.set {
+        command += &format!(" --set {}", quoted(&format!("{key}={value}")));
+    }
+    format!(
+        "a bug in driftway {}: {what}\n  please report it with the scenario and this command:\n  \
+         {command} --seed {seed}",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// `text` as a shell takes it for one word.
+pub fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+/// Shown on standard error, and only if that is a terminal.
+fn progress(runs: u64) -> ProgressBar {
+    let bar = ProgressBar::new(runs);
+    let template = if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        "{bar:40} {pos} of {len} runs, {elapsed} {eta:>6} left"
+    } else {
+        "{bar:40.cyan} {pos} of {len} runs, {elapsed} {eta:>6} left"
+    };
+    bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_it_for_one_word() {
+        assert_eq!(quoted("a/b-1.toml"), "a/b-1.toml");
+        assert_eq!(quoted("duration=\"3 s\""), "'duration=\"3 s\"'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,196 @@
+//! Numbers and tables for people.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use sim::results::Estimate;
+
+/// How wide a table may be (columns).
+const WIDTH: u16 = 100;
+
+/// A unit that suits a size, and what the base unit is multiplied with to get there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// Units in one base unit.
+    pub factor: f64,
+    /// The unit's name; empty for counts and ratios.
+    pub unit: &'static str,
+}
+
+/// The steps of a base unit: from which size on, the factor, the name. Largest first.
+type Steps = &'static [(f64, f64, &'static str)];
+
+const TIME: Steps = &[(1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (0.0, 1e6, "µs")];
+const RATE: Steps =
+    &[(1e9, 1e-9, "Gbit/s"), (1e6, 1e-6, "Mbit/s"), (1e3, 1e-3, "kbit/s"), (0.0, 1.0, "bit/s")];
+const SIZE: Steps = &[(1e9, 1e-9, "GB"), (1e6, 1e-6, "MB"), (1e3, 1e-3, "kB"), (0.0, 1.0, "B")];
+const NONE: Steps = &[(0.0, 1.0, "")];
+
+impl Scale {
+    /// The scale in which `largest` of this metric reads well. The metric's name ends with its
+    /// base unit.
+    pub fn of(metric: &str, largest: f64) -> Self {
+        let steps = match metric.rsplit('_').next() {
+            _ if largest == 0.0 => return Self { factor: 1.0, unit: base_unit(metric) },
+            Some("s") => TIME,
+            Some("bps") => RATE,
+            Some("bytes") => SIZE,
+            _ => NONE,
+        };
+        let step = steps.iter().find(|step| largest.abs() >= step.0);
+        let (factor, unit) = step.map_or((1.0, ""), |&(_, factor, unit)| (factor, unit));
+        Self { factor, unit }
+    }
+}
+
+fn base_unit(metric: &str) -> &'static str {
+    match metric.rsplit('_').next() {
+        Some("s") => "s",
+        Some("bps") => "bit/s",
+        Some("bytes") => "B",
+        _ => "",
+    }
+}
+
+/// A metric in words.
+pub fn title(metric: &str) -> String {
+    match metric {
+        "completion_s" => "completion time".into(),
+        "throughput_bps" => "throughput".into(),
+        "delivered_bytes" => "delivered".into(),
+        "goodput_ratio" => "goodput ratio".into(),
+        "rtt_s" => "round-trip time".into(),
+        "delay_s" => "delay".into(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// A number with as many decimals as `resolution` has before two significant digits are told.
+fn decimals(resolution: f64) -> usize {
+    let mut decimals = 0;
+    let mut scaled = resolution.abs();
+    while scaled > 0.0 && scaled < 10.0 && decimals < 6 {
+        scaled *= 10.0;
+        decimals += 1;
+    }
+    decimals
+}
+
+/// A single value of a metric, with its unit: `412.5 s`, `0.9123`, `17`.
+pub fn value(metric: &str, value: f64) -> String {
+    let scale = Scale::of(metric, value);
+    let scaled = value * scale.factor;
+    let places = if scaled.fract() == 0.0 { 0 } else { decimals(scaled.abs() / 100.0) };
+    with_unit(format!("{scaled:.places$}"), scale.unit)
+}
+
+/// A mean with the half-width of its 90 % interval: `412.5 ± 1.3 s`.
+pub fn mean(metric: &str, estimate: &Estimate) -> String {
+    let Some([low, high]) = estimate.ci90 else {
+        return value(metric, estimate.mean);
+    };
+    let scale = Scale::of(metric, estimate.mean);
+    let (mean, half) = (estimate.mean * scale.factor, (high - low) / 2.0 * scale.factor);
+    if half == 0.0 {
+        return with_unit(format!("{} ± 0", value("", mean)), scale.unit);
+    }
+    let places = decimals(half).min(decimals(mean.abs() / 1000.0));
+    with_unit(format!("{mean:.places$} ± {half:.places$}"), scale.unit)
+}
+
+fn with_unit(number: String, unit: &str) -> String {
+    if unit.is_empty() { number } else { format!("{number} {unit}") }
+}
+
+/// Rows of cells under a header; a report shows the same as text and as HTML.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Grid {
+    /// What each column holds.
+    pub header: Vec<String>,
+    /// As many cells a row as the header has.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl std::fmt::Display for Grid {
+    /// The first column to the left, the others to the right, at most 100 columns wide.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut table = Table::new();
+        table
+            .load_style(presets::UTF8_HORIZONTAL_ONLY)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(WIDTH)
+            .set_header(&self.header)
+            .add_rows(&self.rows);
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        // Trailing blanks would only annoy whoever copies a table.
+        table.to_string().lines().try_for_each(|line| writeln!(f, "{}", line.trim_end()))
+    }
+}
+
+/// `1 run`, `2 runs`
+pub fn count(n: u64, thing: &str) -> String {
+    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
+}
+
+/// `1`, `1 and 2`, `1, 2 and 3`; from the sixth on only how many more there are.
+pub fn list(items: &[String]) -> String {
+    let (shown, more) = items.split_at(items.len().min(6));
+    match shown {
+        _ if !more.is_empty() => format!("{} and {} more", shown.join(", "), more.len()),
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn estimate(mean: f64, half: f64) -> Estimate {
+        let ci90 = Some([mean - half, mean + half]);
+        Estimate { mean, ci90, ci95: None, n: 10 }
+    }
+
+    #[test]
+    fn numbers_read_well() {
+        for (metric, number, text) in [
+            ("completion_s", 412.456, "412.5 s"),
+            ("completion_s", 0.0351, "35.10 ms"),
+            ("throughput_bps", 24_123.0, "24.12 kbit/s"),
+            ("delivered_bytes", 1_000_000.0, "1 MB"),
+            ("goodput_ratio", 0.912_34, "0.9123"),
+            ("retransmissions", 17.0, "17"),
+            ("retransmissions", 0.0, "0"),
+            ("rtt_s", 0.0, "0 s"),
+        ] {
+            assert_eq!(value(metric, number), text);
+        }
+    }
+
+    #[test]
+    fn a_mean_has_the_digits_that_its_interval_allows() {
+        assert_eq!(mean("completion_s", &estimate(412.456, 12.34)), "412 ± 12 s");
+        assert_eq!(mean("completion_s", &estimate(412.456, 1.234)), "412.5 ± 1.2 s");
+        assert_eq!(mean("throughput_bps", &estimate(24_123.0, 123.0)), "24.12 ± 0.12 kbit/s");
+        assert_eq!(mean("retransmissions", &estimate(5.0, 0.0)), "5 ± 0");
+        let one = Estimate { ci90: None, ..estimate(412.456, 0.0) };
+        assert_eq!(mean("completion_s", &one), "412.5 s");
+    }
+
+    #[test]
+    fn tables_fit() {
+        let long = "word ".repeat(60);
+        let header = vec!["a".to_owned(), "b".to_owned()];
+        let text = Grid { header, rows: vec![vec![long.clone(), long]] }.to_string();
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+
+    #[test]
+    fn lists_are_sentences() {
+        let items = |n: u64| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>();
+        assert_eq!(list(&items(1)), "1");
+        assert_eq!(list(&items(3)), "1, 2 and 3");
+        assert_eq!(list(&items(9)), "1, 2, 3, 4, 5, 6 and 3 more");
+    }
+}
