@@ -160,7 +160,6 @@ impl Atcp {
     /// liu-singh-2001 §IV, atcp_notify().
     fn disconnect(&mut self, view: &TcpView) {
         let AtcpOptions { persist_min, persist_max, .. } = self.options;
-        self.resend = None;
         self.hold_or_resume = Some(Act::Hold {
             probe: Some(ProbeSpacing { first: persist_min, max: persist_max.max(persist_min) }),
             // The BSD that the paper changed goes back to SND.UNA when the peer's window closes.
@@ -172,7 +171,6 @@ impl Atcp {
     }
 
     fn take_out_of_persist(&mut self, cwnd: Setting<u32>) {
-        self.resend = None;
         self.hold_or_resume =
             Some(Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep });
     }
@@ -198,7 +196,7 @@ impl Atcp {
     }
 
     /// Is there a connection, and does the driver do as it is asked? RFC 793's synchronized states
-    /// begin where liu-singh-2001 §III-A lets ATCP begin: "when the connection is established".
+    /// begin where liu-singh-2001 §III-A lets ATCP begin, with the established connection.
     fn takes_part(&mut self, now: Instant, view: &TcpView) -> bool {
         if !view.synchronized {
             self.happens(now, Cause::Closed, view);
@@ -207,7 +205,6 @@ impl Atcp {
             self.hold_or_resume = None;
             self.resend = None;
             self.next_tick = None;
-            self.duplicates = Duplicates::default();
         }
         view.synchronized && !self.stepped_aside
     }
@@ -311,10 +308,11 @@ fn is_probe(segment: &TcpSegment, view: &TcpView) -> bool {
 }
 
 /// Does this segment show that TCP is out of persist mode? liu-singh-2001 §IV leaves the
-/// disconnected state at any segment but a probe because "the fact that TCP sent a nonprobe packet
-/// implies that TCP came out of persist". An acknowledgment of the peer's data, or a reset, implies
-/// no such thing: TCP sends both in persist mode too. So they count only where the view says that
-/// TCP is out of it, and otherwise nothing counts but more data than a probe has.
+/// disconnected state at any segment but a probe, because only a TCP that is out of persist mode
+/// would send one. An acknowledgment of the peer's data, or a reset, shows no such thing: TCP sends
+/// both in persist mode too, and to leave at them would end the disconnected state of every two-way
+/// flow at once. So they count only where the view says that TCP is out of it, and otherwise
+/// nothing counts but more data than a probe has.
 fn shows_leaving_persist(segment: &TcpSegment, view: &TcpView) -> bool {
     view.persisting.value() == Some(false) || segment.payload.len > 1
 }
@@ -330,8 +328,7 @@ impl Aid for Atcp {
 
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
         self.ports = Some((segment.source_port, segment.destination_port));
-        // What a reset ends, the next view shows.
-        if !self.takes_part(now, view) || segment.flags.contains(TcpFlags::RST) {
+        if !self.takes_part(now, view) {
             return Verdict::Pass;
         }
         match self.state {
@@ -341,15 +338,14 @@ impl Aid for Atcp {
                     CongestedUntil::Segment => true,
                     CongestedUntil::NewData => {
                         view.max.value().is_none_or(|max| segment.end().after(max))
-                            && segment.sequence_len() > 0
                     }
                 };
                 if is_new {
                     self.happens(now, Cause::TcpSends, view);
                 }
             }
-            // liu-singh-2001 §IV: "discards TCP's persist probe packets", for drivers that can't
-            // keep TCP from probing.
+            // liu-singh-2001 §IV: no probes in loss. This is for drivers that can't keep TCP from
+            // sending them.
             State::Loss if is_probe(segment, view) => return Verdict::Drop,
             State::Loss => {}
             State::Disconnected => {
@@ -358,7 +354,7 @@ impl Aid for Atcp {
                 }
             }
         }
-        if segment.sequence_len() > 0 || outstanding(view).is_some() {
+        if segment.sequence_len() > 0 {
             self.arm_tick(now);
         }
         Verdict::Pass

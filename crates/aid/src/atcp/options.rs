@@ -62,8 +62,8 @@ pub struct AtcpOptions {
     pub persist_min: Duration,
     /// The longest gap between two probes. 60 s, as liu-singh-2001 §V-C and 4.4BSD say.
     pub persist_max: Duration,
-    /// liu-singh-2001 §III-A lets ATCP transmit "the unacknowledged segments", which can mean all
-    /// of them; §IV lets it "resend the timed out packet" and §V-A speaks of one. The first is
+    /// liu-singh-2001 §III-A lets ATCP transmit the unacknowledged segments, which can mean all of
+    /// them; §IV resends the one that timed out, and §V-A speaks of one. The first is
     /// the default: with one lost packet out of thirty most of a window has arrived, and sending
     /// it again costs more than it repairs, which Fig. 8 excludes.
     pub resend: Resend,
@@ -78,7 +78,7 @@ pub struct AtcpOptions {
     /// would fall back into loss, and retransmit again, for each segment of the peer's.
     pub leave_loss: LeaveLoss,
     /// Does ATCP's own retransmission timer double at each expiry (up to 64 s)? The text gives
-    /// ATCP "its own separate timers" and no rule for them. It does by default: Fig. 4 "adjusts"
+    /// ATCP timers of its own and no rule for them. It does by default: Fig. 4 "adjusts"
     /// the RTO, which in the BSD code around it is the doubling, and RFC 6298 §5.5 asks for it.
     pub backoff: bool,
     /// liu-singh-2001 §III-A leaves the congested state when TCP transmits "a new segment", §IV

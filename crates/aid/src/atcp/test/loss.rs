@@ -30,7 +30,7 @@ fn duplicates_are_those_of_rfc_5681() {
         ("SYN", |ack| TcpSegment { flags: ack.flags.with(TcpFlags::SYN), ..ack }),
         ("old", |ack| TcpSegment { ack: ack.ack - 100, ..ack }),
         ("of what was never sent", |ack| TcpSegment { ack: ack.ack + 5_000, ..ack }),
-        ("no ACK", |ack| TcpSegment { flags: TcpFlags::PSH, ..ack }),
+        ("no ACK", |ack| TcpSegment { flags: TcpFlags::PSH, window: 1, ..ack }),
     ];
     for (what, other) in not_duplicates {
         let mut line = ten_sent(options());
@@ -113,6 +113,23 @@ fn an_ack_that_jumps_past_several_holes_ends_it_and_so_does_a_partial_one() {
         line.receive_ack(ack);
         assert_eq!((line.aid.state, line.tcp.una), (State::Normal, ack));
     }
+}
+
+#[test]
+fn an_ack_of_what_was_never_sent_does_not_end_it() {
+    let mut line = in_loss(options());
+    let beyond = line.peers(nth(10) + 1);
+    line.receive(beyond);
+    assert_eq!(line.take(), [Event::Delivered(beyond)]);
+}
+
+#[test]
+fn with_nothing_outstanding_no_timeout_is_imminent() {
+    let mut line = ten_sent(options());
+    line.receive_ack(nth(10));
+    line.tcp.deadline = Some(at_ms(600));
+    line.run_until(at_ms(500));
+    assert_eq!(line.aid.state, State::Normal);
 }
 
 #[test]
