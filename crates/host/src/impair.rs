@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use base::{Chance, Duration, Instant, RandomStream};
+use base::{Chance, Duration, Ecn, Instant, RandomStream};
 
 /// What one direction of a cable does to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -18,6 +18,8 @@ pub struct Impairment {
     pub reorder: Chance,
     /// See `reorder`.
     pub reorder_by: Duration,
+    /// It meets congestion: its ECN codepoint becomes CE if the sender takes part in ECN.
+    pub mark: Chance,
     /// One of its bits is flipped (not in the second copy, if there is one).
     pub corrupt: Chance,
 }
@@ -33,6 +35,8 @@ pub struct Counts {
     pub duplicated: u64,
     /// Were delayed for others to overtake.
     pub reordered: u64,
+    /// Were marked.
+    pub marked: u64,
     /// Had a bit flipped.
     pub corrupted: u64,
     /// Went out, copies included.
@@ -84,9 +88,10 @@ impl Impairer {
 
     /// A packet goes in.
     pub fn offer(&mut self, now: Instant, packet: &[u8]) {
-        let Impairment { delay, drop, duplicate, reorder, reorder_by, corrupt } = self.impairment;
-        let [drop, duplicate, reorder, corrupt] =
-            [drop, duplicate, reorder, corrupt].map(|chance| self.random.hits(chance));
+        let Impairment { delay, drop, duplicate, reorder, reorder_by, mark, corrupt } =
+            self.impairment;
+        let [drop, duplicate, reorder, mark, corrupt] =
+            [drop, duplicate, reorder, mark, corrupt].map(|chance| self.random.hits(chance));
         let bit = self.random.below(packet.len() as u64 * 8);
 
         self.counts.offered += 1;
@@ -97,6 +102,9 @@ impl Impairer {
         let due = now + delay + if reorder { reorder_by } else { Duration::ZERO };
         self.counts.reordered += u64::from(reorder);
         let mut bytes = self.copy(packet);
+        if mark && mark_ce(&mut bytes) {
+            self.counts.marked += 1;
+        }
         if corrupt && let Some(byte) = bytes.get_mut((bit / 8) as usize) {
             *byte ^= 1 << (bit % 8);
             self.counts.corrupted += 1;
@@ -133,8 +141,29 @@ impl Impairer {
     }
 }
 
+/// Sets CE in an IPv4 header whose sender takes part in ECN (RFC 3168 §5); was that so?
+fn mark_ce(packet: &mut [u8]) -> bool {
+    let [version, tos, _, _, _, _, _, _, _, _, high, low, ..] = packet else { return false };
+    if *version >> 4 != 4 || !Ecn::from_bits(*tos).is_capable() {
+        return false;
+    }
+    let (old, new) = (*tos, *tos | Ecn::Ce.bits());
+    // RFC 1624 §3: HC' = ~(~HC + ~m + m'), m being the 16 bits that hold the codepoint.
+    let word = |tos: u8| u32::from(u16::from_be_bytes([*version, tos]));
+    let checksum = u32::from(u16::from_be_bytes([*high, *low]));
+    let mut sum = (checksum ^ 0xffff) + (word(old) ^ 0xffff) + word(new);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    *tos = new;
+    [*high, *low] = (!(sum as u16)).to_be_bytes();
+    true
+}
+
 #[cfg(test)]
 mod test {
+    use base::Ipv4Addr;
+    use wire::{Body, IpHeader, IpOptions, Packet, UdpDatagram};
+
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
@@ -252,5 +281,36 @@ mod test {
         assert!(impairer.take(Instant::from_millis(10), &mut packet));
         assert_eq!(packet, b"before");
         assert_eq!(impairer.next_timeout(), None);
+    }
+
+    #[test]
+    fn a_mark_keeps_the_packet_valid_and_spares_who_takes_no_part() {
+        let marking = Impairment { mark: Chance::ALWAYS, ..Default::default() };
+        let mut impairer = Impairer::new(marking, 1, 0);
+        let codepoints = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
+        for (ecn, identification) in
+            codepoints.into_iter().flat_map(|ecn| (0..999).map(move |i| (ecn, i * 65)))
+        {
+            let ip = IpHeader {
+                source: Ipv4Addr::new(10, 0, 0, 1),
+                destination: Ipv4Addr::new(10, 0, 0, 2),
+                ecn,
+                dscp: 3,
+                ttl: 64,
+                identification,
+                dont_fragment: true,
+                options: IpOptions::EMPTY,
+            };
+            let sent = Packet { ip, body: Body::Udp(UdpDatagram::default()) };
+            let (mut bytes, mut got) = ([0; 28], Vec::new());
+            sent.encode(&mut bytes, |_, _| ()).unwrap();
+            impairer.offer(Instant::ZERO, &bytes);
+            assert!(impairer.take(Instant::ZERO, &mut got));
+            let ecn = if ecn == Ecn::NotEct { ecn } else { Ecn::Ce };
+            assert_eq!(Packet::decode(&got).unwrap().packet.ip, IpHeader { ecn, ..ip });
+        }
+        assert_eq!(impairer.counts().marked, 3 * 999);
+        impairer.offer(Instant::ZERO, &[0x45, 0x02]);
+        assert_eq!(impairer.counts().marked, 3 * 999);
     }
 }

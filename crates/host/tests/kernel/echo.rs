@@ -14,9 +14,9 @@ pub const US: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 const CLOSED_PORT: u16 = 9;
 
 /// A cable into `namespace`, where the kernel is [`KERNEL`].
-pub fn cable(namespace: &Namespace, to: Impairment, from: Impairment) -> Cable {
+pub fn cable(namespace: &Namespace, seed: u64, to: Impairment, from: Impairment) -> Cable {
     let tun = namespace.run(|| Tun::open(KERNEL, 24, 1500)).unwrap().unwrap();
-    Cable::new(tun, RealClock::start(), 1, to, from)
+    Cable::new(tun, RealClock::start(), seed, to, from)
 }
 
 fn packet(body: Body) -> Packet {
@@ -72,7 +72,7 @@ fn answer(cable: &mut Cable) -> (Packet, Vec<u8>) {
 #[test]
 fn the_kernel_answers_an_echo() {
     let Some(namespace) = namespace("the_kernel_answers_an_echo") else { return };
-    let mut cable = cable(&namespace, Impairment::default(), Impairment::default());
+    let mut cable = cable(&namespace, 1, Impairment::default(), Impairment::default());
     for len in [0, 1, 56, 1472] {
         cable.send(&encode(&echo(len as u16, len))).unwrap();
         let (reply, payload) = answer(&mut cable);
@@ -88,7 +88,7 @@ fn the_kernel_answers_an_echo() {
 #[test]
 fn the_kernel_says_that_a_port_is_closed() {
     let Some(namespace) = namespace("the_kernel_says_that_a_port_is_closed") else { return };
-    let mut cable = cable(&namespace, Impairment::default(), Impairment::default());
+    let mut cable = cable(&namespace, 1, Impairment::default(), Impairment::default());
 
     let payload = Payload::new(0, 0, 100);
     let sent = packet(Body::Udp(UdpDatagram {
@@ -134,7 +134,7 @@ fn what_is_corrupted_is_refused_at_either_end() {
     let Some(namespace) = namespace("what_is_corrupted_is_refused_at_either_end") else { return };
     let good = Impairment::default();
     let bad = Impairment { corrupt: Chance::ALWAYS, ..good };
-    let mut cable = cable(&namespace, bad, good);
+    let mut cable = cable(&namespace, 1, bad, good);
     for sequence in 0..200 {
         cable.send(&encode(&echo(sequence, 8))).unwrap();
     }
@@ -163,7 +163,7 @@ fn the_cable_delays_both_ways_and_loses_what_it_should() {
     let name = "the_cable_delays_both_ways_and_loses_what_it_should";
     let Some(namespace) = namespace(name) else { return };
     let slow = |ms| Impairment { delay: Duration::from_millis(ms), ..Impairment::default() };
-    let mut cable = cable(&namespace, slow(30), slow(20));
+    let mut cable = cable(&namespace, 1, slow(30), slow(20));
     let before = cable.now();
     cable.send(&encode(&echo(1, 8))).unwrap();
     answer(&mut cable);

@@ -3,6 +3,7 @@
 mod echo;
 mod loopback;
 mod namespaces;
+mod ours;
 mod peer;
 
 use host::{Namespace, available};
