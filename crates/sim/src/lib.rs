@@ -1,4 +1,22 @@
-//! driftway-sim
+//! The lab: a deterministic discrete-event simulator.
+//!
+//! [`run()`] turns a scenario and a seed into a [`results::RunResult`]; the same scenario and seed
+//! give the same bytes on every machine. Protocol code is driven here as it is driven on a host; what is the
 
+//! ([`flows`]).
+
+#![forbid(unsafe_code)]
+
+mod books;
+mod events;
+mod faults;
+mod fingerprint;
+mod flows;
 pub mod results;
+mod run;
+mod sabotage;
+mod sockets;
+mod topology;
 pub mod trace;
+
+pub use run::{Run, RunError, run};

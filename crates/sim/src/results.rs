@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
 /// The schema of [`Document`]. It grows by one when a reader of the old form would go wrong.
@@ -17,8 +18,8 @@ pub struct Document {
     pub schema: u32,
     /// The version of driftway that wrote it.
     pub version: String,
-    /// The resolved scenario, as its file would say it.
-    pub scenario: serde_json::Value,
+    /// The scenario that was run, as its file would say it.
+    pub scenario: Scenario,
     /// One result a seed, in the order of seeds.
     pub runs: Vec<RunResult>,
     /// Means and intervals over the runs.

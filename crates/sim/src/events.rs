@@ -1,0 +1,136 @@
+//! What happens next: a queue of events in a total order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use base::Instant;
+
+/// What kind of event it is. The order is the order within one instant: the network first, then
+/// aids, then TCPs, then applications, so that an aid that looks for a timeout that is about to
+/// happen sees it before TCP does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Class {
+    /// A fault begins or ends; by its number in the scenario.
+    Fault = 0,
+    /// A link has something to do; by its number.
+    Link = 1,
+    /// An aid's timer; by its socket.
+    Aid = 2,
+    /// A TCP's timer; by its socket.
+    Tcp = 3,
+    /// An application; by its flow.
+    Application = 4,
+}
+
+const CLASSES: [Class; 5] = [Class::Fault, Class::Link, Class::Aid, Class::Tcp, Class::Application];
+
+/// An event: when, what kind, whose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub at: Instant,
+    /// What kind.
+    pub class: Class,
+    /// Whose: a number within its class.
+    pub entity: u32,
+}
+
+/// One entity's wake-ups. An entity has at most one that counts; moving it to a later time costs
+/// nothing until the earlier one comes up, and moving it to an earlier time leaves the later one
+/// behind to be ignored.
+#[derive(Clone, Copy, Debug)]
+struct WakeUp {
+    at: Instant,
+    /// The entity's own counter, so that the order of its events is its own doing.
+    count: u32,
+}
+
+/// Pending events, earliest first; of one instant by class, then entity, then that entity's own
+/// counter. The order in which they were put in plays no part.
+#[derive(Debug, Default)]
+pub struct Events {
+    /// time ‖ class ‖ entity ‖ counter
+    heap: BinaryHeap<Reverse<u128>>,
+    wake_ups: [Vec<WakeUp>; CLASSES.len()],
+}
+
+impl Events {
+    /// No events, and so many entities of each class.
+    pub fn new(entities: [usize; CLASSES.len()]) -> Self {
+        let wake_up = WakeUp { at: Instant::FAR_FUTURE, count: 0 };
+        Self {
+            heap: BinaryHeap::with_capacity(entities.iter().sum::<usize>() * 4 + 16),
+            wake_ups: entities.map(|count| vec![wake_up; count]),
+        }
+    }
+
+    /// Wakes `entity` at `at` at the latest. When it is woken, it says anew when it wants to be.
+    pub fn wake(&mut self, class: Class, entity: u32, at: Instant) {
+        let wake_up = &mut self.wake_ups[class as usize][entity as usize];
+        if at < wake_up.at {
+            wake_up.at = at;
+            wake_up.count = wake_up.count.wrapping_add(1);
+            let key = u128::from(at.as_nanos()) << 64
+                | u128::from(class as u8) << 56
+                | u128::from(entity & 0x00ff_ffff) << 32
+                | u128::from(wake_up.count);
+            self.heap.push(Reverse(key));
+        }
+    }
+
+    /// The next event that counts.
+    pub fn next(&mut self) -> Option<Event> {
+        loop {
+            let Reverse(key) = self.heap.pop()?;
+            let class = CLASSES[(key >> 56) as usize & 0x7];
+            let entity = (key >> 32) as u32 & 0x00ff_ffff;
+            let wake_up = &mut self.wake_ups[class as usize][entity as usize];
+            if wake_up.count == key as u32 {
+                wake_up.at = Instant::FAR_FUTURE;
+                return Some(Event { at: Instant::from_nanos((key >> 64) as u64), class, entity });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn one_instant_is_ordered_by_class_and_entity() {
+        let mut events = Events::new([2; 5]);
+        let at = Instant::from_secs(1);
+        for (class, entity) in
+            [(Class::Application, 0), (Class::Tcp, 1), (Class::Aid, 1), (Class::Link, 1)]
+        {
+            events.wake(class, entity, at);
+        }
+        events.wake(Class::Link, 0, at);
+        events.wake(Class::Tcp, 0, Instant::ZERO);
+        let order: Vec<_> =
+            std::iter::from_fn(|| events.next()).map(|e| (e.class, e.entity)).collect();
+        assert_eq!(
+            order,
+            [
+                (Class::Tcp, 0),
+                (Class::Link, 0),
+                (Class::Link, 1),
+                (Class::Aid, 1),
+                (Class::Tcp, 1),
+                (Class::Application, 0)
+            ]
+        );
+    }
+
+    #[test]
+    fn only_the_earliest_wake_up_counts() {
+        let mut events = Events::new([1; 5]);
+        events.wake(Class::Tcp, 0, Instant::from_secs(9));
+        events.wake(Class::Tcp, 0, Instant::from_secs(3));
+        events.wake(Class::Tcp, 0, Instant::from_secs(5));
+        assert_eq!(events.next().map(|e| e.at), Some(Instant::from_secs(3)));
+        assert_eq!(events.next(), None);
+    }
+}

@@ -1,0 +1,367 @@
+//! What goes wrong on a path, and when: each fault of the scenario as a small machine that is woken
+//! at its next instant and says what is to be done.
+
+use base::{Chance, Duration, Instant, RandomStream, Rate};
+use link::{Queue, Side};
+use scenario::{
+    After, BitRate, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference,
+    InterferenceHop, Partition, Path, Reordering, Schedule, Spacing, Time, Waiting,
+};
+
+use crate::topology::{bytes, delay};
+
+/// What a fault does to the network now.
+#[derive(Clone, Copy, Debug)]
+pub enum Deed {
+    /// Cut a link.
+    Cut { link: usize, queue: Queue },
+    /// The cut of a link by this fault is over.
+    Heal { link: usize },
+    /// The next frames that side A sends go to the front.
+    Reorder { link: usize, frames: u32 },
+    /// A foreign packet of this size enters a link.
+    Foreign { link: usize, side: Side, bytes: u32 },
+    /// Another rate.
+    Rate { link: usize, rate: Rate },
+    /// Another delay.
+    Delay { link: usize, delay: link::Delay },
+    /// A flood begins or ends (for the trace).
+    Mark { link: usize, begins: bool },
+}
+
+/// One fault at work.
+pub enum FaultAtWork {
+    /// Cuts.
+    Partition(Cuts),
+    /// Floods.
+    Congestion(Floods),
+    /// Reordering.
+    Reordering { fault: Reordering, schedule: Schedule, done: u32 },
+    /// One stream of foreign packets.
+    Interference(Stream),
+    /// A change of rate or delay.
+    Change(Changes),
+}
+
+/// Cuts of a hop, or of random hops.
+pub struct Cuts {
+    fault: Partition,
+    /// Beginnings placed at random; empty where there is a schedule.
+    random: Vec<Instant>,
+    hops: RandomStream,
+    links: u32,
+    done: u32,
+    /// The link that is cut now, and until when.
+    cut: Option<(usize, Instant)>,
+    losses: RandomStream,
+    loss: Chance,
+}
+
+/// Floods of a hop.
+pub struct Floods {
+    link: usize,
+    schedule: Schedule,
+    lasts: Duration,
+    bytes: u32,
+    gap: Duration,
+    done: u32,
+    /// The next packet of the flood that is on, and its end.
+    on: Option<(Instant, Instant)>,
+}
+
+/// Foreign packets, again and again.
+pub struct Stream {
+    link: usize,
+    side: Side,
+    bytes: u32,
+    gap: Duration,
+    poisson: bool,
+    draws: RandomStream,
+    next: Instant,
+}
+
+/// Changes of a hop.
+pub struct Changes {
+    link: usize,
+    fault: Change,
+    draws: RandomStream,
+    rate: Rate,
+    delay: scenario::Delay,
+    next: Option<Instant>,
+}
+
+/// The faults of a path, each as often as it has streams.
+pub fn at_work(path: &Path, duration: Time, seed: u64) -> Vec<FaultAtWork> {
+    let mut all = Vec::new();
+    for (number, fault) in path.faults.iter().enumerate() {
+        let number = number as u64;
+        match fault {
+            Fault::Partition(fault) => {
+                all.push(FaultAtWork::Partition(Cuts::new(fault, path, duration, seed, number)));
+            }
+            Fault::Congestion(fault) => {
+                all.extend(Floods::new(fault, path).map(FaultAtWork::Congestion));
+            }
+            Fault::Reordering(fault) => {
+                all.extend(fault.schedule().map(|schedule| FaultAtWork::Reordering {
+                    fault: fault.clone(),
+                    schedule,
+                    done: 0,
+                }));
+            }
+            Fault::Interference(fault) => {
+                let streams = Stream::all(fault, path, seed, number);
+                all.extend(streams.map(FaultAtWork::Interference));
+            }
+            Fault::Change(fault) => {
+                all.push(FaultAtWork::Change(Changes::new(fault, path, seed, number)));
+            }
+        }
+    }
+    all
+}
+
+impl FaultAtWork {
+    /// Its kind, as scenarios name it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Partition(_) => "partition",
+            Self::Congestion(_) => "congestion",
+            Self::Reordering { .. } => "reordering",
+            Self::Interference(_) => "interference",
+            Self::Change(_) => "change",
+        }
+    }
+
+    /// When it does something next.
+    pub fn next(&self) -> Option<Instant> {
+        match self {
+            Self::Partition(cuts) => cuts.next(),
+            Self::Congestion(floods) => floods.next(),
+            Self::Reordering { schedule, done, .. } => schedule.nth(*done),
+            Self::Interference(stream) => Some(stream.next),
+            Self::Change(changes) => changes.next,
+        }
+    }
+
+    /// What it does now. At most two deeds a call.
+    pub fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
+        match self {
+            Self::Partition(cuts) => cuts.act(now, deeds),
+            Self::Congestion(floods) => floods.act(now, deeds),
+            Self::Reordering { fault, done, .. } => {
+                *done += 1;
+                let link = fault.hop as usize - 1;
+                deeds.push(Deed::Reorder { link, frames: fault.packets });
+            }
+            Self::Interference(stream) => stream.act(deeds),
+            Self::Change(changes) => {
+                changes.next = None;
+                changes.pick(deeds);
+            }
+        }
+    }
+
+    /// A partition of `link` has ended.
+    pub fn on_healed(&mut self, link: usize, deeds: &mut Vec<Deed>) {
+        if let Self::Change(changes) = self
+            && changes.link == link
+            && changes.fault.after == Some(After::Partition)
+        {
+            changes.pick(deeds);
+        }
+    }
+
+    /// Does the router before a link that this fault has cut tell of a packet it refuses?
+    /// `None`: this fault does not cut that link. `Some(false)`: the message is drawn to be lost,
+    /// or none is sent.
+    pub fn signals(&mut self, link: usize) -> Option<Told> {
+        match self {
+            Self::Partition(cuts) if cuts.cut.is_some_and(|(cut, _)| cut == link) => {
+                Some(match cuts.fault.signal {
+                    CutSignal::None => Told::Nothing,
+                    CutSignal::IcmpUnreachable if cuts.losses.hits(cuts.loss) => Told::Lost,
+                    CutSignal::IcmpUnreachable => Told::Unreachable,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a router says about a packet that it refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing: the fault is silent.
+    Nothing,
+    /// A message that is lost at once.
+    Lost,
+    /// ICMP host unreachable.
+    Unreachable,
+}
+
+impl Cuts {
+    fn new(fault: &Partition, path: &Path, Time(duration): Time, seed: u64, number: u64) -> Self {
+        let mut random = Vec::new();
+        if fault.schedule().is_none() {
+            let mut draws = RandomStream::new(seed, "partition-time", number);
+            let count = fault.count.unwrap_or(0);
+            let draw = |_| Instant::ZERO + draws.duration(Duration::ZERO, duration);
+            random = (0..count).map(draw).collect();
+            random.sort_unstable();
+        }
+        Self {
+            fault: fault.clone(),
+            random,
+            hops: RandomStream::new(seed, "partition-hop", number),
+            links: path.hops,
+            done: 0,
+            cut: None,
+            losses: RandomStream::new(seed, "signal-loss", number),
+            loss: Chance::from_probability(fault.signal_loss),
+        }
+    }
+
+    fn beginning(&self, n: u32) -> Option<Instant> {
+        match self.fault.schedule() {
+            Some(schedule) => schedule.nth(n),
+            None => self.random.get(n as usize).copied(),
+        }
+    }
+
+    /// The end of the cut that is on, else the next beginning. A beginning that falls into a cut
+    /// of the same fault comes when that is over.
+    fn next(&self) -> Option<Instant> {
+        self.cut.map(|(_, until)| until).or_else(|| self.beginning(self.done))
+    }
+
+    fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
+        if let Some((link, _)) = self.cut.take() {
+            deeds.push(Deed::Heal { link });
+            return;
+        }
+        self.done += 1;
+        let link = match self.fault.hop {
+            CutHop::Number(hop) => hop as usize - 1,
+            CutHop::Random => self.hops.below(u64::from(self.links)) as usize,
+        };
+        let Time(lasts) = self.fault.lasts;
+        self.cut = Some((link, now + lasts));
+        let queue = match self.fault.queue {
+            Waiting::Wait => Queue::Wait,
+            Waiting::Drop => Queue::Drop,
+        };
+        deeds.push(Deed::Cut { link, queue });
+    }
+}
+
+impl Floods {
+    fn new(fault: &Congestion, path: &Path) -> Option<Self> {
+        let BitRate(rate) = fault.rate.unwrap_or(path.link_of(fault.hop).rate);
+        let bytes = bytes(fault.size);
+        let Time(lasts) = fault.lasts;
+        let gap = rate.time_for(bytes);
+        let (link, schedule) = (fault.hop as usize - 1, fault.schedule()?);
+        Some(Self { link, schedule, lasts, bytes, gap, done: 0, on: None })
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.on.map(|(next, end)| next.min(end)).or_else(|| self.schedule.nth(self.done))
+    }
+
+    fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
+        let (link, side, bytes) = (self.link, Side::A, self.bytes);
+        match self.on {
+            Some((_, end)) if end <= now => {
+                self.on = None;
+                deeds.push(Deed::Mark { link, begins: false });
+            }
+            Some((_, end)) => {
+                self.on = Some((now + self.gap, end));
+                deeds.push(Deed::Foreign { link, side, bytes });
+            }
+            None => {
+                self.done += 1;
+                self.on = Some((now + self.gap, now + self.lasts));
+                deeds.push(Deed::Mark { link, begins: true });
+                deeds.push(Deed::Foreign { link, side, bytes });
+            }
+        }
+    }
+}
+
+impl Stream {
+    /// One stream for each hop and direction concerned.
+    fn all(
+        fault: &Interference,
+        path: &Path,
+        seed: u64,
+        number: u64,
+    ) -> impl Iterator<Item = Self> {
+        let Time(gap) = fault.every;
+        let sides: &[Side] = match fault.direction {
+            Direction::Forward => &[Side::A],
+            Direction::Backward => &[Side::B],
+            Direction::Both => &[Side::A, Side::B],
+        };
+        let concerns = |link: usize, side: Side| match fault.hop {
+            InterferenceHop::Number(hop) => link == hop as usize - 1,
+            // liu-singh-2001 §V-E: each intermediate hop, sender and receiver excepted.
+            InterferenceHop::Intermediate => match side {
+                Side::A => link > 0,
+                Side::B => link + 1 < path.hops as usize,
+            },
+        };
+        let poisson = fault.spacing == Spacing::Poisson;
+        let bytes = bytes(fault.size);
+        let mut all = Vec::new();
+        for link in 0..path.hops as usize {
+            for &side in sides.iter().filter(|side| concerns(link, **side)) {
+                let entity = number << 32 | (link as u64) << 1 | u64::from(side == Side::B);
+                let mut draws = RandomStream::new(seed, "interference", entity);
+                // Streams of several hops must not march in step.
+                let next = Instant::ZERO + draws.duration(Duration::ZERO, gap);
+                all.push(Self { link, side, bytes, gap, poisson, draws, next });
+            }
+        }
+        all.into_iter()
+    }
+
+    fn act(&mut self, deeds: &mut Vec<Deed>) {
+        let gap = if self.poisson { self.draws.exponential(self.gap) } else { self.gap };
+        self.next += gap.max(Duration::from_nanos(1));
+        deeds.push(Deed::Foreign { link: self.link, side: self.side, bytes: self.bytes });
+    }
+}
+
+impl Changes {
+    fn new(fault: &Change, path: &Path, seed: u64, number: u64) -> Self {
+        let link = path.link_of(fault.hop);
+        let BitRate(rate) = link.rate;
+        Self {
+            link: fault.hop as usize - 1,
+            fault: fault.clone(),
+            draws: RandomStream::new(seed, "change", number),
+            rate,
+            delay: link.delay,
+            next: fault.at.map(|Time(at)| Instant::ZERO + at),
+        }
+    }
+
+    /// liu-singh-2001 §V-E: one of those listed that differ from the present one, at random.
+    fn pick(&mut self, deeds: &mut Vec<Deed>) {
+        let draws = &mut self.draws;
+        let rates: Vec<Rate> =
+            self.fault.rate.iter().map(|BitRate(r)| *r).filter(|r| *r != self.rate).collect();
+        if !rates.is_empty() {
+            self.rate = rates[draws.below(rates.len() as u64) as usize];
+            deeds.push(Deed::Rate { link: self.link, rate: self.rate });
+        }
+        let delays: Vec<scenario::Delay> =
+            self.fault.delay.iter().copied().filter(|d| *d != self.delay).collect();
+        if !delays.is_empty() {
+            self.delay = delays[draws.below(delays.len() as u64) as usize];
+            deeds.push(Deed::Delay { link: self.link, delay: delay(self.delay) });
+        }
+    }
+}

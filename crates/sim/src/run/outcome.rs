@@ -1,0 +1,113 @@
+//! What is written down when a run is over.
+
+use base::{Duration, Instant};
+use link::Side;
+use scenario::Transport;
+use tcp::Stats;
+
+use super::Run;
+use crate::results::{Direction, FlowResult, LinkResult, RunResult};
+
+impl Run<'_> {
+    /// The results, as they stand.
+    pub(super) fn result(&mut self) -> RunResult {
+        let flows: Vec<FlowResult> = (0..self.flows.len()).map(|n| self.flow_result(n)).collect();
+        let links = self.link_results();
+        for flow in &flows {
+            for value in [flow.delivered_bytes, flow.segments_sent, flow.end_s.to_bits()] {
+                self.fingerprint.statistic(value);
+            }
+            let counts = [flow.retransmissions, flow.timeouts, flow.fast_retransmits];
+            for value in counts.into_iter().flatten() {
+                self.fingerprint.statistic(value);
+            }
+        }
+        for link in &links {
+            self.fingerprint.statistic(link.bytes);
+            self.fingerprint.statistic(link.drops);
+        }
+        RunResult {
+            seed: self.seed,
+            duration_s: self.now.as_secs_f64(),
+            events: self.handled,
+            fingerprint: self.fingerprint.text(),
+            flows,
+            links,
+            routing: (),
+            mac: (),
+            drops: self.packets.drops(),
+        }
+    }
+
+    fn flow_result(&mut self, number: usize) -> FlowResult {
+        let scenario = &self.scenario.flows[number];
+        let flow = &self.flows[number];
+        let tcp = scenario.tcp.as_ref().filter(|_| scenario.transport == Transport::Tcp);
+        let at = &self.sockets[number * 2];
+        let stats = at
+            .number
+            .and_then(|at_host| self.hosts[at.node].socket(at_host))
+            .map_or(Stats::default(), |socket| *socket.tcp().stats());
+        let end = flow.complete.unwrap_or(self.now).max(flow.start);
+        let took = end.since(flow.start);
+        let (segments, sent) = match tcp {
+            Some(_) => (stats.segments_sent, stats.bytes_sent),
+            None => (flow.datagrams_sent, flow.written),
+        };
+        let of_tcp = |count: u64| tcp.map(|_| count);
+        FlowResult {
+            source: scenario.from,
+            destination: scenario.to,
+            tcp: tcp.map(|tcp| format!("{}+{}", tcp.recovery.name(), tcp.growth.name())),
+            aid: scenario.aid.name().to_owned(),
+            start_s: flow.start.as_secs_f64(),
+            end_s: end.as_secs_f64(),
+            delivered_bytes: flow.delivered,
+            throughput_bps: per(flow.delivered as f64 * 8.0, took.as_secs_f64()),
+            goodput_ratio: per(flow.delivered as f64, sent as f64),
+            completion_s: flow.complete.map(|at: Instant| at.since(flow.start).as_secs_f64()),
+            segments_sent: segments,
+            retransmissions: of_tcp(stats.retransmissions),
+            timeouts: of_tcp(stats.timeouts),
+            fast_retransmits: of_tcp(stats.fast_retransmits),
+            slow_starts: of_tcp(stats.slow_starts),
+            rtt_s: per(stats.rtt_sum.as_secs_f64(), stats.rtt_samples as f64),
+            delay_s: flow.mean_delay(),
+        }
+    }
+
+    /// Hops of the chain first, then those of routes beside it, which count on from there.
+    fn link_results(&self) -> Vec<LinkResult> {
+        let duration = self.now.since(Instant::ZERO);
+        let mut results = Vec::with_capacity(self.links.len() * 2);
+        for (number, link) in self.links.iter().enumerate() {
+            for (side, direction) in [(Side::A, Direction::Forward), (Side::B, Direction::Backward)]
+            {
+                let counters = link.counters(side);
+                let queue = counters.queue;
+                results.push(LinkResult {
+                    hop: number as u32 + 1,
+                    direction,
+                    frames: counters.frames,
+                    bytes: counters.bits / 8,
+                    marks: queue.marks,
+                    drops: counters.errors
+                        + counters.partitioned
+                        + counters.refused
+                        + queue.overflows
+                        + queue.red_drops,
+                    utilisation: share(counters.busy, duration),
+                });
+            }
+        }
+        results
+    }
+}
+
+fn per(value: f64, by: f64) -> Option<f64> {
+    (by > 0.0).then(|| value / by)
+}
+
+fn share(part: Duration, whole: Duration) -> Option<f64> {
+    per(part.as_secs_f64(), whole.as_secs_f64())
+}
