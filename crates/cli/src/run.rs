@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use scenario::Scenario;
-use sim::RunError;
 use sim::results::{Document, RunResult, SCHEMA, Timing};
 use sim::trace::Trace;
 
@@ -118,7 +117,7 @@ fn simulate(args: &RunArgs, scenario: &Scenario) -> Result<(Document, Vec<(u64, 
     let document = Document {
         schema: SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        scenario: serde_json::to_value(scenario).expect("a scenario is plain values"),
+        scenario: scenario.clone(),
         summary: summarise(&results),
         runs: results,
         timing: Timing {
@@ -135,9 +134,6 @@ fn one(args: &RunArgs, scenario: &Scenario, seed: u64, traced: bool) -> Result<O
     let result = catch_unwind(AssertUnwindSafe(|| sim::run(scenario, seed, trace.as_mut())));
     match result {
         Ok(Ok(result)) => Ok((result, trace)),
-        Ok(Err(RunError::Input(message))) => {
-            Err(Failure::Input(format!("{}: {message}", args.scenario.scenario.display())))
-        }
         Ok(Err(error)) => Err(Failure::Failed(bug(args, seed, &error.to_string()))),
         // The panic's own message stands on standard error already.
         Err(_) => Err(Failure::Failed(bug(args, seed, "it panicked"))),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use scenario::Application;
 use sim::results::{Direction, Document, FlowSummary, METRICS, RunResult};
 
 use crate::summary::estimate;
@@ -17,7 +18,7 @@ const FOR_MANY: [&str; 5] =
 /// Everything that a person wants to know at once.
 pub fn document(document: &Document) -> String {
     let mut text = String::new();
-    let name = document.scenario["name"].as_str().unwrap_or("unnamed");
+    let name = &document.scenario.name;
     let _ = writeln!(text, "{name}: {}", seeds(&document.runs));
     let _ = write!(text, "{}", flows(&document.summary.flows));
     for sentence in incomplete(document) {
@@ -100,7 +101,8 @@ pub fn flows(flows: &[FlowSummary]) -> Grid {
 
 /// Only a transfer has an end that it could reach.
 pub fn is_transfer(document: &Document, flow: usize) -> bool {
-    document.scenario["flow"][flow]["application"].get("transfer").is_some()
+    let flow = document.scenario.flows.get(flow);
+    flow.is_some_and(|flow| matches!(flow.application, Application::Transfer(_)))
 }
 
 /// One sentence for each flow whose transfer did not always complete.

@@ -1,6 +1,6 @@
 //! Numbers and tables for people.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use sim::results::Estimate;
 
 /// How wide a table may be (columns).
@@ -74,26 +74,45 @@ fn decimals(resolution: f64) -> usize {
     decimals
 }
 
-/// A single value of a metric, with its unit: `412.5 s`, `0.9123`, `17`.
+/// A single value of a metric, with its unit: `412.5 s`, `0.9123`, `17`, `1e-6`.
 pub fn value(metric: &str, value: f64) -> String {
     let scale = Scale::of(metric, value);
-    let scaled = value * scale.factor;
-    let places = if scaled.fract() == 0.0 { 0 } else { decimals(scaled.abs() / 100.0) };
-    with_unit(format!("{scaled:.places$}"), scale.unit)
+    with_unit(number(value * scale.factor), scale.unit)
+}
+
+/// Four significant digits; whole numbers without decimals.
+fn number(number: f64) -> String {
+    let size = number.abs();
+    if (number - number.round()).abs() <= 1e-9 * size {
+        format!("{number:.0}")
+    } else if size < 1e-3 {
+        // As one writes error rates. The shortest form that reads back, unless it is a mean.
+        let short = format!("{number:e}");
+        if short.len() <= 7 { short } else { format!("{number:.2e}") }
+    } else {
+        format!("{number:.*}", decimals(size / 100.0))
+    }
 }
 
 /// A mean with the half-width of its 90 % interval: `412.5 ± 1.3 s`.
 pub fn mean(metric: &str, estimate: &Estimate) -> String {
-    let Some([low, high]) = estimate.ci90 else {
-        return value(metric, estimate.mean);
-    };
     let scale = Scale::of(metric, estimate.mean);
-    let (mean, half) = (estimate.mean * scale.factor, (high - low) / 2.0 * scale.factor);
-    if half == 0.0 {
-        return with_unit(format!("{} ± 0", value("", mean)), scale.unit);
+    with_unit(mean_in(scale, estimate), scale.unit)
+}
+
+/// The same in a given scale, without its unit.
+pub fn mean_in(scale: Scale, estimate: &Estimate) -> String {
+    let mean = estimate.mean * scale.factor;
+    let Some([low, high]) = estimate.ci90 else {
+        return number(mean);
+    };
+    let half = (high - low) / 2.0 * scale.factor;
+    // What is left of equal numbers after a division is not a spread.
+    if half <= 1e-9 * mean.abs() {
+        return format!("{} ± 0", number(mean));
     }
-    let places = decimals(half).min(decimals(mean.abs() / 1000.0));
-    with_unit(format!("{mean:.places$} ± {half:.places$}"), scale.unit)
+    let places = decimals(half).min(decimals(mean.abs() / 100.0));
+    format!("{mean:.places$} ± {half:.places$}")
 }
 
 fn with_unit(number: String, unit: &str) -> String {
@@ -112,9 +131,10 @@ pub struct Grid {
 impl std::fmt::Display for Grid {
     /// The first column to the left, the others to the right, at most 100 columns wide.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let line = LineStyle::none().fill('─').junction('─');
         let mut table = Table::new();
         table
-            .load_style(presets::UTF8_HORIZONTAL_ONLY)
+            .load_style(TableStyle::new().header_separator(line).bottom_border(line))
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(WIDTH)
             .set_header(&self.header)
@@ -163,6 +183,8 @@ mod test {
             ("retransmissions", 17.0, "17"),
             ("retransmissions", 0.0, "0"),
             ("rtt_s", 0.0, "0 s"),
+            ("", 1e-6, "1e-6"),
+            ("", 0.000_123_456, "1.23e-4"),
         ] {
             assert_eq!(value(metric, number), text);
         }

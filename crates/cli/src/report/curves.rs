@@ -1,7 +1,9 @@
 //! A metric against what varies, with what the papers reported laid over it.
 
-use plotly::common::{DashType, ErrorData, ErrorType, Line, Marker, MarkerSymbol, Mode};
-use plotly::layout::AxisType;
+use plotly::common::{
+    DashType, ErrorData, ErrorType, ExponentFormat, HoverInfo, Line, Marker, MarkerSymbol, Mode,
+};
+use plotly::layout::{AxisType, RangeMode};
 use plotly::{Plot, Scatter};
 use scenario::Reference;
 use sim::results::Estimate;
@@ -43,7 +45,7 @@ struct Point {
 /// The figures of a set: completion time, throughput, and whatever a paper reported.
 pub fn figures(set: &[Member], sweep: &Sweep) -> Vec<Figure> {
     let mut metrics = vec!["completion_s".to_owned(), "throughput_bps".to_owned()];
-    for reference in set.iter().flat_map(|member| &member.scenario.references) {
+    for reference in set.iter().flat_map(|member| &member.document.scenario.references) {
         if !metrics.contains(&reference.metric) {
             metrics.push(reference.metric.clone());
         }
@@ -96,7 +98,7 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
                     .marker(marker)
                     .error_y(error)
                     .hover_text_array(hover)
-                    .hover_info(plotly::common::HoverInfo::Text)
+                    .hover_info(HoverInfo::Text)
                     .show_legend(false),
             );
         } else {
@@ -108,7 +110,7 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
                     .line(line)
                     .error_y(error)
                     .hover_text_array(hover)
-                    .hover_info(plotly::common::HoverInfo::Text)
+                    .hover_info(HoverInfo::Text)
                     .show_legend(true),
             );
         }
@@ -121,13 +123,14 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
         let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
         smallest > 0.0 && largest(values) / smallest >= LOG_FROM
     };
-    let kind = |log: bool| if log { AxisType::Log } else { AxisType::Linear };
-    let y_axis = axis(&title(metric), y_scale.unit).type_(kind(log(&ys)));
-    let y_axis =
-        if log(&ys) { y_axis } else { y_axis.range_mode(plotly::layout::RangeMode::ToZero) };
+    let y_axis = axis(&title(metric), y_scale.unit);
+    let y_axis = if log(&ys) { by_powers(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
     let x_axis = match &sweep.axis {
         None => axis("", "").type_(AxisType::Category),
-        Some(found) => axis(&found.key, x_scale.unit).type_(kind(log(&xs))),
+        Some(found) => {
+            let x_axis = axis(&found.key, x_scale.unit);
+            if log(&xs) { by_powers(x_axis) } else { x_axis }
+        }
     };
     plot.set_layout(layout().x_axis(x_axis).y_axis(y_axis));
 
@@ -147,6 +150,11 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
         json: json(plot),
         numbers: Some(numbers(metric, sweep, x_metric, &curves, &references)),
     })
+}
+
+/// A logarithmic axis with a tick at each power of ten.
+fn by_powers(axis: plotly::layout::Axis) -> plotly::layout::Axis {
+    axis.type_(AxisType::Log).dtick(1.0).exponent_format(ExponentFormat::Power)
 }
 
 /// The curves of an arm, one a flow.
@@ -183,7 +191,7 @@ fn curves(set: &[Member], arm: &Arm, metric: &str) -> Vec<Curve> {
 /// What papers reported of this metric against this key, each once.
 fn references(set: &[Member], axis: Option<&Axis>, metric: &str) -> Vec<Reference> {
     let mut found: Vec<Reference> = Vec::new();
-    for reference in set.iter().flat_map(|member| &member.scenario.references) {
+    for reference in set.iter().flat_map(|member| &member.document.scenario.references) {
         let ours = axis.is_some_and(|axis| axis.key == reference.x) && reference.metric == metric;
         if ours && !found.contains(reference) {
             found.push(reference.clone());

@@ -1,7 +1,8 @@
 //! A figure, and what all figures have in common.
 
-use plotly::common::{Font, Orientation, Title};
-use plotly::layout::{Axis, DragMode, HoverMode, Legend, Margin};
+use plotly::common::{Anchor, Font, Orientation, Title};
+use plotly::configuration::ModeBarButtonName;
+use plotly::layout::{Axis, DragMode, HoverMode, Legend, Margin, ModeBar};
 use plotly::{Configuration, Layout, Plot};
 
 use crate::text::Grid;
@@ -28,6 +29,9 @@ pub const PALETTE: [&str; 7] =
 /// The colour of what is said last and quietest.
 pub const QUIET: &str = "#8A8A8A";
 
+/// No colour: the page's shows through, light or dark.
+const CLEAR: &str = "rgba(0,0,0,0)";
+
 /// The colour of the arm with this index.
 pub const fn colour(index: usize) -> &'static str {
     PALETTE[index % PALETTE.len()]
@@ -46,11 +50,8 @@ pub fn axis(title: &str, unit: &str) -> Axis {
 
 /// The layout of every figure: the legend above the plot, dragging zooms.
 pub fn layout() -> Layout {
-    let legend = Legend::new()
-        .orientation(Orientation::Horizontal)
-        .x(0.0)
-        .y(1.02)
-        .y_anchor(plotly::common::Anchor::Bottom);
+    let legend =
+        Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(Anchor::Bottom);
     Layout::new()
         .auto_size(true)
         .height(460)
@@ -59,14 +60,18 @@ pub fn layout() -> Layout {
         .legend(legend)
         .hover_mode(HoverMode::Closest)
         .drag_mode(DragMode::Zoom)
-        .paper_background_color("rgba(0,0,0,0)")
-        .plot_background_color("rgba(0,0,0,0)")
+        .mode_bar(ModeBar::new().background_color(CLEAR).color(QUIET).active_color(PALETTE[0]))
+        .paper_background_color(CLEAR)
+        .plot_background_color(CLEAR)
 }
 
 /// A plot as plotly.js takes it. `<` is written as an escape, so that no label can end the script
 /// element that the JSON stands in.
 pub fn json(mut plot: Plot) -> String {
-    let configuration = Configuration::new().responsive(true).display_logo(false);
+    let configuration = Configuration::new()
+        .responsive(true)
+        .display_logo(false)
+        .mode_bar_buttons_to_remove(vec![ModeBarButtonName::Select2d, ModeBarButtonName::Lasso2d]);
     plot.set_configuration(configuration);
     plot.to_json().replace('<', "\\u003c")
 }

@@ -23,7 +23,7 @@ use crate::report::set::{Member, load};
 use crate::report::sweep::{Sweep, sweep};
 use crate::run::quoted;
 use crate::tables::{drops, flow_name, flows, incomplete, links, seeds};
-use crate::text::{Grid, count, mean, value};
+use crate::text::{self, Grid, Scale, count, value};
 
 /// The page's name.
 const PAGE: &str = "index.html";
@@ -32,8 +32,7 @@ const PAGE: &str = "index.html";
 const DRAWN: usize = 12;
 
 /// The metrics of a set's table.
-const OF_A_SET: [&str; 5] =
-    ["completion_s", "throughput_bps", "goodput_ratio", "retransmissions", "timeouts"];
+const OF_A_SET: [&str; 4] = ["completion_s", "throughput_bps", "retransmissions", "timeouts"];
 
 /// Reads results, writes the page, prints the tables.
 ///
@@ -74,7 +73,7 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
             );
             let mut sentences = incomplete(document);
             sentences.push(drops(document));
-            (only.scenario.name.clone(), seeds(&document.runs), results, sentences)
+            (document.scenario.name.clone(), seeds(&document.runs), results, sentences)
         }
         several => (
             title(dir, several),
@@ -125,7 +124,7 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
 
 /// The name that all share, else that of the directory.
 fn title(dir: &Path, set: &[Member]) -> String {
-    let mut names = set.iter().map(|member| &member.scenario.name);
+    let mut names = set.iter().map(|member| &member.document.scenario.name);
     match names.next() {
         Some(first) if names.all(|name| name == first) => first.clone(),
         _ => {
@@ -141,21 +140,28 @@ fn subtitle(set: &[Member], sweep: &Sweep) -> String {
     let labels: Vec<_> = sweep.arms.iter().map(|arm| arm.label.clone()).collect();
     let arms = match labels.as_slice() {
         [_] => String::new(),
-        several => format!(": {}", crate::text::list(several)),
+        several => format!(": {}", text::list(several)),
     };
     format!("{}, {}{against}{arms}", count(set.len() as u64, "scenario"), count(runs as u64, "run"))
 }
 
-/// One row for each scenario and flow of a set.
+/// One row for each scenario and flow of a set, one scale for each column.
 fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
-    let x = sweep.axis.as_ref().map(|axis| axis.key.rsplit('.').take(2).collect::<Vec<_>>());
-    let x = x.map(|mut names| {
-        names.reverse();
-        names.join(".")
-    });
+    let of = |metric: &str| {
+        let flows = set.iter().flat_map(|member| &member.document.summary.flows);
+        let means = flows.filter_map(|flow| flow.metrics.get(metric).copied().flatten());
+        Scale::of(metric, means.map(|estimate| estimate.mean.abs()).fold(0.0, f64::max))
+    };
+    let scales = OF_A_SET.map(of);
     let mut header = vec!["arm".to_owned()];
-    header.extend(x);
-    header.extend(OF_A_SET.iter().map(|metric| crate::text::title(metric)));
+    // The last name of a key is telling enough beside its values.
+    header.extend(
+        sweep.axis.as_ref().and_then(|axis| axis.key.rsplit('.').next()).map(str::to_owned),
+    );
+    header.extend(OF_A_SET.iter().zip(scales).map(|(metric, scale)| match scale.unit {
+        "" => text::title(metric),
+        unit => format!("{} ({unit})", text::title(metric)),
+    }));
     header.push("complete".to_owned());
     let mut rows = Vec::new();
     for arm in &sweep.arms {
@@ -169,9 +175,9 @@ fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
                 };
                 let mut row = vec![name];
                 row.extend(sweep.axis.as_ref().map(|axis| value(axis.as_metric(), x)));
-                row.extend(OF_A_SET.iter().map(|metric| match flow.metrics.get(*metric) {
-                    Some(Some(estimate)) => mean(metric, estimate),
-                    _ => "–".to_owned(),
+                row.extend(OF_A_SET.iter().zip(scales).map(|(metric, scale)| {
+                    let estimate = flow.metrics.get(*metric).copied().flatten();
+                    estimate.map_or("–".to_owned(), |estimate| text::mean_in(scale, &estimate))
                 }));
                 row.push(format!("{} of {}", flow.completed, summary.runs));
                 rows.push(row);
@@ -231,8 +237,8 @@ fn ran(member: &Member, sweep: &Sweep, set: &[Member]) -> Ran {
     let scenario = member.dir.join("scenario.toml");
     let runs = document.runs.len();
     Ran {
-        name: capital(&member.scenario.name),
-        description: member.scenario.description.clone(),
+        name: capital(&member.document.scenario.name),
+        description: member.document.scenario.description.clone(),
         seeds: seeds(&document.runs),
         version: document.version.clone(),
         differs: differs.join(", "),
@@ -246,6 +252,6 @@ fn ran(member: &Member, sweep: &Sweep, set: &[Member]) -> Ran {
         } else {
             Vec::new()
         },
-        scenario: member.scenario.show(),
+        scenario: member.document.scenario.show(),
     }
 }

@@ -50,7 +50,7 @@ impl Moments<'_> {
                 .hover_template("%{x} s: acknowledged up to %{y}<extra></extra>")
         });
         for (points, name, colour, width) in
-            [(first, "sent", PALETTE[0], 3.0), (again, "retransmitted", PALETTE[1], 5.0)]
+            [(first, "sent", PALETTE[0], 3.0), (again, "retransmitted", PALETTE[1], 4.0)]
         {
             add(&mut plot, points, name, |s| {
                 s.line(Line::new().color(colour).width(width).simplify(false))
@@ -118,15 +118,18 @@ impl Moments<'_> {
         }
         let y_axis = axis("window", scale.unit).range_mode(RangeMode::ToZero);
         plot.set_layout(self.layout(y_axis));
-        let timeouts =
-            self.trace.events.iter().filter(|(_, event)| *event == FlowEvent::Timeout).count();
+        let is = |wanted: &FlowEvent| self.trace.events.iter().filter(|(_, e)| e == wanted).count();
+        let timeouts = match is(&FlowEvent::Timeout) as u64 {
+            0 => "no timeout".to_owned(),
+            some => count(some, "timeout"),
+        };
         Figure {
             title: format!("Congestion window: {}", self.name),
             how: format!(
-                "The congestion window as each segment left, with {} marked where the timer went \
-                 off. The shade says what the aid was doing, grey where the network had a \
-                 fault: a good aid keeps the window through what is not congestion.",
-                count(timeouts as u64, "timeout")
+                "The congestion window as each segment left. Crosses mark where the \
+                 retransmission timer went off ({timeouts} here). Colour says which state the aid \
+                 was in (none: its usual one), grey that the network had a fault. A window that \
+                 falls where nothing was congested is what an aid is to prevent."
             ),
             notes: Vec::new(),
             json: json(plot),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use base::Instant;
-use scenario::Scenario;
+use serde::Deserialize;
 use sim::results::{Document, SCHEMA};
 use sim::trace::{FlowTrace, NetworkMark, Trace};
 
@@ -20,8 +20,6 @@ pub struct Member {
     pub dir: PathBuf,
     /// What it holds.
     pub document: Document,
-    /// The scenario that was run.
-    pub scenario: Scenario,
     /// The scenario's keys with their values, as one writes them.
     pub keys: BTreeMap<String, String>,
 }
@@ -82,8 +80,8 @@ pub fn load(dir: &Path) -> Result<Vec<Member>, Failure> {
     find(dir, DEPTH, &mut found)?;
     if found.is_empty() {
         return Err(Failure::Input(format!(
-            "no results.json in {0} or in the directories below\n  \
-             driftway run SCENARIO.toml --out {0} writes one",
+            "no results.json in {0} or in the directories below\n\
+             help: driftway run SCENARIO.toml --out {0} writes one",
             dir.display()
         )));
     }
@@ -109,23 +107,29 @@ fn find(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failur
         .try_for_each(|path| find(&path, depth - 1, found))
 }
 
+/// What every document has, whatever its schema.
+#[derive(Deserialize)]
+struct Head {
+    schema: u32,
+    version: String,
+}
+
 fn member(dir: PathBuf) -> Result<Member, Failure> {
     let path = dir.join("results.json");
     let text = fs::read_to_string(&path)
         .map_err(|error| Failure::Input(format!("can't read {}: {error}", path.display())))?;
-    let value: serde_json::Value =
+    let Head { schema, version } =
         serde_json::from_str(&text).map_err(|error| unreadable(&path, &error))?;
-    let schema = &value["schema"];
-    if schema.as_u64() != Some(SCHEMA.into()) {
-        return Err(Failure::Input(format!(
-            "{}: its schema is {schema}, and this driftway reads {SCHEMA}; run the scenario again",
-            path.display()
-        )));
+    let again = "run the scenario again, and it is one that this driftway reads";
+    if schema != SCHEMA {
+        let path = path.display();
+        let what = format!("this is of schema {schema}, and this driftway reads {SCHEMA}");
+        return Err(Failure::Input(format!("{path}: {what}\nhelp: {again}")));
     }
-    let document: Document =
-        serde_json::from_value(value).map_err(|error| unreadable(&path, &error))?;
-    let scenario: Scenario = serde_json::from_value(document.scenario.clone())
-        .map_err(|error| unreadable(&path, &format_args!("its scenario: {error}")))?;
-    let keys = scenario::flatten(&scenario).into_iter().collect();
-    Ok(Member { dir, document, scenario, keys })
+    let document: Document = serde_json::from_str(&text).map_err(|error| {
+        let path = path.display();
+        Failure::Input(format!("{path}: {error}\nhelp: driftway {version} wrote it; {again}"))
+    })?;
+    let keys = scenario::flatten(&document.scenario).into_iter().collect();
+    Ok(Member { dir, document, keys })
 }
