@@ -18,14 +18,18 @@ pub fn find(name: &str) -> Option<&'static Listed> {
     AIDS.iter().find(|aid| aid.name == name)
 }
 
-/// What an aid is made from. Its default is what a scenario that gives only the name gets.
-pub trait Configure: Default + 'static {
+/// What an aid is made from. Its default is what a scenario that gives only the name gets, and the
+/// one place where the options' defaults stand.
+pub trait Configure: Default + PartialEq + 'static {
     /// The name by which scenarios know the aid.
     const NAME: &'static str;
     /// Whose it is, in one line.
     const ABOUT: &'static str;
     /// Its options.
     const OPTIONS: &'static [AidOption<Self>];
+    /// Spans of which the first must not be longer than the second. Scenarios that say otherwise
+    /// are refused.
+    const ORDERED: &'static [(&'static str, &'static str)] = &[];
     /// The aid to one connection.
     fn build(self) -> Box<dyn Aid>;
 }
@@ -36,21 +40,24 @@ pub struct AidOption<O: 'static> {
     pub name: &'static str,
     /// What it does, in one line.
     pub about: &'static str,
-    /// What it takes and where that goes.
+    /// What it takes and where that stands.
     pub set: Set<O>,
 }
 
-/// What an option takes and where that goes.
+/// What an option takes and where that stands.
 pub enum Set<O: 'static> {
     /// A span of time.
     Duration {
         /// The shortest allowed.
         at_least: Duration,
-        /// Stores it.
-        set: fn(&mut O, Duration),
+        /// Where it stands.
+        at: fn(&mut O) -> &mut Duration,
     },
+    /// When a clock ticks first. Who does not set it gets the first tick of the host's clock, so
+    /// that a driver which has one gives it ([`OptionInfo::default`] is `None`).
+    FirstTick(fn(&mut O) -> &mut Duration),
     /// On or off.
-    Flag(fn(&mut O, bool)),
+    Flag(fn(&mut O) -> &mut bool),
     /// One of these words.
     Choice(&'static [Word<O>]),
 }
@@ -89,6 +96,9 @@ pub struct OptionInfo {
     pub about: &'static str,
     /// What it takes.
     pub kind: OptionKind,
+    /// What it is if nobody sets it; `None`: the first tick of the host's clock
+    /// ([`Set::FirstTick`]).
+    pub default: Option<OptionValue<'static>>,
 }
 
 /// Why an option could not be set.
@@ -116,13 +126,21 @@ pub struct Listed {
     pub name: &'static str,
     /// Whose it is, in one line.
     pub about: &'static str,
+    /// Options of which the first must not be longer than the second ([`Configure::ORDERED`]).
+    pub ordered: &'static [(&'static str, &'static str)],
     options: fn() -> Vec<OptionInfo>,
     build: Build,
 }
 
 impl Listed {
     const fn of<O: Configure>() -> Self {
-        Self { name: O::NAME, about: O::ABOUT, options: options::<O>, build: build::<O> }
+        Self {
+            name: O::NAME,
+            about: O::ABOUT,
+            ordered: O::ORDERED,
+            options: options::<O>,
+            build: build::<O>,
+        }
     }
 
     /// Its options.
@@ -131,7 +149,8 @@ impl Listed {
     }
 
     /// One for one connection, with these options and the defaults of all others. The last of two
-    /// settings of one option counts.
+    /// settings of one option counts. Settings are not compared with each other: see
+    /// [`Listed::ordered`].
     ///
     /// # Errors
     /// The first setting that names no option or does not fit it.
@@ -140,10 +159,11 @@ impl Listed {
     }
 }
 
-impl<O> Set<O> {
+impl<O: Configure> Set<O> {
     fn kind(&self) -> OptionKind {
         match self {
             Self::Duration { at_least, .. } => OptionKind::Duration(*at_least),
+            Self::FirstTick(_) => OptionKind::Duration(Duration::ZERO),
             Self::Flag(_) => OptionKind::Flag,
             Self::Choice(words) => {
                 OptionKind::Choice(words.iter().map(|(word, _)| *word).collect())
@@ -151,17 +171,37 @@ impl<O> Set<O> {
         }
     }
 
+    fn default(&self) -> Option<OptionValue<'static>> {
+        let mut options = O::default();
+        match self {
+            Self::Duration { at, .. } => Some(OptionValue::Duration(*at(&mut options))),
+            Self::FirstTick(_) => None,
+            Self::Flag(at) => Some(OptionValue::Flag(*at(&mut options))),
+            Self::Choice(words) => {
+                // The word that changes nothing.
+                let is_default = |(_, set): &&Word<O>| {
+                    let mut chosen = O::default();
+                    set(&mut chosen);
+                    chosen == options
+                };
+                words.iter().find(is_default).map(|(word, _)| OptionValue::Word(word))
+            }
+        }
+    }
+
     /// Did it fit?
     fn apply(&self, options: &mut O, value: OptionValue) -> bool {
         match (self, value) {
-            (Self::Duration { at_least, set }, OptionValue::Duration(span))
-                if span >= *at_least =>
-            {
-                set(options, span);
+            (Self::Duration { at_least, at }, OptionValue::Duration(span)) if span >= *at_least => {
+                *at(options) = span;
                 true
             }
-            (Self::Flag(set), OptionValue::Flag(on)) => {
-                set(options, on);
+            (Self::FirstTick(at), OptionValue::Duration(span)) => {
+                *at(options) = span;
+                true
+            }
+            (Self::Flag(at), OptionValue::Flag(on)) => {
+                *at(options) = on;
                 true
             }
             (Self::Choice(words), OptionValue::Word(word)) => {
@@ -178,6 +218,7 @@ fn options<O: Configure>() -> Vec<OptionInfo> {
         name: option.name,
         about: option.about,
         kind: option.set.kind(),
+        default: option.set.default(),
     };
     O::OPTIONS.iter().map(info).collect()
 }
@@ -228,6 +269,44 @@ mod test {
                     }
                 }
             }
+        }
+    }
+
+    /// Checked with the aid's own `Default`, which no list repeats.
+    #[test]
+    fn defaults_are_those_of_the_options() {
+        let atcp = find("atcp").expect("listed").options();
+        let of = |name| atcp.iter().find(|option| option.name == name).expect(name).default;
+        let default = AtcpOptions::default();
+        assert_eq!(of("tick"), Some(OptionValue::Duration(default.tick)));
+        assert_eq!(of("persist_max"), Some(OptionValue::Duration(default.persist_max)));
+        assert_eq!(of("backoff"), Some(OptionValue::Flag(default.backoff)));
+        assert_eq!(of("congested_until"), Some(OptionValue::Word("segment")));
+        assert_eq!(of("tick_phase"), None);
+    }
+
+    #[test]
+    fn every_default_fits() {
+        for listed in AIDS {
+            for option in listed.options() {
+                match option.default {
+                    Some(value) => assert!(listed.build(&[(option.name, value)]).is_ok()),
+                    None => assert_eq!(option.kind, OptionKind::Duration(Duration::ZERO)),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ordered_options_are_spans_and_in_order_by_default() {
+        for listed in AIDS {
+            let options = listed.options();
+            let span = |name: &str| match options.iter().find(|o| o.name == name).map(|o| o.default)
+            {
+                Some(Some(OptionValue::Duration(span))) => span,
+                other => panic!("{name}: {other:?}"),
+            };
+            assert!(listed.ordered.iter().all(|(short, long)| span(short) <= span(long)));
         }
     }
 

@@ -1,139 +1,140 @@
-//! `aid = …`: what helps a flow's TCP.
+//! `aid = …`: what helps a flow's TCP. Which aids there are and what they take is said in one place,
+//! the list of the crate `aid`.
 
 use std::fmt;
 
+use aid::list::{AIDS, Listed, OptionInfo, OptionKind, OptionValue, find};
+use base::Duration;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
+use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
+use crate::error::{unknown_key, unknown_word};
 use crate::tagged::{Tagged, read_tagged};
 
-/// `aid = "atcp"`, or `{ name = "atcp", … }` with options.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub enum Aid {
-    /// `"none"`: TCP alone.
-    #[default]
-    None,
-    /// `"atcp"`.
-    Atcp(Atcp),
+/// TCP alone.
+const NONE: &str = "none";
+
+/// `aid = "atcp"`, or `{ name = "atcp", … }` with options; `"none"`: TCP alone.
+///
+/// The names are those of [`AIDS`], the options those of [`Listed::options`]. What is not written
+/// has the aid's default, which is written here once the scenario is read; only an option that
+/// says when a clock ticks first (ATCP's `tick_phase`) stays away, because its default is the
+/// clock of the host that the aid runs on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Aid {
+    name: &'static str,
+    /// In the order of the list.
+    settings: Vec<(&'static str, OptionValue<'static>)>,
+}
+
+impl Default for Aid {
+    fn default() -> Self {
+        Self::of(Name(None), &[])
+    }
 }
 
 impl Aid {
     /// As scenarios write it.
     pub const fn name(&self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Atcp(_) => "atcp",
-        }
+        self.name
     }
-}
 
-/// The options of ATCP (`liu-singh-2001`), each a place where the paper leaves something open.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the options of ATCP")]
-pub struct Atcp {
-    /// How often its timers are looked at. Default 500 ms.
-    pub tick: Time,
-    /// When they are looked at first; the others follow at whole ticks from it. Default 0 s.
-    pub tick_phase: Time,
-    /// The first gap between persist probes. Default 2 s.
-    pub persist_min: Time,
-    /// The longest gap between persist probes. Default 60 s.
-    pub persist_max: Time,
-    /// What is sent again in the loss state. Default `"first"`.
-    pub resend: Resend,
-    /// Where a retransmission goes in the sender's own queue. Default `"ahead"`.
-    pub retransmission: Retransmission,
-    /// What ends the loss state. Default `"ack"`.
-    pub leave_loss: LeaveLoss,
-    /// Whether ATCP's own retransmission timer doubles. Default true.
-    pub backoff: bool,
-    /// What ends the congested state. Default `"segment"`.
-    pub congested_until: CongestedUntil,
-}
+    /// Its options and their values, those with their default included.
+    pub fn settings(&self) -> &[(&'static str, OptionValue<'static>)] {
+        &self.settings
+    }
 
-impl Default for Atcp {
-    fn default() -> Self {
+    /// The aid to one connection; `None` for `"none"`. `clock_phase` is when the clock of the
+    /// connection's host ticks first, which an aid with a clock of its own (ATCP's `tick_phase`)
+    /// takes over unless the scenario says when that one ticks.
+    pub fn build(&self, clock_phase: Duration) -> Option<Box<dyn aid::Aid>> {
+        let listed = find(self.name)?;
+        // What has no value says when a clock ticks first: all else has its default.
+        let value = |option: &OptionInfo| {
+            let set = self.settings.iter().find(|(name, _)| *name == option.name);
+            set.map_or(OptionValue::Duration(clock_phase), |(_, value)| *value)
+        };
+        let options = listed.options();
+        let settings: Vec<_> = options.iter().map(|option| (option.name, value(option))).collect();
+        // All fit, because only what fits is read.
+        listed.build(&settings).ok()
+    }
+
+    /// Two options whose values are in the wrong order, with these values: the one that must not
+    /// be longer comes first.
+    pub(crate) fn out_of_order(&self) -> Option<[(&'static str, Time); 2]> {
+        let span = |of: &'static str| {
+            self.settings.iter().find_map(|(name, value)| match value {
+                OptionValue::Duration(span) if *name == of => Some((of, Time(*span))),
+                _ => None,
+            })
+        };
+        let mut pairs = find(self.name)?.ordered.iter();
+        pairs.find_map(|(short, long)| {
+            let (short, long) = (span(short)?, span(long)?);
+            (short.1 > long.1).then_some([short, long])
+        })
+    }
+
+    /// The aid `name` with what is `given`, and the defaults of all else.
+    fn of(Name(name): Name, given: &[(&'static str, OptionValue<'static>)]) -> Self {
+        let Some(listed) = name else { return Self { name: NONE, settings: Vec::new() } };
+        let value = |option: OptionInfo| {
+            let set = given.iter().find(|(name, _)| *name == option.name);
+            set.map(|(_, value)| *value).or(option.default).map(|value| (option.name, value))
+        };
         Self {
-            tick: Time::from_millis(500),
-            tick_phase: Time::default(),
-            persist_min: Time::from_secs(2),
-            persist_max: Time::from_secs(60),
-            resend: Resend::First,
-            retransmission: Retransmission::Ahead,
-            leave_loss: LeaveLoss::Ack,
-            backoff: true,
-            congested_until: CongestedUntil::Segment,
+            name: listed.name,
+            settings: listed.options().into_iter().filter_map(value).collect(),
         }
     }
 }
-
-/// What is sent again in ATCP's loss state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Resend {
-    /// The first segment that is not acknowledged.
-    First,
-    /// All of them.
-    All,
-}
-
-/// Where a retransmission goes in the sender's own interface queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Retransmission {
-    /// To its head.
-    Ahead,
-    /// To its end.
-    Behind,
-}
-
-/// What ends ATCP's loss state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LeaveLoss {
-    /// An acknowledgment of something new.
-    Ack,
-    /// That, or new data from the other end.
-    AckOrData,
-}
-
-/// What ends ATCP's congested state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CongestedUntil {
-    /// Any segment that TCP sends.
-    Segment,
-    /// A segment with data that was never sent before.
-    NewData,
-}
-
-/// The values of `name`.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Name {
-    None,
-    Atcp,
-}
-
-/// `{ name = "none" }`, which has no options.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NoOptions {}
 
 impl Serialize for Aid {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Named<'a> {
-            name: &'static str,
-            #[serde(flatten)]
-            options: &'a Atcp,
+        if self.settings.is_empty() {
+            return serializer.serialize_str(self.name);
         }
-        match self {
-            Self::None => serializer.serialize_str(self.name()),
-            Self::Atcp(options) => Named { name: self.name(), options }.serialize(serializer),
+        let mut map = serializer.serialize_map(Some(1 + self.settings.len()))?;
+        map.serialize_entry("name", self.name)?;
+        for (name, value) in &self.settings {
+            match value {
+                OptionValue::Duration(span) => map.serialize_entry(name, &Time(*span))?,
+                OptionValue::Flag(on) => map.serialize_entry(name, on)?,
+                OptionValue::Word(word) => map.serialize_entry(name, word)?,
+            }
         }
+        map.end()
+    }
+}
+
+/// Every name that `name` can have.
+fn names() -> Vec<&'static str> {
+    std::iter::once(NONE).chain(AIDS.iter().map(|listed| listed.name)).collect()
+}
+
+/// A value of `name`; nothing for `"none"`.
+pub(crate) struct Name(Option<&'static Listed>);
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Name;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "the name of an aid ({})", names().join(", "))
+            }
+            fn visit_str<E: Error>(self, name: &str) -> Result<Name, E> {
+                match find(name) {
+                    None if name != NONE => Err(E::custom(unknown_word(name, &names()))),
+                    listed => Ok(Name(listed)),
+                }
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }
 
@@ -144,10 +145,9 @@ impl<'de> Tagged<'de> for Aid {
         name: Name,
         rest: MapAccessDeserializer<A>,
     ) -> Result<Self, A::Error> {
-        match name {
-            Name::None => NoOptions::deserialize(rest).map(|NoOptions {}| Self::None),
-            Name::Atcp => Atcp::deserialize(rest).map(Self::Atcp),
-        }
+        let options = name.0.map_or_else(Vec::new, Listed::options);
+        let given = rest.deserialize_map(Options(&options))?;
+        Ok(Self::of(name, &given))
     }
 }
 
@@ -157,20 +157,95 @@ impl<'de> Deserialize<'de> for Aid {
         impl<'de> Visitor<'de> for Either {
             type Value = Aid;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "the name of an aid (\"none\" or \"atcp\"), or a table with the key `name`",
-                )
+                let names = names().join(", ");
+                write!(f, "the name of an aid ({names}), or a table with the key `name`")
             }
-            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Aid, E> {
-                Ok(match Name::deserialize(StrDeserializer::new(name))? {
-                    Name::None => Aid::None,
-                    Name::Atcp => Aid::Atcp(Atcp::default()),
-                })
+            fn visit_str<E: Error>(self, name: &str) -> Result<Aid, E> {
+                Name::deserialize(StrDeserializer::new(name)).map(|name| Aid::of(name, &[]))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Aid, A::Error> {
                 read_tagged(map)
             }
         }
         deserializer.deserialize_any(Either)
+    }
+}
+
+/// Reads the settings of an aid that has these options.
+struct Options<'a>(&'a [OptionInfo]);
+
+impl<'de> Visitor<'de> for Options<'_> {
+    type Value = Vec<(&'static str, OptionValue<'static>)>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table with the options of an aid")
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut given = Vec::new();
+        while let Some(option) = map.next_key_seed(Key(self.0))? {
+            given.push((option.name, map.next_value_seed(Setting(option))?));
+        }
+        Ok(given)
+    }
+}
+
+/// Reads the key of one of these options.
+struct Key<'a>(&'a [OptionInfo]);
+
+impl<'de, 'a> DeserializeSeed<'de> for Key<'a> {
+    type Value = &'a OptionInfo;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_identifier(self)
+    }
+}
+
+impl<'a> Visitor<'_> for Key<'a> {
+    type Value = &'a OptionInfo;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+    fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
+        self.0.iter().find(|option| option.name == key).ok_or_else(|| {
+            let known: Vec<_> = self.0.iter().map(|option| option.name).collect();
+            E::custom(unknown_key(key, &known))
+        })
+    }
+}
+
+/// Reads what this option takes.
+struct Setting<'a>(&'a OptionInfo);
+
+impl<'de> DeserializeSeed<'de> for Setting<'_> {
+    type Value = OptionValue<'static>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        let name = self.0.name;
+        match &self.0.kind {
+            OptionKind::Duration(at_least) => {
+                let (Time(span), at_least) = (Time::deserialize(deserializer)?, Time(*at_least));
+                if Time(span) < at_least {
+                    let found = Time(span);
+                    let message = format!("`{name}` of {found}\nit is at least {at_least}");
+                    return Err(D::Error::custom(message));
+                }
+                Ok(OptionValue::Duration(span))
+            }
+            OptionKind::Flag => bool::deserialize(deserializer).map(OptionValue::Flag),
+            OptionKind::Choice(words) => {
+                deserializer.deserialize_str(Words(words)).map(OptionValue::Word)
+            }
+        }
+    }
+}
+
+/// Reads one of these words.
+struct Words<'a>(&'a [&'static str]);
+
+impl Visitor<'_> for Words<'_> {
+    type Value = &'static str;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one of \"{}\"", self.0.join("\", \""))
+    }
+    fn visit_str<E: Error>(self, word: &str) -> Result<&'static str, E> {
+        let known = self.0.iter().find(|known| **known == word);
+        known.copied().ok_or_else(|| E::custom(unknown_word(word, self.0)))
     }
 }

@@ -140,11 +140,11 @@ impl serde::de::Error for Fault {
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
-        Self::unknown(format!("unknown key `{}`", quoted(key)), key, "the keys here are", known)
+        Self::new(&unknown_key(key, known))
     }
 
     fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
-        Self::unknown(format!("`{}` is not known here", quoted(word)), word, "known are", known)
+        Self::new(&unknown_word(word, known))
     }
 
     fn missing_field(key: &'static str) -> Self {
@@ -152,16 +152,24 @@ impl serde::de::Error for Fault {
     }
 }
 
-impl Fault {
-    fn unknown(message: String, word: &str, intro: &str, known: &[&str]) -> Self {
-        let near = nearest(word, known.iter().copied());
-        let near = near.map_or(String::new(), |name| format!("did you mean `{name}`? "));
-        let help = match known {
-            [] => "there are no keys here".to_owned(),
-            _ => format!("{near}{intro} {}", known.join(", ")),
-        };
-        Self { origin: None, message, help: Some(help) }
-    }
+/// What is said of a key that is none of `known`; the help stands after a line break.
+pub(crate) fn unknown_key(key: &str, known: &[&str]) -> String {
+    let help = match known {
+        [] => "there are no keys here".to_owned(),
+        _ => format!("{}the keys here are {}", did_you_mean(key, known), known.join(", ")),
+    };
+    format!("unknown key `{}`\n{help}", quoted(key))
+}
+
+/// What is said of a word that is none of `known`; the help stands after a line break.
+pub(crate) fn unknown_word(word: &str, known: &[&str]) -> String {
+    let near = did_you_mean(word, known);
+    format!("`{}` is not known here\n{near}known are {}", quoted(word), known.join(", "))
+}
+
+fn did_you_mean(word: &str, known: &[&str]) -> String {
+    let near = nearest(word, known.iter().copied());
+    near.map_or(String::new(), |name| format!("did you mean `{name}`? "))
 }
 
 /// What serde's derived code calls its expectations, in words for the author of a file.

@@ -54,7 +54,7 @@ mod tagged;
 mod tcp;
 mod tree;
 
-pub use aid::{Aid, Atcp, CongestedUntil, LeaveLoss, Resend, Retransmission};
+pub use self::aid::Aid;
 pub use error::Error;
 pub use fault::{
     After, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference, InterferenceHop,

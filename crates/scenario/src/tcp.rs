@@ -26,7 +26,8 @@ pub struct Tcp {
     pub tick: Tick,
     /// Whether the receiver delays acknowledgments (RFC 5681 §4.2). Default true.
     pub delayed_ack: bool,
-    /// How long it delays them at most: they leave at multiples of this, as with BSD's fast timer.
+    /// How long it delays them at most. With a coarse clock (timer ticks of 100 ms or more) this
+    /// timer fires on a tick of its own length, as BSD's fast timer does; otherwise exactly.
     /// Default 200 ms.
     pub delayed_ack_timeout: Time,
     /// Explicit congestion notification (RFC 3168). Default false.
@@ -51,6 +52,15 @@ pub struct Tcp {
     pub min_rto: Time,
     /// The longest retransmission timeout. Default 64 s.
     pub max_rto: Time,
+    /// The shortest gap between probes of a zero window (RFC 9293 §3.8.6.1). Default 1 s.
+    pub persist_min: Time,
+    /// The longest gap between probes of a zero window. Default 60 s.
+    pub persist_max: Time,
+    /// Timeouts of one segment, or probes of any kind without an answer, before the connection is
+    /// given up (RFC 9293 §3.8.3). Default 15.
+    pub max_retries: u32,
+    /// Maximum segment lifetime: TIME-WAIT lasts twice that (RFC 9293 §3.4.2). Default 30 s.
+    pub msl: Time,
     /// Probe an idle connection this often (RFC 9293 §3.8.4). Default: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_alive: Option<Time>,
@@ -78,6 +88,10 @@ impl Default for Tcp {
             initial_rto: Time::from_secs(1),
             min_rto: Time::from_secs(1),
             max_rto: Time::from_secs(64),
+            persist_min: Time::from_secs(1),
+            persist_max: Time::from_secs(60),
+            max_retries: 15,
+            msl: Time::from_secs(30),
             keep_alive: None,
             source_quench: false,
         }

@@ -548,6 +548,76 @@ help: these go together: tahoe with reno; reno with reno; newreno with reno or c
         "test.toml:25:38: persist_max of 1 s is shorter than persist_min, 2 s",
     ),
     (
+        "an aid that is a number",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = 3"#,
+        r#"test.toml:25:7: expected the name of an aid (none, atcp), or a table with the key `name`, found the bare number 3"#,
+    ),
+    (
+        "a name of an aid that is a number",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = 3 }"#,
+        r#"test.toml:25:16: expected the name of an aid (none, atcp), found the bare number 3"#,
+    ),
+    (
+        "an aid that is like no other",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = "zzzz""#,
+        r#"test.toml:25:7: `zzzz` is not known here
+help: known are none, atcp"#,
+    ),
+    (
+        "a word that an option does not know",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = "atcp", leave_loss = "acks" }"#,
+        r#"test.toml:25:37: `acks` is not known here
+help: did you mean `ack`? known are ack, ack-or-data"#,
+    ),
+    (
+        "a number in place of a word",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = "atcp", resend = 1.5 }"#,
+        r#"test.toml:25:33: expected one of "first", "all", found the bare number 1.5"#,
+    ),
+    (
+        "a word in place of a time",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = "atcp", tick = "often" }"#,
+        r#"test.toml:25:31: `often` does not begin with a number
+help: right would be, for example, "20 ms""#,
+    ),
+    (
+        "a word in place of true or false",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = "atcp", backoff = "yes" }"#,
+        r#"test.toml:25:34: expected true or false, found the text "yes""#,
+    ),
+    (
+        "a tick of an aid that is too short",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"receiver_aid = { name = "atcp", tick = "0.5 ms" }"#,
+        r#"test.toml:25:40: `tick` of 500 us
+help: it is at least 1 ms"#,
+    ),
+    (
+        "persist times of TCP out of order",
+        r#"recovery = "reno""#,
+        r#"recovery = "reno", persist_min = "2 s", persist_max = "1 s""#,
+        r#"test.toml:25:63: persist_max of 1 s is shorter than persist_min, 2 s"#,
+    ),
+    (
+        "a TCP that probes without a pause",
+        r#"recovery = "reno""#,
+        r#"recovery = "reno", persist_min = "0 s""#,
+        r#"test.toml:25:42: this must be longer than 0 s"#,
+    ),
+    (
+        "a number of retries with a unit",
+        r#"recovery = "reno""#,
+        r#"recovery = "reno", max_retries = "15 s""#,
+        r#"test.toml:25:42: expected a whole number from 0 to 4294967295, found the text "15 s""#,
+    ),
+    (
         "a reference at no quantity",
         r#"tcp = { recovery = "reno" }"#,
         r#"

@@ -1,7 +1,5 @@
 //! Sockets made as a scenario says.
 
-use aid::Aid;
-use aid::atcp::{self, Atcp};
 use base::{Duration, Endpoint, Instant, RandomStream, Seq};
 use node::Socket;
 use scenario::{Flow, Growth, Phase, Recovery, Tcp, Tick, Time};
@@ -43,7 +41,8 @@ pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: End, seed: u64, now: I
         End::Sender => Connection::connect(&config, endpoint(at), endpoint(to), iss, stream, now),
         End::Receiver => Connection::listen(&config, endpoint(at), iss, stream),
     };
-    Socket::new(connection, helper(aid, config.clock))
+    let first_tick = config.clock.deadline(Instant::ZERO, Duration::ZERO).since(Instant::ZERO);
+    Socket::new(connection, aid.build(first_tick))
 }
 
 /// A scenario's TCP as the connection wants it.
@@ -77,7 +76,11 @@ fn config(tcp: &Tcp, node: u32, seed: u64) -> Config {
         initial_rto: time(tcp.initial_rto),
         min_rto: time(tcp.min_rto),
         max_rto: time(tcp.max_rto),
+        persist_min: time(tcp.persist_min),
+        persist_max: time(tcp.persist_max),
         keep_alive: tcp.keep_alive.map(time),
+        max_retries: tcp.max_retries,
+        msl: time(tcp.msl),
         source_quench: tcp.source_quench,
         ..Config::default()
     }
@@ -100,18 +103,4 @@ fn clock(tick: &Tick, node: u32, seed: u64) -> Clock {
         }
     };
     Clock { rtt, timer, phase }
-}
-
-/// A scenario's aid.
-fn helper(aid: &scenario::Aid, clock: Clock) -> Option<Box<dyn Aid>> {
-    let scenario::Aid::Atcp(options) = aid else { return None };
-    let time = |Time(span): Time| span;
-    let defaults = atcp::AtcpOptions::default();
-    Some(Box::new(Atcp::new(atcp::AtcpOptions {
-        tick: time(options.tick),
-        tick_phase: clock.deadline(Instant::ZERO, Duration::ZERO).since(Instant::ZERO),
-        persist_min: time(options.persist_min),
-        persist_max: time(options.persist_max),
-        ..defaults
-    })))
 }

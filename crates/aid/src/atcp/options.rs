@@ -54,8 +54,9 @@ pub struct AtcpOptions {
     /// [`AtcpOptions::MIN_TICK`]. 500 ms, as liu-singh-2001 §IV says. A TCP whose RTO can be
     /// shorter than this times out between two looks.
     pub tick: Duration,
-    /// The first look of all; the others follow at whole ticks from it. Zero, so that it falls
-    /// together with a coarse TCP clock that has no phase either, and comes before it.
+    /// The first look of all; the others follow at whole ticks from it. A scenario that leaves it
+    /// out gets the first tick of the host's clock, so that looks fall together with the ticks of
+    /// a coarse TCP clock and come before them. The default is that of a clock without a phase.
     pub tick_phase: Duration,
     /// From a disconnection to TCP's first persist probe. 2 s, as liu-singh-2001 §V-C says; the
     /// 4.4BSD that the authors changed has 5 s.
@@ -117,22 +118,22 @@ impl Configure for AtcpOptions {
         AidOption {
             name: "tick",
             about: "from one look at the retransmission timers to the next",
-            set: Set::Duration { at_least: Self::MIN_TICK, set: |o, span| o.tick = span },
+            set: Set::Duration { at_least: Self::MIN_TICK, at: |o| &mut o.tick },
         },
         AidOption {
             name: "tick_phase",
             about: "the first look of all",
-            set: Set::Duration { at_least: Duration::ZERO, set: |o, span| o.tick_phase = span },
+            set: Set::FirstTick(|o| &mut o.tick_phase),
         },
         AidOption {
             name: "persist_min",
             about: "from a disconnection to the first persist probe",
-            set: Set::Duration { at_least: Self::MIN_TICK, set: |o, span| o.persist_min = span },
+            set: Set::Duration { at_least: Self::MIN_TICK, at: |o| &mut o.persist_min },
         },
         AidOption {
             name: "persist_max",
             about: "the longest gap between two persist probes",
-            set: Set::Duration { at_least: Self::MIN_TICK, set: |o, span| o.persist_max = span },
+            set: Set::Duration { at_least: Self::MIN_TICK, at: |o| &mut o.persist_max },
         },
         AidOption {
             name: "resend",
@@ -161,7 +162,7 @@ impl Configure for AtcpOptions {
         AidOption {
             name: "backoff",
             about: "does the timer of the loss state double at each expiry",
-            set: Set::Flag(|o, on| o.backoff = on),
+            set: Set::Flag(|o| &mut o.backoff),
         },
         AidOption {
             name: "congested_until",
@@ -172,6 +173,8 @@ impl Configure for AtcpOptions {
             ]),
         },
     ];
+
+    const ORDERED: &'static [(&'static str, &'static str)] = &[("persist_min", "persist_max")];
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(Atcp::new(self))

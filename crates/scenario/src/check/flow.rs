@@ -113,23 +113,22 @@ fn tcp(key: &str, tcp: &Tcp) -> Checked {
             format!("`{name}` of {time} is longer than max_rto, {}", tcp.max_rto)
         })?;
     }
+    positive(format!("{key}.persist_min"), tcp.persist_min)?;
+    must(tcp.persist_min <= tcp.persist_max, format!("{key}.persist_max"), || {
+        format!(
+            "persist_max of {} is shorter than persist_min, {}",
+            tcp.persist_max, tcp.persist_min
+        )
+    })?;
     tcp.keep_alive.map_or(Ok(()), |time| positive(format!("{key}.keep_alive"), time))
 }
 
 fn aid(key: &str, aid: &Aid, transport: Transport) -> Checked {
-    let Aid::Atcp(atcp) = aid else { return Ok(()) };
-    must(transport == Transport::Tcp, key, || {
+    must(transport == Transport::Tcp || *aid == Aid::default(), key, || {
         "an aid helps TCP, and this flow has transport = \"udp\"\nleave out one of them".into()
     })?;
-    for (name, time) in [("tick", atcp.tick), ("persist_min", atcp.persist_min)] {
-        must(time >= Time::from_millis(1), format!("{key}.{name}"), || {
-            format!("`{name}` of {time}\nit is at least 1 ms")
-        })?;
-    }
-    must(atcp.persist_min <= atcp.persist_max, format!("{key}.persist_max"), || {
-        format!(
-            "persist_max of {} is shorter than persist_min, {}",
-            atcp.persist_max, atcp.persist_min
-        )
+    let Some([(short, least), (long, found)]) = aid.out_of_order() else { return Ok(()) };
+    must(false, format!("{key}.{long}"), || {
+        format!("{long} of {found} is shorter than {short}, {least}")
     })
 }

@@ -1,0 +1,164 @@
+//! Aids as scenarios name them: whatever is in the list can be written, shown and built.
+
+use aid::list::{AIDS, Listed, OptionKind, OptionValue};
+use base::{Duration, Instant, Known, RecoveryState, Seq, TcpView};
+use scenario::{Aid, Scenario, Time, flatten};
+use wire::{Payload, TcpFlags, TcpSegment};
+
+fn read(aid: &str) -> Result<Scenario, String> {
+    let text = format!(
+        "name = \"aids\"\nduration = \"1 s\"\n\
+         [network]\nkind = \"path\"\nhops = 1\nlink = {{ rate = \"1 Mbit/s\", delay = \"1 ms\" }}\n\
+         [[flow]]\nfrom = 0\nto = 1\napplication = \"ftp\"\naid = {aid}\n"
+    );
+    Scenario::parse("aids", &text, &[]).map_err(|error| error.to_string())
+}
+
+/// Some values that the option takes, as scenarios write them.
+fn values(kind: &OptionKind) -> Vec<String> {
+    match kind {
+        OptionKind::Duration(at_least) => {
+            vec![format!("\"{}\"", Time(*at_least)), "\"3 s\"".into()]
+        }
+        OptionKind::Flag => vec!["true".into(), "false".into()],
+        OptionKind::Choice(words) => words.iter().map(|word| format!("\"{word}\"")).collect(),
+    }
+}
+
+fn of(scenario: &Scenario) -> &Aid {
+    &scenario.flows[0].aid
+}
+
+fn each_option(mut check: impl FnMut(&'static Listed, &aid::list::OptionInfo)) {
+    for listed in AIDS {
+        listed.options().iter().for_each(|option| check(listed, option));
+    }
+}
+
+#[test]
+fn every_aid_is_read_built_and_shown_with_its_defaults() {
+    for listed in AIDS {
+        let scenario = read(&format!("\"{}\"", listed.name)).unwrap();
+        let aid = of(&scenario);
+        assert_eq!(aid.name(), listed.name);
+        let built = aid.build(Duration::ZERO).expect(listed.name);
+        assert_eq!(built.name(), listed.name);
+
+        let defaults: Vec<_> = listed
+            .options()
+            .into_iter()
+            .filter_map(|option| option.default.map(|value| (option.name, value)))
+            .collect();
+        assert_eq!(aid.settings(), defaults);
+        let shown = flatten(&scenario);
+        for (name, _) in defaults {
+            let key = format!("flow.0.aid.{name}");
+            assert!(shown.iter().any(|(shown, _)| *shown == key), "{key}");
+        }
+        assert_eq!(Scenario::parse("shown", &scenario.show(), &[]), Ok(scenario));
+    }
+}
+
+#[test]
+fn every_option_takes_what_the_list_says() {
+    each_option(|listed, option| {
+        for value in values(&option.kind) {
+            // A span that would be too long for the one that it must not be longer than.
+            let long = listed.ordered.iter().find(|(short, _)| *short == option.name);
+            let long = long.map_or(String::new(), |(_, long)| format!(", {long} = \"1 h\""));
+            let short = listed.ordered.iter().find(|(_, long)| *long == option.name);
+            let short = short.map_or(String::new(), |(s, _)| format!(", {s} = \"1 ms\""));
+            let name = option.name;
+            let aid = format!("{{ name = \"{}\", {name} = {value}{long}{short} }}", listed.name);
+            let scenario = read(&aid).unwrap_or_else(|error| panic!("{error}"));
+            let shown = (format!("flow.0.aid.{name}"), value.trim_matches('"').to_owned());
+            assert!(flatten(&scenario).contains(&shown), "{shown:?}");
+            assert!(of(&scenario).build(Duration::ZERO).is_some());
+            assert_eq!(Scenario::parse("shown", &scenario.show(), &[]), Ok(scenario));
+        }
+    });
+}
+
+#[test]
+fn no_option_takes_what_is_of_another_kind() {
+    each_option(|listed, option| {
+        let (name, aid) = (option.name, listed.name);
+        let says = |value: &str| read(&format!("{{ name = \"{aid}\", {name} = {value} }}"));
+        let place =
+            format!("aids:11:{}: ", format!("aid = {{ name = \"{aid}\", {name} = ").len() + 1);
+        let expected = match &option.kind {
+            OptionKind::Duration(_) => {
+                "expected a time with its unit, such as \"20 ms\"".to_owned()
+            }
+            OptionKind::Flag => "expected true or false".to_owned(),
+            OptionKind::Choice(words) => format!("expected one of \"{}\"", words.join("\", \"")),
+        };
+        assert_eq!(says("3"), Err(format!("{place}{expected}, found the bare number 3")));
+        if !matches!(option.kind, OptionKind::Flag) {
+            assert_eq!(says("true"), Err(format!("{place}{expected}, found true")));
+        }
+        assert!(says("\"no such word\"").is_err_and(|error| error.starts_with(&place)));
+    });
+}
+
+#[test]
+fn none_is_no_aid() {
+    for none in ["\"none\"", "{ name = \"none\" }"] {
+        let scenario = read(none).unwrap();
+        assert_eq!(of(&scenario), &Aid::default());
+        assert_eq!(of(&scenario).name(), "none");
+        assert!(of(&scenario).build(Duration::ZERO).is_none());
+        assert!(flatten(&scenario).contains(&("flow.0.aid".into(), "none".into())));
+    }
+}
+
+/// When the ATCP of this scenario looks at its timers first. The connection has data on its way.
+fn first_look(aid: &str, clock_phase: Duration) -> Option<Instant> {
+    let mut atcp = of(&read(aid).unwrap()).build(clock_phase).unwrap();
+    let (una, nxt) = (Known::Exact(Seq(1)), Known::Exact(Seq(101)));
+    let view = TcpView {
+        synchronized: true,
+        una,
+        nxt,
+        max: nxt,
+        retransmission_deadline: Known::Exact(Some(Instant::from_secs(3))),
+        recovery: Known::Exact(RecoveryState::Open),
+        ..TcpView::default()
+    };
+    let segment = TcpSegment {
+        source_port: 1024,
+        destination_port: 1024,
+        seq: Seq(1),
+        ack: Seq(1),
+        flags: TcpFlags::ACK,
+        window: 1000,
+        urgent: 0,
+        options: Default::default(),
+        payload: Payload { len: 100, ..Default::default() },
+    };
+    atcp.on_down(Instant::ZERO, &segment, &view);
+    atcp.next_timeout()
+}
+
+#[test]
+fn a_clock_of_an_aid_has_the_phase_of_its_host_unless_the_scenario_says_another() {
+    let phase = Duration::from_millis(120);
+    assert_eq!(first_look("\"atcp\"", phase), Some(Instant::from_millis(120)));
+    let set = "{ name = \"atcp\", tick_phase = \"70 ms\" }";
+    assert_eq!(first_look(set, phase), Some(Instant::from_millis(70)));
+
+    let scenario = read("\"atcp\"").unwrap();
+    assert!(!scenario.show().contains("tick_phase"));
+    let shown = read(set).unwrap().show();
+    assert!(shown.contains("tick_phase = \"70 ms\""));
+}
+
+#[test]
+fn settings_reach_the_aid() {
+    // The next look after one that would be now.
+    let set = "{ name = \"atcp\", tick = \"200 ms\" }";
+    assert_eq!(first_look(set, Duration::ZERO), Some(Instant::from_millis(200)));
+    assert_eq!(first_look("\"atcp\"", Duration::ZERO), Some(Instant::from_millis(500)));
+    let tick = OptionValue::Duration(Duration::from_millis(200));
+    assert!(of(&read(set).unwrap()).settings().contains(&("tick", tick)));
+}
