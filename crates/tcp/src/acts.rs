@@ -7,11 +7,14 @@ use base::{
 };
 use wire::{TcpFlags, TcpSegment};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Transmit};
 use crate::flight::Phase;
 use crate::growth::MOST_WINDOW;
 use crate::sender::{Held, initial_window};
 use crate::timer::Timer;
+
+/// Ranges that may wait to be sent again.
+const MOST_RESENDS: usize = 64;
 
 impl Connection {
     /// A snapshot of both halves; every field is exact.
@@ -58,7 +61,11 @@ impl Connection {
                 match ssthresh {
                     Setting::Keep => {}
                     Setting::Default => self.snd.flight.window.ssthresh = MOST_WINDOW,
-                    Setting::Value(bytes) => self.snd.flight.window.ssthresh = bytes,
+                    // RFC 5681 §3.1, equation 4: never below two segments.
+                    Setting::Value(bytes) => {
+                        let least = self.snd.flight.mss.saturating_mul(2);
+                        self.snd.flight.window.ssthresh = bytes.max(least).min(MOST_WINDOW);
+                    }
                 }
                 match rto {
                     Setting::Keep => {}
@@ -71,11 +78,8 @@ impl Connection {
             Act::Resend { range, ahead_of_queue } => self.resend(range, ahead_of_queue),
             Act::Undo => answer(self.snd.flight.undo()),
             Act::Cut => {
-                let flight = &mut self.snd.flight;
-                flight.reduce(now);
-                flight.window.cwnd = flight.window.ssthresh;
-                self.snd.ecn.cwr_due = self.snd.ecn.on;
-                self.snd.ecn.point = Some(self.snd.flight.max);
+                self.snd.flight.cut(now);
+                self.snd.reduced();
                 Done::Done
             }
             Act::SetTimer { keep_rto } => {
@@ -83,9 +87,10 @@ impl Connection {
                 Done::Done
             }
             Act::Emit { ack, window, copies } => {
-                let Some(segment) = self.forge_ack(ack, window) else { return Done::Unsupported };
+                let forged = self.forge_ack(now, ack, window);
+                let Some(segment) = forged else { return Done::Unsupported };
                 for _ in 0..copies {
-                    self.replies.push_back(segment);
+                    self.replies.push_back(Transmit { for_aid: true, ..Transmit::of(segment) });
                 }
                 Done::Done
             }
@@ -116,16 +121,13 @@ impl Connection {
         self.timers.stop(Timer::Retransmission);
         self.snd.held = Some(Held { release, probe });
         self.snd.probe_due = false;
-        self.snd.resend = None;
-        // A recovery that was on its way is over: BSD forgets its duplicates when the
-        // retransmission timer is off.
+        self.snd.resend.clear();
+        // 4.4BSD forgets duplicates when the retransmission timer is off.
         self.snd.flight.dup_acks = 0;
-        self.snd.flight.resend_first = false;
         // Karn: a round trip that a hold interrupts says nothing about the path.
         self.snd.timed = None;
         if step_back {
-            self.snd.flight.nxt = self.snd.flight.una;
-            self.snd.flight.phase = Phase::Open;
+            self.snd.flight.step_back();
         }
         if let Some(spacing) = probe {
             self.snd.probe_gap = spacing.first;
@@ -144,7 +146,9 @@ impl Connection {
         self.snd.retries = 0;
         self.snd.rtt.end_back_off();
         self.timers.thaw(now);
-        if self.timers.get(Timer::Retransmission).is_none() {
+        if self.snd.flight.outstanding() == 0 {
+            self.timers.stop(Timer::Retransmission);
+        } else if self.timers.get(Timer::Retransmission).is_none() {
             self.restart_retransmission_timer(now);
         }
     }
@@ -152,23 +156,24 @@ impl Connection {
     fn resend(&mut self, range: SeqRange, ahead_of_queue: bool) -> Done {
         let flight = &self.snd.flight;
         let range = SeqRange::new(range.start.max(flight.una), range.end.min(flight.max));
-        if range.is_empty() {
+        if range.is_empty() || self.snd.resend.len() >= MOST_RESENDS {
             return Done::Unsupported;
         }
-        self.snd.resend = Some((range, ahead_of_queue));
+        self.snd.resend.push_back((range, ahead_of_queue));
         Done::Done
     }
 
     /// An acknowledgment made up from the view. It may repeat or hold back, but never acknowledges
     /// what has not arrived (liu-singh-2001 §III-B).
-    fn forge_ack(&self, ack: Seq, window: u32) -> Option<TcpSegment> {
+    /// Nor does it promise more than what is advertised already.
+    fn forge_ack(&self, now: Instant, ack: Seq, window: u32) -> Option<TcpSegment> {
         if ack.after(self.rcv.nxt) {
             return None;
         }
         let mut segment = self.bare(TcpFlags::ACK);
-        segment.seq = self.snd.flight.max;
         segment.ack = ack;
-        segment.window = self.window_field(window);
+        segment.window = self.window_field(window.min(self.rcv.edge.since(ack)));
+        segment.options.timestamps = self.own_timestamps(now);
         Some(segment)
     }
 }

@@ -6,6 +6,10 @@
 
 use base::{Duration, Instant};
 
+/// No timer is set to less: a driver could not tell it from the present, and one that is set anew
+/// whenever it goes off would hold time still.
+pub(crate) const LEAST_SPAN: Duration = Duration::from_millis(1);
+
 /// Tick lengths; zero means exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Clock {
@@ -46,7 +50,7 @@ impl Clock {
     /// The same for a timer on a `tick` of its own.
     pub fn deadline_on(self, now: Instant, span: Duration, tick: Duration) -> Instant {
         if tick.is_zero() {
-            return now + span;
+            return now + span.max(LEAST_SPAN);
         }
         let count = span.as_nanos().div_ceil(tick.as_nanos()).max(1);
         let at = self.ticks(now, tick).saturating_add(count).saturating_mul(tick.as_nanos());

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
+use base::{Ecn, Endpoint, Instant, Ipv4Addr, Seq};
 use wire::{Payload, TcpFlags, TcpSegment};
 
 use crate::config::Config;
@@ -10,7 +10,7 @@ use crate::receiver::Receiver;
 use crate::sender::Sender;
 use crate::state::{Cause, State};
 use crate::stats::Stats;
-use crate::timer::{Timer, Timers};
+use crate::timer::Timers;
 
 /// What a driver is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ pub struct Connection {
     pub(crate) syn_due: bool,
     pub(crate) syn_lost: bool,
     /// Answers that do not belong to the flow: resets, challenges, made-up acknowledgments.
-    pub(crate) replies: VecDeque<TcpSegment>,
+    pub(crate) replies: VecDeque<Transmit>,
     pub(crate) challenges: Challenges,
     pub(crate) events: VecDeque<Event>,
     pub(crate) stats: Stats,
@@ -149,13 +149,19 @@ impl Challenges {
         if second != self.second {
             *self = Self { second, sent: 0 };
         }
-        self.sent += 1;
+        self.sent = self.sent.saturating_add(1);
         self.sent <= 10
     }
 }
 
 impl Connection {
-    fn new(config: &Config, local: Endpoint, remote: Endpoint, iss: Seq, stream: u32) -> Self {
+    pub(crate) fn new(
+        config: &Config,
+        local: Endpoint,
+        remote: Endpoint,
+        iss: Seq,
+        stream: u32,
+    ) -> Self {
         let mut rcv = Receiver::new(config.receive_buffer);
         rcv.shift = if config.window_scale { config.receive_shift() } else { 0 };
         Self {
@@ -288,12 +294,13 @@ impl Connection {
 
     /// Gives the connection up at once, with a reset where the peer knows of it.
     pub fn abort(&mut self) {
+        if self.state == State::Closed {
+            return;
+        }
         let knows =
             !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait);
         if knows {
-            let mut reset = self.bare(TcpFlags::RST.with(TcpFlags::ACK));
-            reset.seq = self.snd.flight.nxt;
-            self.replies.push_back(reset);
+            self.send_reset();
         }
         self.become_after(Cause::Reset);
         self.end(Event::Closed);
@@ -315,94 +322,12 @@ impl Connection {
     pub(crate) fn end(&mut self, event: Event) {
         self.timers.clear();
         self.snd.held = None;
-        self.snd.resend = None;
+        self.snd.resend.clear();
         self.snd.probe_due = false;
+        self.snd.keep_alive_due = false;
         self.syn_due = false;
         self.acks = Acks::default();
         self.events.push_back(event);
-    }
-
-    /// The time that was asked for has come.
-    pub fn on_timeout(&mut self, now: Instant) {
-        while let Some(timer) = self.timers.take_due(now) {
-            match timer {
-                Timer::Retransmission => self.retransmission_timeout(now),
-                Timer::Persist => self.persist_timeout(now),
-                Timer::DelayedAck => self.acks.now = self.acks.now || self.acks.waiting > 0,
-                Timer::KeepAlive => self.keep_alive_timeout(now),
-                Timer::TimeWait => {
-                    self.become_after(Cause::TwoMsl);
-                    self.end(Event::Closed);
-                }
-            }
-        }
-    }
-
-    /// RFC 6298 §5.4–5.7.
-    fn retransmission_timeout(&mut self, now: Instant) {
-        self.snd.retries += 1;
-        let most = if self.state.is_synchronized() {
-            self.config.max_retries
-        } else {
-            self.config.max_syn_retries
-        };
-        if self.snd.retries > most {
-            self.become_after(Cause::Reset);
-            self.end(Event::TimedOut);
-            return;
-        }
-        if !core::mem::take(&mut self.snd.keep_rto) {
-            self.snd.rtt.back_off();
-        }
-        self.snd.timed = None;
-        if !self.state.is_synchronized() {
-            self.syn_due = true;
-            self.syn_lost = true;
-            return;
-        }
-        self.stats.timeouts += 1;
-        self.stats.slow_starts += 1;
-        self.snd.recovery.on_timeout(now, &mut self.snd.flight);
-        self.restart_retransmission_timer(now);
-    }
-
-    fn persist_timeout(&mut self, now: Instant) {
-        if self.snd.held.is_none() {
-            self.snd.retries += 1;
-            if self.snd.retries > self.config.max_retries {
-                self.become_after(Cause::Reset);
-                self.end(Event::TimedOut);
-                return;
-            }
-        }
-        self.snd.probe_due = true;
-        let gap = self.snd.probe_gap;
-        let most = self.snd.held.and_then(|h| h.probe).map_or(self.config.persist_max, |p| p.max);
-        self.snd.probe_gap = gap.times(2).min(most);
-        self.timers.set(Timer::Persist, self.config.clock.deadline(now, self.snd.probe_gap));
-    }
-
-    /// RFC 9293 §3.8.4: a segment without data and one number too low asks for an acknowledgment.
-    fn keep_alive_timeout(&mut self, now: Instant) {
-        let Some(idle) = self.config.keep_alive else { return };
-        let silent = now.since(self.heard);
-        if silent < idle {
-            self.timers.set(Timer::KeepAlive, now + idle.saturating_sub(silent));
-            return;
-        }
-        let gap = idle.min(Duration::from_secs(75));
-        if silent >= idle + gap.times(u64::from(self.config.max_retries)) {
-            let mut reset = self.bare(TcpFlags::RST.with(TcpFlags::ACK));
-            reset.seq = self.snd.flight.nxt;
-            self.replies.push_back(reset);
-            self.become_after(Cause::Reset);
-            self.end(Event::TimedOut);
-            return;
-        }
-        let mut probe = self.bare(TcpFlags::ACK);
-        probe.seq = self.snd.flight.una - 1;
-        self.replies.push_back(probe);
-        self.timers.set(Timer::KeepAlive, now + gap);
     }
 
     /// A router says that the peer cannot be reached. `hard` errors (protocol, port) end an attempt
@@ -430,20 +355,17 @@ impl Connection {
         TcpSegment {
             source_port: self.local.port,
             destination_port: self.remote.port,
-            seq: self.snd.flight.nxt,
+            // RFC 9293 §3.10.4 says SND.NXT; while going back, that is behind what the peer has.
+            seq: self.snd.flight.max,
             ack: self.rcv.nxt,
             flags,
             ..TcpSegment::default()
         }
     }
 
-    /// Starts the retransmission timer anew, or stops it where nothing is outstanding.
-    pub(crate) fn restart_retransmission_timer(&mut self, now: Instant) {
-        if self.snd.flight.outstanding() > 0 && self.snd.held.is_none() {
-            let at = self.config.clock.deadline(now, self.snd.rtt.rto());
-            self.timers.set(Timer::Retransmission, at);
-        } else {
-            self.timers.stop(Timer::Retransmission);
-        }
+    /// The connection is given up; the peer, if it is still there, shall know.
+    pub(crate) fn send_reset(&mut self) {
+        let reset = self.bare(TcpFlags::RST.with(TcpFlags::ACK));
+        self.replies.push_back(Transmit::of(reset));
     }
 }

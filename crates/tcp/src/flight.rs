@@ -41,6 +41,8 @@ pub struct Flight {
     pub growth: Box<dyn Growth>,
     /// Consecutive duplicate acknowledgments.
     pub dup_acks: u32,
+    /// What was outstanding at the first of them, before limited transmit added to it.
+    pub before_limited: u32,
     /// What loss recovery is doing.
     pub phase: Phase,
     /// No fast retransmit until more than this is acknowledged (RFC 6582 §3.2, recover).
@@ -68,8 +70,32 @@ impl Flight {
     /// Responds to congestion: a new ssthresh; the window stays for the caller to set.
     pub fn reduce(&mut self, now: Instant) {
         self.before = Some(self.window);
-        let flight = self.outstanding();
+        // RFC 5681 §3.2, step 2: what limited transmit has sent does not count.
+        let counting = self.phase == Phase::Open && self.dup_acks > 0;
+        let most = if counting { self.before_limited } else { u32::MAX };
+        let flight = self.outstanding().min(most);
         self.window.ssthresh = self.growth.on_congestion(now, &self.window, flight, self.mss);
+    }
+
+    /// Responds to congestion without a loss.
+    pub fn cut(&mut self, now: Instant) {
+        self.reduce(now);
+        self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+    }
+
+    /// Sending starts over at SND.UNA, without anything being counted as lost. Duplicates of what
+    /// goes twice then must not start a recovery.
+    pub fn step_back(&mut self) {
+        self.nxt = self.una;
+        self.dup_acks = 0;
+        self.resend_first = false;
+        if self.outstanding() > 0 {
+            self.recover = Some(self.max);
+        }
+        if let Phase::Recovery { .. } = self.phase {
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+            self.phase = Phase::Open;
+        }
     }
 
     /// New data was acknowledged outside of fast recovery.
@@ -83,6 +109,11 @@ impl Flight {
             self.reduce(now);
         }
         self.timed_out = Some(self.una);
+        self.growth.on_timeout();
+        if self.board.covers(self.una).is_some() {
+            // The peer took its word back (RFC 2018 §8).
+            self.board.clear();
+        }
         self.window.cwnd = self.mss;
         self.nxt = self.una;
         self.dup_acks = 0;
@@ -97,6 +128,8 @@ impl Flight {
         self.window.cwnd = self.window.cwnd.max(before.cwnd);
         self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
         self.growth.on_undo();
+        self.timed_out = None;
+        self.dup_acks = 0;
         self.phase = Phase::Open;
         self.resend_first = false;
         self.nxt = self.max;
@@ -107,8 +140,9 @@ impl Flight {
     /// (SetPipe, RFC 6675 §4); without SACK, what lies between una and nxt.
     pub fn pipe(&self) -> u32 {
         match self.phase {
-            Phase::Loss { .. } => self.board.missing(SeqRange::new(self.una, self.nxt)),
-            Phase::Open => self.board.missing(SeqRange::new(self.una, self.max)),
+            Phase::Open | Phase::Loss { .. } => {
+                self.board.missing(SeqRange::new(self.una, self.nxt))
+            }
             Phase::Recovery { .. } => {
                 let missing = |start, end| self.board.missing(SeqRange::new(start, end));
                 let lost = self.board.lost_before(self.mss).unwrap_or(self.una);

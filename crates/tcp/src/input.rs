@@ -1,11 +1,9 @@
 //! A segment arrives: RFC 9293 §3.10.7, with the checks of RFC 5961 and RFC 7323.
 
-use base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Release, Seq, SeqRange};
+use base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
 use wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
-use crate::connection::{Connection, Event};
-use crate::flight::Phase;
-use crate::growth::Acked;
+use crate::connection::{Connection, Event, Transmit};
 use crate::receiver::Arrival;
 use crate::sender::initial_window;
 use crate::state::{Cause, State};
@@ -35,7 +33,7 @@ impl Connection {
         match self.state {
             State::Closed => self.refuse(segment),
             State::Listen => self.in_listen(now, from, segment),
-            State::SynSent => return self.in_syn_sent(now, segment, ecn),
+            State::SynSent => self.in_syn_sent(now, segment),
             _ => return self.in_other_states(now, segment, ecn),
         }
         Received::default()
@@ -45,7 +43,7 @@ impl Connection {
     /// segments that belong to no connection at all, too: see [`reset_for`].
     fn refuse(&mut self, segment: &TcpSegment) {
         if let Some(reset) = reset_for(segment) {
-            self.replies.push_back(reset);
+            self.replies.push_back(Transmit::of(reset));
         }
     }
 
@@ -103,31 +101,33 @@ impl Connection {
     }
 
     /// RFC 9293 §3.10.7.3
-    fn in_syn_sent(&mut self, now: Instant, segment: &TcpSegment, ecn: Ecn) -> Received {
+    ///
+    /// Data and FIN on a SYN are left for their retransmission.
+    fn in_syn_sent(&mut self, now: Instant, segment: &TcpSegment) {
         let flags = segment.flags;
         let acks = flags.contains(TcpFlags::ACK);
-        if acks && segment.ack != self.snd.iss + 1 {
+        if acks && !self.acknowledges_syn(segment) {
             self.refuse(segment);
-            return Received::default();
+            return;
         }
         if flags.contains(TcpFlags::RST) {
             if acks {
                 self.become_after(Cause::Reset);
                 self.end(Event::Reset);
             }
-            return Received::default();
+            return;
         }
         if !flags.contains(TcpFlags::SYN) {
-            return Received::default();
+            return;
         }
         self.synchronize(now, segment);
         if !acks {
-            // Simultaneous open.
+            // Simultaneous open (RFC 9293 §3.5, figure 8).
             self.agreed.ecn =
                 self.config.ecn && flags.contains(TcpFlags::ECE) && flags.contains(TcpFlags::CWR);
             self.become_after(Cause::Syn);
             self.syn_due = true;
-            return Received::default();
+            return;
         }
         // RFC 3168 §6.1.1: ECE without CWR agrees to ECN.
         self.agreed.ecn = self.config.ecn
@@ -138,13 +138,16 @@ impl Connection {
         self.become_after(Cause::SynAck);
         self.acks.now = true;
         self.opened(now);
-        // Data and FIN on a SYN are kept for its retransmission (RFC 9293 §3.10.7.3 allows both).
-        let _ = ecn;
-        Received::default()
+    }
+
+    /// Does the segment acknowledge our SYN, which has been sent and was not acknowledged before?
+    fn acknowledges_syn(&self, segment: &TcpSegment) -> bool {
+        segment.ack.after(self.snd.flight.una) && segment.ack.at_or_before(self.snd.flight.max)
     }
 
     /// Our SYN is acknowledged.
     fn syn_acknowledged(&mut self, now: Instant, segment: &TcpSegment) {
+        self.snd.syn_acked = true;
         self.snd.flight.una = self.snd.iss + 1;
         self.snd.flight.nxt = self.snd.flight.nxt.max(self.snd.flight.una);
         self.snd.ecn.on = self.agreed.ecn;
@@ -183,10 +186,10 @@ impl Connection {
             return nothing;
         }
         if segment.flags.contains(TcpFlags::SYN) {
-            // RFC 5961 §4.2; in SYN-RECEIVED the peer's own SYN, again, asks for ours again.
-            if self.state == State::SynReceived && segment.seq == self.rcv.irs {
-                self.syn_due = true;
+            if self.state == State::SynReceived {
+                self.on_syn_in_syn_received(now, segment);
             } else {
+                // RFC 5961 §4.2
                 self.challenge(now);
             }
             return nothing;
@@ -197,9 +200,7 @@ impl Connection {
         self.heard = now;
         self.take_timestamp(now, segment);
         if self.state == State::SynReceived {
-            let acceptable = segment.ack.after(self.snd.flight.una)
-                && segment.ack.at_or_before(self.snd.flight.max);
-            if !acceptable {
+            if !self.acknowledges_syn(segment) {
                 self.refuse(segment);
                 return nothing;
             }
@@ -214,6 +215,47 @@ impl Connection {
         let received = self.on_payload(now, segment, ecn);
         self.on_fin(now, segment);
         received
+    }
+
+    /// A second SYN before the connection is open.
+    fn on_syn_in_syn_received(&mut self, now: Instant, segment: &TcpSegment) {
+        let flags = segment.flags;
+        if segment.seq != self.rcv.irs {
+            // RFC 9293 §3.10.7.4, fourth check
+            if self.passive {
+                self.listen_again();
+            } else {
+                self.challenge(now);
+            }
+        } else if flags.contains(TcpFlags::ACK) && self.acknowledges_syn(segment) {
+            // RFC 9293 §3.5, figure 8: the SYN-ACKs of a simultaneous open cross.
+            self.syn_acknowledged(now, segment);
+            self.become_after(Cause::AckOfSyn);
+            self.snd.wnd = u32::from(segment.window);
+            self.snd.wl2 = segment.ack;
+            self.opened(now);
+        } else {
+            // The peer's own SYN, again, asks for ours again. RFC 3168 §6.1.1.1: one SYN without
+            // ECN is enough not to use it.
+            self.agreed.ecn &= flags.contains(TcpFlags::ECE) && flags.contains(TcpFlags::CWR);
+            self.syn_due = true;
+        }
+    }
+
+    /// Back to LISTEN for the next attempt; what the user has written stays written.
+    fn listen_again(&mut self) {
+        if self.snd.closing {
+            self.become_after(Cause::Reset);
+            self.end(Event::Closed);
+            return;
+        }
+        self.become_after(Cause::ResetOfPassive);
+        let (state, stats, written) = (self.state, self.stats, self.snd.written);
+        let nobody = Endpoint::new(Ipv4Addr::UNSPECIFIED, 0);
+        let (config, iss) = (self.config, self.snd.iss);
+        let fresh = Self::new(&config, self.local, nobody, iss, self.stream);
+        *self = Self { state, stats, passive: true, ..fresh };
+        self.snd.written = written;
     }
 
     /// PAWS (RFC 7323 §5.3): an old timestamp means an old segment.
@@ -246,7 +288,6 @@ impl Connection {
         if self.rcv.accepts(seq, segment.sequence_len()) {
             return true;
         }
-        let only_ack = segment.sequence_len() == 0 && seq.at_or_before(self.rcv.edge);
         self.stats.refused += 1;
         if segment.flags.contains(TcpFlags::RST) {
             return false;
@@ -263,13 +304,11 @@ impl Connection {
             }
         }
         self.acks.now = true;
-        // RFC 9293 §3.10.7.4: with a zero window, acknowledgments still count.
-        if segment.flags.contains(TcpFlags::ACK)
-            && self.state.is_synchronized()
-            && (only_ack || self.rcv.window() == 0)
-            && seq.at_or_before(self.rcv.nxt)
-            && seq.at_or_after(self.rcv.nxt - 1)
-        {
+        // RFC 9293 §3.10.7.4: with a zero window, acknowledgments still count; so do those of
+        // keep-alives (§3.8.4).
+        let at_the_edge = seq == self.rcv.nxt && self.rcv.window() == 0 || seq + 1 == self.rcv.nxt;
+        if segment.flags.contains(TcpFlags::ACK) && self.state.is_synchronized() && at_the_edge {
+            self.heard = now;
             self.on_ack(now, segment);
         }
         false
@@ -282,17 +321,18 @@ impl Connection {
             return;
         }
         if self.state == State::SynReceived && self.passive {
-            let (config, local) = (self.config, self.local);
-            *self = Self::listen(&config, local, self.snd.iss, self.stream);
+            self.listen_again();
             return;
         }
-        let quiet = matches!(self.state, State::TimeWait | State::Closing | State::LastAck);
+        // Only the acknowledgment of our FIN is missing, if anything.
+        let quiet = matches!(self.state, State::TimeWait | State::Closing | State::LastAck)
+            && self.snd.una_offset == self.snd.written;
         self.become_after(Cause::Reset);
         self.end(if quiet { Event::Closed } else { Event::Reset });
     }
 
     /// A challenge acknowledgment (RFC 5961 §3.2, §4.2, §5.2), not too many of them.
-    fn challenge(&mut self, now: Instant) {
+    pub(crate) fn challenge(&mut self, now: Instant) {
         self.stats.refused += 1;
         if self.challenges.allow(now) {
             self.acks.now = true;
@@ -310,188 +350,15 @@ impl Connection {
         }
     }
 
-    /// The acknowledgment; `false` if the segment is to be dropped for it.
-    fn on_ack(&mut self, now: Instant, segment: &TcpSegment) -> bool {
-        let ack = segment.ack;
-        let flight = &self.snd.flight;
-        if ack.after(flight.max) || ack.before(flight.una - self.snd.largest_wnd.max(1)) {
-            // RFC 5961 §5.2
-            self.challenge(now);
-            return false;
-        }
-        let outstanding = flight.outstanding();
-        let window = u32::from(segment.window) << self.snd.wnd_shift;
-        // RFC 5681 §2, except that with SACK news counts, whatever the window says.
-        let news = self.take_sack(segment);
-        let duplicate = ack == flight_una(self)
-            && outstanding > 0
-            && segment.sequence_len() == 0
-            && (if self.agreed.sack { news } else { window == self.snd.wnd });
-        self.release_hold(now, ack, window);
-        if ack.after(self.snd.flight.una) {
-            self.on_new_ack(now, segment, outstanding);
-        } else if duplicate && self.snd.held.is_none() {
-            let flight = &mut self.snd.flight;
-            flight.dup_acks += 1;
-            if self.snd.recovery.on_duplicate(now, flight) {
-                self.stats.fast_retransmits += 1;
-                self.snd.timed = None;
-                self.restart_retransmission_timer(now);
-            }
-        }
-        if self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE) {
-            self.on_congestion_echo(now);
-        }
-        self.take_window(segment, window);
-        true
-    }
-
-    /// Adds SACK blocks to the scoreboard; is anything in them new? D-SACK blocks, which lie below
-    /// the acknowledgment (RFC 2883), say nothing about what is outstanding.
-    fn take_sack(&mut self, segment: &TcpSegment) -> bool {
-        if !self.agreed.sack {
-            return false;
-        }
-        let low = segment.ack.max(self.snd.flight.una);
-        let mut news = false;
-        for block in segment.options.sack.as_slice() {
-            let sane = block.start.after(low)
-                && block.start.before(block.end)
-                && block.end.at_or_before(self.snd.flight.max);
-            if sane {
-                news |= self.snd.flight.board.add(*block);
-            }
-        }
-        news
-    }
-
-    /// What ends a hold by itself: an acceptable acknowledgment with an open window.
-    fn release_hold(&mut self, now: Instant, ack: Seq, window: u32) {
-        let by_ack = self.snd.held.is_some_and(|held| held.release == Release::AnyAck);
-        if by_ack && window > 0 && ack.at_or_after(self.snd.flight.una) {
-            self.end_hold(now);
-        }
-    }
-
-    /// Numbers are newly acknowledged.
-    fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, outstanding: u32) {
-        let ack = segment.ack;
-        let snd = &mut self.snd;
-        let bytes = ack.since(snd.flight.una);
-        let fin_acked = snd.fin.is_some_and(|fin| ack.after(fin));
-        snd.una_offset += u64::from(bytes - u32::from(fin_acked && bytes > 0));
-        let flight = &mut snd.flight;
-        let limited = outstanding.saturating_add(flight.mss) > flight.window.cwnd;
-        flight.una = ack;
-        flight.nxt = flight.nxt.max(ack);
-        flight.board.advance(ack);
-        flight.timed_out = None;
-        snd.retries = 0;
-        if snd.held.is_none() {
-            self.timers.stop(Timer::Persist);
-            self.snd.probe_due = false;
-        }
-        // RFC 7323 §4.2: how many samples a round trip gives.
-        let samples = outstanding.div_ceil(self.snd.flight.mss.saturating_mul(2).max(1));
-        self.sample_round_trip(now, segment, samples);
-        let srtt = self.snd.rtt.srtt();
-        let flight = &mut self.snd.flight;
-        let advance = self.snd.recovery.on_advance(now, flight, bytes);
-        flight.dup_acks = 0;
-        if advance.grows {
-            let acked = Acked { bytes, mss: flight.mss, srtt, window_limited: limited };
-            flight.grow(now, acked);
-        }
-        if advance.restarts_timer || flight.outstanding() == 0 {
-            self.restart_retransmission_timer(now);
-        }
-        if fin_acked {
-            self.fin_acknowledged(now);
-        }
-    }
-
-    fn fin_acknowledged(&mut self, now: Instant) {
-        let last = self.state == State::LastAck;
-        self.become_after(Cause::AckOfFin);
-        if last {
-            self.end(Event::Closed);
-        } else if self.state == State::TimeWait {
-            self.start_time_wait(now);
-        }
-    }
-
-    /// RFC 6298 §3 (one segment timed, never one sent twice) or RFC 7323 §4.1 (every echo).
-    fn sample_round_trip(&mut self, now: Instant, segment: &TcpSegment, samples: u32) {
-        let timed = match self.snd.timed {
-            Some((end, at)) if segment.ack.at_or_after(end) => {
-                self.snd.timed = None;
-                Some(self.config.clock.measure(at, now))
-            }
-            _ => None,
-        };
-        let rtt = match segment.options.timestamps.filter(|_| self.agreed.timestamps) {
-            Some(Timestamps { echo, .. }) if echo != 0 => {
-                let ticks = self.timestamp(now).wrapping_sub(echo);
-                // An echo from the future, or from ages ago, was never ours.
-                let sane = ticks < 1 << 20;
-                sane.then(|| self.timestamp_tick().times(u64::from(ticks)))
-            }
-            _ => timed,
-        };
-        if let Some(rtt) = rtt {
-            self.snd.rtt.sample(rtt, samples);
-            self.stats.rtt_sum = self.stats.rtt_sum + rtt;
-            self.stats.rtt_samples += 1;
-        }
-    }
-
-    /// RFC 3168 §6.1.2: at most one reduction a window of data, none while a loss is recovered.
-    fn on_congestion_echo(&mut self, now: Instant) {
-        let snd = &mut self.snd;
-        let again = snd.ecn.point.is_some_and(|point| snd.flight.una.at_or_before(point));
-        if again || snd.flight.phase != Phase::Open {
-            return;
-        }
-        snd.flight.reduce(now);
-        snd.flight.window.cwnd = snd.flight.window.ssthresh;
-        snd.ecn.point = Some(snd.flight.max);
-        snd.ecn.cwr_due = true;
-        self.stats.ecn_reductions += 1;
-    }
-
-    /// RFC 9293 §3.10.7.4: the window of a segment that is not older than the last one.
-    fn take_window(&mut self, segment: &TcpSegment, window: u32) {
-        let snd = &mut self.snd;
-        let newer = snd.wl1.before(segment.seq)
-            || (snd.wl1 == segment.seq && snd.wl2.at_or_before(segment.ack));
-        if !newer || segment.ack.before(snd.flight.una) {
-            return;
-        }
-        let opens = snd.wnd == 0 && window > 0;
-        snd.wnd = window;
-        snd.largest_wnd = snd.largest_wnd.max(window);
-        snd.wl1 = segment.seq;
-        snd.wl2 = segment.ack;
-        if snd.held.is_some() {
-            return;
-        }
-        if window == 0 {
-            // An answer to a probe: the peer lives (RFC 9293 §3.8.6.1).
-            snd.retries = 0;
-        } else if opens {
-            snd.probe_due = false;
-            self.timers.stop(Timer::Persist);
-        }
-    }
-
     /// The payload.
     fn on_payload(&mut self, now: Instant, segment: &TcpSegment, ecn: Ecn) -> Received {
         if segment.payload.is_empty() || !self.state.may_receive() {
-            // RFC 9293 §3.6.1: data after we closed both ways is a mistake; the acknowledgment of
-            // an unacceptable segment has been seen to.
+            // RFC 9293 §3.10.7.4, seventh check: no data can follow the peer's FIN.
             return Received::default();
         }
-        if self.agreed.ecn {
+        // Whoever offered ECN echoes marks: the peer may have taken the offer from a SYN that we
+        // believe lost.
+        if self.config.ecn {
             if segment.flags.contains(TcpFlags::CWR) {
                 self.acks.ece = false;
             }
@@ -499,7 +366,12 @@ impl Connection {
                 self.acks.ece = true;
             }
         }
-        let (taken, arrival) = self.rcv.take(segment.seq, segment.payload);
+        let payload = match self.rcv.fin {
+            // Nothing stands behind the FIN.
+            Some(fin) => segment.payload.truncated(fin.since(segment.seq)),
+            None => segment.payload,
+        };
+        let (taken, arrival) = self.rcv.take(segment.seq, payload);
         self.acks.waiting += 1;
         match (arrival, self.config.delayed_ack) {
             // RFC 9293 §3.8.6.3: at least every second segment.
@@ -519,7 +391,8 @@ impl Connection {
         let fin_seq = segment.seq + segment.payload.len;
         if segment.flags.contains(TcpFlags::FIN)
             && self.rcv.fin.is_none()
-            && fin_seq.at_or_after(self.rcv.nxt)
+            && fin_seq.at_or_after(self.rcv.highest())
+            && self.state.may_receive()
         {
             self.rcv.fin = Some(fin_seq);
         }
@@ -538,16 +411,12 @@ impl Connection {
         }
     }
 
-    fn start_time_wait(&mut self, now: Instant) {
+    pub(crate) fn start_time_wait(&mut self, now: Instant) {
         self.timers.stop(Timer::Retransmission);
         self.timers.stop(Timer::Persist);
         self.timers.stop(Timer::KeepAlive);
         self.timers.set(Timer::TimeWait, now + self.config.msl.times(2));
     }
-}
-
-fn flight_una(connection: &Connection) -> Seq {
-    connection.snd.flight.una
 }
 
 /// The reset that answers a segment for which there is no connection (RFC 9293 §3.10.7.1); none
@@ -571,11 +440,11 @@ pub fn reset_for(segment: &TcpSegment) -> Option<TcpSegment> {
     Some(reset)
 }
 
-/// Which numbers of our stream lie in what is outstanding; for checks of quoted segments
-/// (RFC 5927 §4).
 impl Connection {
-    /// Is `seq` a number that is outstanding?
-    pub fn is_outstanding(&self, seq: Seq) -> bool {
-        SeqRange::new(self.snd.flight.una, self.snd.flight.max).contains(seq)
+    /// Could a segment that begins at `seq` be on its way? The check that RFC 5927 §4.1 asks for
+    /// before an ICMP message that quotes it is believed. A bare acknowledgment begins at SND.MAX.
+    pub fn may_have_sent(&self, seq: Seq) -> bool {
+        let flight = &self.snd.flight;
+        seq.at_or_after(flight.una) && seq.at_or_before(flight.max)
     }
 }

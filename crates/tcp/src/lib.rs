@@ -19,6 +19,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod ack;
 mod acts;
 mod clock;
 mod config;
@@ -35,6 +36,7 @@ mod scoreboard;
 mod sender;
 mod state;
 mod stats;
+mod timeouts;
 mod timer;
 
 pub use clock::Clock;

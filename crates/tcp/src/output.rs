@@ -16,29 +16,39 @@ const FINEST_TIMESTAMP: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     range: SeqRange,
-    /// Moves SND.NXT along.
-    moves: bool,
-    ahead_of_queue: bool,
-    for_aid: bool,
-    probe: bool,
+    why: Why,
+}
+
+/// Why it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// It is next: SND.NXT moves along.
+    Next,
+    /// Loss recovery sends it again.
+    Repair,
+    /// An aid wants it sent again.
+    Aid { ahead_of_queue: bool },
+    /// It asks for the peer's window, or whether the peer is there.
+    Probe,
 }
 
 impl Choice {
-    fn again(range: SeqRange) -> Self {
-        Self { range, moves: false, ahead_of_queue: false, for_aid: false, probe: false }
+    fn new(start: Seq, end: Seq, why: Why) -> Self {
+        Self { range: SeqRange::new(start, end), why }
     }
 }
 
 impl Connection {
     /// The next segment to be sent.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if let Some(segment) = self.replies.pop_front() {
-            return Some(Transmit::of(segment));
+        if let Some(reply) = self.replies.pop_front() {
+            return Some(reply);
         }
         match self.state {
             State::Closed | State::Listen => return None,
-            State::SynSent | State::SynReceived => {
-                return core::mem::take(&mut self.syn_due).then(|| self.send_syn(now));
+            State::SynSent | State::SynReceived if self.syn_due => {
+                self.syn_due = false;
+                return Some(self.send_syn(now));
             }
             _ => {}
         }
@@ -47,10 +57,13 @@ impl Connection {
         {
             return Some(self.send(now, choice));
         }
-        if self.acks.now {
-            return Some(self.send_ack(now));
+        if core::mem::take(&mut self.snd.keep_alive_due) {
+            // RFC 9293 §3.8.4: one number too low, so that an answer is due.
+            let before = self.snd.flight.una - 1;
+            return Some(self.send_ack(now, before));
         }
-        None
+        let next = self.snd.flight.max;
+        self.acks.now.then(|| self.send_ack(now, next))
     }
 
     /// Our clock for timestamps.
@@ -59,6 +72,12 @@ impl Connection {
     }
     pub(crate) fn timestamp_tick(&self) -> Duration {
         self.config.clock.rtt.max(FINEST_TIMESTAMP)
+    }
+
+    /// What each segment carries once timestamps are agreed on (RFC 7323 §3.2).
+    pub(crate) fn own_timestamps(&self, now: Instant) -> Option<Timestamps> {
+        let (value, echo) = (self.timestamp(now), self.echo.recent);
+        self.agreed.timestamps.then_some(Timestamps { value, echo })
     }
 
     fn send_syn(&mut self, now: Instant) -> Transmit {
@@ -95,6 +114,7 @@ impl Connection {
         if answer {
             self.rcv.edge = self.rcv.edge.max(self.rcv.nxt + u32::from(segment.window));
             self.acks.last = self.rcv.nxt;
+            self.acks.now = false;
         }
         let first = self.snd.flight.max == self.snd.iss;
         self.snd.flight.nxt = self.snd.iss + 1;
@@ -109,8 +129,10 @@ impl Connection {
         if let Some(choice) = self.aid_resend() {
             return Some(choice);
         }
-        if core::mem::take(&mut self.snd.probe_due) {
-            return self.probe();
+        if core::mem::take(&mut self.snd.probe_due)
+            && let Some(choice) = self.probe()
+        {
+            return Some(choice);
         }
         if self.snd.held.is_some() {
             return None;
@@ -120,10 +142,9 @@ impl Connection {
             let reported = flight.board.next_reported(flight.una).unwrap_or(flight.max);
             let end = (flight.una + flight.mss).min(flight.max).min(reported);
             if end.after(flight.una) {
-                let choice = Choice::again(SeqRange::new(flight.una, end));
                 // Tahoe goes on from there; others leave SND.NXT alone.
-                let moves = self.snd.flight.nxt == self.snd.flight.una;
-                return Some(Choice { moves, ..choice });
+                let why = if flight.nxt == flight.una { Why::Next } else { Why::Repair };
+                return Some(Choice::new(flight.una, end, why));
             }
         }
         let budget = self.snd.recovery.budget(&self.snd.flight);
@@ -131,7 +152,7 @@ impl Connection {
             && budget >= self.snd.flight.mss
             && let Some(range) = self.snd.recovery.resend(&self.snd.flight, false)
         {
-            return Some(Choice::again(range));
+            return Some(Choice { range, why: Why::Repair });
         }
         if let Some(choice) = self.onwards(now, budget) {
             return Some(choice);
@@ -139,25 +160,28 @@ impl Connection {
         if budget >= self.snd.flight.mss
             && let Some(range) = self.snd.recovery.resend(&self.snd.flight, true)
         {
-            return Some(Choice::again(range));
+            return Some(Choice { range, why: Why::Repair });
         }
-        self.persist_if_stuck(now);
+        self.keep_a_timer_running(now);
         None
     }
 
     /// The next piece of what an aid wants sent again.
     fn aid_resend(&mut self) -> Option<Choice> {
-        let (range, ahead_of_queue) = self.snd.resend.take()?;
         let flight = &self.snd.flight;
-        let range = SeqRange::new(range.start.max(flight.una), range.end.min(flight.max));
-        let start = flight.board.first_hole(range.start);
-        if !start.before(range.end) {
-            return None;
+        while let Some((range, _)) = self.snd.resend.front_mut() {
+            let end = range.end.min(flight.max);
+            let start = flight.board.first_hole(range.start.max(flight.una));
+            if start.before(end) {
+                let reported = flight.board.next_reported(start).unwrap_or(flight.max);
+                let stop = (start + flight.mss).min(reported).min(end);
+                range.start = stop;
+                let ahead_of_queue = self.snd.resend.front().is_some_and(|(_, ahead)| *ahead);
+                return Some(Choice::new(start, stop, Why::Aid { ahead_of_queue }));
+            }
+            self.snd.resend.pop_front();
         }
-        let stop = flight.board.next_reported(start).unwrap_or(flight.max).min(range.end);
-        let end = (start + flight.mss).min(stop);
-        self.snd.resend = Some((SeqRange::new(end, range.end), ahead_of_queue));
-        Some(Choice { ahead_of_queue, for_aid: true, ..Choice::again(SeqRange::new(start, end)) })
+        None
     }
 
     /// A probe: one byte at SND.UNA or SND.NXT, or as much as a small window lets out
@@ -168,19 +192,20 @@ impl Connection {
         let room = if snd.held.is_some() { 1 } else { snd.peer_room().clamp(1, snd.flight.mss) };
         let waiting = snd.waiting_from(start).min(u64::from(room)) as u32;
         // With all data sent, the FIN's number is what can be probed with.
-        let len = if waiting == 0 && (snd.fin == Some(start) || snd.closing) { 1 } else { waiting };
+        let fin = waiting == 0 && snd.fin.map_or(snd.closing, |fin| fin == start);
+        let len = waiting + u32::from(fin);
+        if len == 0 {
+            return None;
+        }
         self.stats.probes += 1;
-        (len > 0)
-            .then(|| Choice { probe: true, ..Choice::again(SeqRange::new(start, start + len)) })
+        Some(Choice::new(start, start + len, Why::Probe))
     }
 
     /// From SND.NXT on: what goes again after a timeout, then new data, then the FIN.
     fn onwards(&mut self, now: Instant, budget: u32) -> Option<Choice> {
-        if let Phase::Loss { .. } = self.snd.flight.phase {
-            // After a timeout what SACK reports is not sent again.
-            let flight = &mut self.snd.flight;
-            flight.nxt = flight.board.first_hole(flight.nxt);
-        }
+        // While going back, what SACK reports is not sent again.
+        let flight = &mut self.snd.flight;
+        flight.nxt = flight.board.first_hole(flight.nxt);
         let idle = self.snd.flight.outstanding() == 0;
         if idle
             && now.since(self.snd.last_sent) > self.snd.rtt.rto()
@@ -203,15 +228,12 @@ impl Connection {
         let full = flight.mss.saturating_sub(self.sack_room()).max(1);
         let len = waiting.min(u64::from(room.min(full).min(stop))) as u32;
         let all = u64::from(len) == waiting;
-        let fin = snd.closing && all && snd.fin.is_none_or(|fin| fin == start + len);
-        if fin {
-            let fin_free = snd.fin.is_none() || again;
-            if fin_free && (len > 0 || waiting == 0) {
-                return Some(Choice {
-                    moves: true,
-                    ..Choice::again(SeqRange::new(start, start + (len + 1)))
-                });
-            }
+        // The FIN goes with the last data, or alone; it needs no congestion window, but a place in
+        // the peer's.
+        let fin_waits = snd.closing && (snd.fin.is_none() || again);
+        let fin_here = snd.fin.is_none_or(|fin| fin == start + len);
+        if fin_waits && fin_here && all && (len > 0 || waiting == 0) && snd.peer_room() > len {
+            return Some(Choice::new(start, start + (len + 1), Why::Next));
         }
         if len == 0 {
             return None;
@@ -223,21 +245,30 @@ impl Connection {
             || again
             || (all && (nothing_out || !self.config.nagle))
             || (snd.largest_wnd > 0 && len >= snd.largest_wnd / 2);
-        worth.then(|| Choice { moves: true, ..Choice::again(SeqRange::new(start, start + len)) })
+        worth.then(|| Choice::new(start, start + len, Why::Next))
     }
 
-    /// Nothing is on its way that could bring news, and yet there is data: probe for it.
-    fn persist_if_stuck(&mut self, now: Instant) {
-        let running = |timer| self.timers.get(timer).is_some();
-        if self.snd.flight.outstanding() == 0
-            && self.snd.has_unsent()
-            && !running(Timer::Retransmission)
-            && !running(Timer::Persist)
-        {
-            let gap = self.snd.rtt.rto().clamp(self.config.persist_min, self.config.persist_max);
-            self.snd.probe_gap = gap;
-            self.timers.set(Timer::Persist, self.config.clock.deadline(now, gap));
+    /// Nothing can leave now. While there is anything left to do, something must wake us.
+    fn keep_a_timer_running(&mut self, now: Instant) {
+        let outstanding = self.snd.flight.outstanding() > 0;
+        if self.timers.get(Timer::Persist).is_some() || !(outstanding || self.snd.has_unsent()) {
+            return;
         }
+        if self.snd.wnd == 0 && self.snd.flight.nxt != self.snd.flight.una {
+            // RFC 9293 §3.8.6: the peer took its window back with data in flight. As in 4.4BSD,
+            // that is no reason for timeouts: probes, and then all over again from SND.UNA.
+            self.snd.flight.step_back();
+            self.snd.timed = None;
+        } else if outstanding && self.snd.wnd > 0 {
+            if self.timers.get(Timer::Retransmission).is_none() {
+                self.restart_retransmission_timer(now);
+            }
+            return;
+        }
+        self.timers.stop(Timer::Retransmission);
+        let gap = self.snd.rtt.rto().max(self.config.persist_min).min(self.config.persist_max);
+        self.snd.probe_gap = gap;
+        self.timers.set(Timer::Persist, self.config.clock.deadline(now, gap));
     }
 
     /// Option bytes that SACK blocks take from a data segment.
@@ -268,7 +299,7 @@ impl Connection {
         if len > 0 && u64::from(len) == waiting {
             flags = flags.with(TcpFlags::PSH);
         }
-        let fresh = len > 0 && !retransmission && !choice.probe;
+        let fresh = len > 0 && !retransmission && choice.why != Why::Probe;
         let ecn = if self.snd.ecn.on && fresh {
             if core::mem::take(&mut self.snd.ecn.cwr_due) {
                 flags = flags.with(TcpFlags::CWR);
@@ -287,8 +318,8 @@ impl Connection {
         self.account(now, choice, end, len, retransmission);
         Transmit {
             ecn,
-            ahead_of_queue: choice.ahead_of_queue,
-            for_aid: choice.for_aid,
+            ahead_of_queue: choice.why == Why::Aid { ahead_of_queue: true },
+            for_aid: matches!(choice.why, Why::Aid { .. }),
             retransmission,
             ..Transmit::of(segment)
         }
@@ -298,12 +329,13 @@ impl Connection {
         let start = choice.range.start;
         let flight = &mut self.snd.flight;
         flight.max = flight.max.max(end);
-        if choice.moves {
-            flight.nxt = end;
-        } else if !retransmission && !choice.probe {
-            flight.nxt = flight.nxt.max(end);
-        } else if let Phase::Recovery { .. } = flight.phase {
-            flight.high_rxt = flight.high_rxt.max(end);
+        match choice.why {
+            Why::Next => flight.nxt = end,
+            // RFC 6675 §4, NextSeg rule 4: a rescue beyond all reports leaves HighRxt alone.
+            Why::Repair if flight.board.highest().is_some_and(|high| start.before(high)) => {
+                flight.high_rxt = flight.high_rxt.max(end);
+            }
+            Why::Repair | Why::Aid { .. } | Why::Probe => {}
         }
         if len > 0 {
             self.stats.segments_sent += 1;
@@ -313,24 +345,21 @@ impl Connection {
             self.stats.retransmissions += 1;
             // Karn: what was sent twice can't be timed (RFC 6298 §3).
             self.snd.timed = self.snd.timed.filter(|(timed, _)| timed.at_or_before(start));
-        } else if !choice.probe && self.snd.timed.is_none() {
+        } else if choice.why != Why::Probe && self.snd.timed.is_none() {
             self.snd.timed = Some((end, now));
         }
         self.snd.last_sent = now;
-        if choice.probe {
-            return;
-        }
-        self.timers.stop(Timer::Persist);
-        if self.snd.held.is_none() {
+        if choice.why != Why::Probe && self.snd.held.is_none() {
+            self.timers.stop(Timer::Persist);
             let at = self.config.clock.deadline(now, self.snd.rtt.rto());
             self.timers.start(Timer::Retransmission, at);
         }
     }
 
     /// A bare acknowledgment.
-    fn send_ack(&mut self, now: Instant) -> Transmit {
+    fn send_ack(&mut self, now: Instant, seq: Seq) -> Transmit {
         let mut segment = self.bare(TcpFlags::ACK);
-        segment.seq = self.snd.flight.max.max(self.snd.flight.nxt);
+        segment.seq = seq;
         self.finish(now, &mut segment);
         self.stats.acks_sent += 1;
         Transmit::of(segment)
@@ -342,10 +371,7 @@ impl Connection {
         if self.acks.ece {
             segment.flags = segment.flags.with(TcpFlags::ECE);
         }
-        if self.agreed.timestamps {
-            segment.options.timestamps =
-                Some(Timestamps { value: self.timestamp(now), echo: self.echo.recent });
-        }
+        segment.options.timestamps = self.own_timestamps(now);
         if self.agreed.sack {
             // Behind a payload only as many blocks as keep the segment within its size.
             let spare = (self.snd.flight.mss.saturating_sub(segment.payload.len + 4) / 8) as usize;

@@ -39,6 +39,11 @@ impl Reassembly {
         self.pieces.is_empty()
     }
 
+    /// One past the highest number that waits.
+    pub fn end(&self) -> Option<Seq> {
+        self.pieces.last().map(Piece::end)
+    }
+
     /// Files `payload` at `seq`, keeping what was there first where they overlap. Returns the part
     /// of the range that was there already, if any (RFC 2883 §4 reports the first).
     pub fn insert(&mut self, seq: Seq, payload: Payload) -> Option<SeqRange> {

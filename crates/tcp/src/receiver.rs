@@ -105,17 +105,21 @@ impl Receiver {
     /// Is a segment of `len` numbers at `seq` acceptable (RFC 9293 §3.10.7.4, first check)?
     pub fn accepts(&self, seq: Seq, len: u32) -> bool {
         let window = SeqRange::new(self.nxt, self.edge);
-        match (len, window.is_empty()) {
-            (0, true) => seq == self.nxt,
-            (0, false) => window.contains(seq),
-            (_, true) => false,
-            (_, false) => window.contains(seq) || window.contains(seq + len - 1),
+        match len {
+            // RFC 9293 leaves the right edge out. Where that edge is SND.NXT for the peer, because
+            // it has filled the window and some of it is missing, its acknowledgments must count
+            // all the same; BSD and Linux do as here.
+            0 => seq.at_or_after(self.nxt) && seq.at_or_before(self.edge),
+            _ => window.contains(seq) || window.contains(seq + len - 1),
         }
     }
 
     /// Takes the payload at `seq`: what of it is new and inside the window. Returns that part as a
     /// payload, and what it did.
     pub fn take(&mut self, seq: Seq, payload: Payload) -> (Payload, Arrival) {
+        if payload.is_empty() {
+            return (Payload::EMPTY, Arrival::OutOfOrder);
+        }
         let end = seq + payload.len;
         if end.at_or_before(self.nxt) {
             self.duplicate = Some(SeqRange::new(seq, end));
@@ -123,10 +127,12 @@ impl Receiver {
         }
         let mut start = seq;
         let mut part = payload;
+        let mut fresh = true;
         if seq.before(self.nxt) {
             self.duplicate = Some(SeqRange::new(seq, self.nxt));
             part = part.without_front(self.nxt.since(seq));
             start = self.nxt;
+            fresh = false;
         }
         part = part.truncated(self.edge.since(start));
         if part.is_empty() {
@@ -134,7 +140,7 @@ impl Receiver {
         }
         if start == self.nxt && self.waiting.is_empty() {
             self.deliver(part);
-            return (part, Arrival::InOrder);
+            return (part, if fresh { Arrival::InOrder } else { Arrival::OutOfOrder });
         }
         if let Some(duplicate) = self.waiting.insert(start, part) {
             self.duplicate = Some(duplicate);
@@ -190,6 +196,11 @@ impl Receiver {
         }
         self.waiting.report(&mut blocks, room);
         blocks
+    }
+
+    /// One past the highest number that has arrived.
+    pub fn highest(&self) -> Seq {
+        self.waiting.end().unwrap_or(self.nxt)
     }
 
     /// Does anything wait behind a hole?

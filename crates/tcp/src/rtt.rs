@@ -82,7 +82,7 @@ impl RttEstimator {
             self.doublings += 1;
         }
     }
-    /// Takes back one doubling, or all.
+    /// Takes back all doublings.
     pub fn end_back_off(&mut self) {
         self.doublings = 0;
     }
@@ -98,7 +98,7 @@ impl RttEstimator {
         self.srtt = None;
         self.variation = Duration::ZERO;
         self.doublings = 0;
-        self.rto = rto.unwrap_or(self.initial).min(self.max);
+        self.rto = rto.unwrap_or(self.initial).clamp(self.min.min(self.max), self.max);
     }
 }
 

@@ -2,6 +2,7 @@
 //! ECN, and holds.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 
 use base::{Duration, Instant, ProbeSpacing, Release, Seq, SeqRange};
 
@@ -34,6 +35,8 @@ pub(crate) struct EcnSender {
 #[derive(Debug)]
 pub(crate) struct Sender {
     pub iss: Seq,
+    /// Our SYN is acknowledged. Numbers can't tell: SND.UNA comes by the SYN's again every 4 GiB.
+    pub syn_acked: bool,
     pub flight: Flight,
     pub recovery: Box<dyn LossRecovery>,
     pub rtt: RttEstimator,
@@ -56,9 +59,11 @@ pub(crate) struct Sender {
     pub ecn: EcnSender,
     pub held: Option<Held>,
     /// What an aid wants sent again, and whether ahead of the queue.
-    pub resend: Option<(SeqRange, bool)>,
+    pub resend: VecDeque<(SeqRange, bool)>,
     /// A probe is to be sent.
     pub probe_due: bool,
+    /// A keep-alive is to be sent.
+    pub keep_alive_due: bool,
     /// Gap after the next probe.
     pub probe_gap: Duration,
     /// Timeouts, or unanswered probes, in a row.
@@ -74,6 +79,7 @@ impl Sender {
         let mss = u32::from(config.mss);
         Self {
             iss,
+            syn_acked: false,
             flight: Flight {
                 una: iss,
                 nxt: iss,
@@ -86,6 +92,7 @@ impl Sender {
                 },
                 growth: growth::new(config.growth),
                 dup_acks: 0,
+                before_limited: 0,
                 phase: Phase::Open,
                 recover: None,
                 board: Scoreboard::default(),
@@ -114,8 +121,9 @@ impl Sender {
             wnd_shift: 0,
             ecn: EcnSender::default(),
             held: None,
-            resend: None,
+            resend: VecDeque::new(),
             probe_due: false,
+            keep_alive_due: false,
             probe_gap: Duration::ZERO,
             retries: 0,
             keep_rto: false,
@@ -123,14 +131,9 @@ impl Sender {
         }
     }
 
-    /// Is our SYN still unacknowledged?
-    pub fn syn_out(&self) -> bool {
-        self.flight.una == self.iss
-    }
-
     /// Sequence number of the first byte of data not acknowledged.
     fn data_una(&self) -> Seq {
-        if self.syn_out() { self.iss + 1 } else { self.flight.una }
+        if self.syn_acked { self.flight.una } else { self.iss + 1 }
     }
 
     /// Offset in our stream of the byte at `seq`.
@@ -149,6 +152,15 @@ impl Sender {
         self.flight.nxt.before(self.flight.max)
             || self.waiting_from(self.flight.nxt) > 0
             || fin_waits
+    }
+
+    /// The congestion window was reduced, for whatever reason: the peer hears of it (RFC 3168
+    /// §6.1.2), and what was marked meanwhile needs no second answer.
+    pub fn reduced(&mut self) {
+        if self.ecn.on {
+            self.ecn.cwr_due = true;
+            self.ecn.point = Some(self.flight.max);
+        }
     }
 
     /// Bytes that the peer's window leaves from `nxt` on.

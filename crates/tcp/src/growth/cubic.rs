@@ -25,6 +25,8 @@ struct Memory {
     /// Window just before the last reduction (segments).
     prior: f64,
     epoch: Option<Epoch>,
+    /// Since when the application, and not the window, limits sending.
+    idle_since: Option<Instant>,
     /// Part of a byte not yet added to cwnd.
     fraction: f64,
 }
@@ -51,8 +53,16 @@ impl Epoch {
 
 impl Growth for Cubic {
     fn on_ack(&mut self, now: Instant, window: &mut Window, acked: Acked) {
-        if !acked.window_limited || slow_start(window, acked) {
+        if !acked.window_limited {
             // §5.8: what the application limits says nothing about the path.
+            self.now.idle_since = self.now.idle_since.or(Some(now));
+            return;
+        }
+        // §4.2: the curve's time leaves such periods out.
+        if let (Some(since), Some(epoch)) = (self.now.idle_since.take(), &mut self.now.epoch) {
+            epoch.start += now.since(since);
+        }
+        if slow_start(window, acked) {
             return;
         }
         let mss = f64::from(acked.mss.max(1));
@@ -95,6 +105,11 @@ impl Growth for Cubic {
         self.now.fraction = 0.0;
         // §4.6
         ((f64::from(flight) * BETA) as u32).max(mss.saturating_mul(2))
+    }
+
+    fn on_timeout(&mut self) {
+        // §4.8: the next curve starts at its turning point.
+        self.now.w_max = 0.0;
     }
 
     fn on_undo(&mut self) {

@@ -46,6 +46,8 @@ pub trait Growth: Send + fmt::Debug {
     /// Congestion, or a loss taken for it: returns the new slow-start threshold, at least two
     /// segments. `flight` is what was outstanding (bytes).
     fn on_congestion(&mut self, now: Instant, window: &Window, flight: u32, mss: u32) -> u32;
+    /// The last reduction was because of a timeout, or is to be treated as one.
+    fn on_timeout(&mut self) {}
     /// The last reduction is taken back.
     fn on_undo(&mut self);
 }

@@ -24,7 +24,9 @@ impl LossRecovery for Sack {
     fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
         // §5: three duplicates, or enough reported above the first hole.
         let lost = flight.board.lost_before(flight.mss).is_some_and(|seq| flight.una.before(seq));
-        if flight.phase != Phase::Open || (flight.dup_acks < DUP_THRESHOLD && !lost) {
+        // §5.1: none before what a timeout, or a step back, has begun to send again is through.
+        let too_early = flight.recover.is_some_and(|point| flight.una.before(point));
+        if flight.phase != Phase::Open || too_early || (flight.dup_acks < DUP_THRESHOLD && !lost) {
             return false;
         }
         // Step 4: without inflation, because `pipe` says what has left the network.
@@ -48,16 +50,13 @@ impl LossRecovery for Sack {
         Advance { grows: true, restarts_timer: true }
     }
 
-    fn on_timeout(&mut self, now: Instant, flight: &mut Flight) {
-        if flight.board.covers(flight.una).is_some() {
-            // The peer took its word back (RFC 2018 §8).
-            flight.board.clear();
-        }
-        flight.collapse(now);
-    }
-
     fn budget(&self, flight: &Flight) -> u32 {
-        flight.window.cwnd.saturating_sub(flight.pipe())
+        let pipe = match flight.phase {
+            // §5, step 3.C, is limited transmit by another measure.
+            Phase::Open if !flight.limited_transmit => flight.nxt.since(flight.una),
+            _ => flight.pipe(),
+        };
+        flight.window.cwnd.saturating_sub(pipe)
     }
 
     fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {

@@ -1,0 +1,200 @@
+//! What an acknowledgment does to the sending half: RFC 9293 §3.10.7.4, fifth check.
+
+use base::{Instant, Release, Seq};
+use wire::{TcpFlags, TcpSegment, Timestamps};
+
+use crate::connection::{Connection, Event};
+use crate::flight::Phase;
+use crate::growth::Acked;
+use crate::state::{Cause, State};
+use crate::timer::Timer;
+
+impl Connection {
+    /// The acknowledgment; `false` if the segment is to be dropped for it.
+    pub(crate) fn on_ack(&mut self, now: Instant, segment: &TcpSegment) -> bool {
+        let ack = segment.ack;
+        let flight = &self.snd.flight;
+        if ack.after(flight.max) || ack.before(flight.una - self.snd.largest_wnd.max(1)) {
+            // RFC 5961 §5.2
+            self.challenge(now);
+            return false;
+        }
+        let outstanding = flight.outstanding();
+        let window = u32::from(segment.window) << self.snd.wnd_shift;
+        let news = self.take_sack(segment);
+        let duplicate = if self.agreed.sack {
+            // RFC 6675 §2: new SACK information, whatever else the segment brings.
+            news
+        } else {
+            // RFC 5681 §2
+            ack == self.snd.flight.una && segment.sequence_len() == 0 && window == self.snd.wnd
+        };
+        // Where the timer is stopped, in persist mode and while held, what looks like a duplicate
+        // answers a probe.
+        let counts = outstanding > 0 && self.timers.get(Timer::Retransmission).is_some();
+        self.release_hold(now, ack, window);
+        if ack.after(self.snd.flight.una) {
+            self.on_new_ack(now, segment, outstanding);
+        }
+        if duplicate && counts && self.snd.flight.outstanding() > 0 {
+            self.on_duplicate(now);
+        }
+        if self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE) {
+            self.on_congestion_echo(now);
+        }
+        self.take_window(segment, window);
+        true
+    }
+
+    fn on_duplicate(&mut self, now: Instant) {
+        let flight = &mut self.snd.flight;
+        if flight.dup_acks == 0 {
+            flight.before_limited = flight.outstanding();
+        }
+        flight.dup_acks = flight.dup_acks.saturating_add(1);
+        if self.snd.recovery.on_duplicate(now, flight) {
+            self.stats.fast_retransmits += 1;
+            self.snd.timed = None;
+            self.snd.reduced();
+            self.restart_retransmission_timer(now);
+        }
+    }
+
+    /// Adds SACK blocks to the scoreboard; is anything in them new? D-SACK blocks, which lie below
+    /// the acknowledgment (RFC 2883), say nothing about what is outstanding.
+    fn take_sack(&mut self, segment: &TcpSegment) -> bool {
+        if !self.agreed.sack {
+            return false;
+        }
+        let low = segment.ack.max(self.snd.flight.una);
+        let mut news = false;
+        for block in segment.options.sack.as_slice() {
+            let sane = block.start.after(low)
+                && block.start.before(block.end)
+                && block.end.at_or_before(self.snd.flight.max);
+            if sane {
+                news |= self.snd.flight.board.add(*block);
+            }
+        }
+        news
+    }
+
+    /// What ends a hold by itself: an acceptable acknowledgment with an open window.
+    fn release_hold(&mut self, now: Instant, ack: Seq, window: u32) {
+        let by_ack = self.snd.held.is_some_and(|held| held.release == Release::AnyAck);
+        if by_ack && window > 0 && ack.at_or_after(self.snd.flight.una) {
+            self.end_hold(now);
+        }
+    }
+
+    /// Numbers are newly acknowledged.
+    fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, outstanding: u32) {
+        let ack = segment.ack;
+        let snd = &mut self.snd;
+        let bytes = ack.since(snd.flight.una);
+        let fin_acked = snd.fin.is_some_and(|fin| ack.after(fin));
+        snd.una_offset += u64::from(bytes - u32::from(fin_acked && bytes > 0));
+        let flight = &mut snd.flight;
+        let limited = outstanding.saturating_add(flight.mss) > flight.window.cwnd;
+        flight.una = ack;
+        flight.nxt = flight.nxt.max(ack);
+        flight.board.advance(ack);
+        flight.timed_out = None;
+        // Serial numbers turn around after 2 GiB: what is passed must be forgotten.
+        flight.recover = flight.recover.filter(|point| ack.at_or_before(*point));
+        snd.ecn.point = snd.ecn.point.filter(|point| ack.at_or_before(*point));
+        snd.retries = 0;
+        if snd.held.is_none() {
+            self.timers.stop(Timer::Persist);
+            self.snd.probe_due = false;
+        }
+        self.sample_round_trip(now, segment, outstanding);
+        let srtt = self.snd.rtt.srtt();
+        let flight = &mut self.snd.flight;
+        let advance = self.snd.recovery.on_advance(now, flight, bytes);
+        flight.dup_acks = 0;
+        if advance.grows {
+            let acked = Acked { bytes, mss: flight.mss, srtt, window_limited: limited };
+            flight.grow(now, acked);
+        }
+        if advance.restarts_timer || flight.outstanding() == 0 {
+            self.restart_retransmission_timer(now);
+        }
+        if fin_acked {
+            self.fin_acknowledged(now);
+        }
+    }
+
+    fn fin_acknowledged(&mut self, now: Instant) {
+        let last = self.state == State::LastAck;
+        self.become_after(Cause::AckOfFin);
+        if last {
+            self.end(Event::Closed);
+        } else if self.state == State::TimeWait {
+            self.start_time_wait(now);
+        }
+    }
+
+    /// RFC 6298 §3 (one segment timed, never one sent twice) or RFC 7323 §4.1 (every echo).
+    pub(crate) fn sample_round_trip(&mut self, now: Instant, segment: &TcpSegment, flight: u32) {
+        let timed = match self.snd.timed {
+            Some((end, at)) if segment.ack.at_or_after(end) => {
+                self.snd.timed = None;
+                Some((self.config.clock.measure(at, now), 1))
+            }
+            _ => None,
+        };
+        let sample = match segment.options.timestamps.filter(|_| self.agreed.timestamps) {
+            Some(Timestamps { echo, .. }) if echo != 0 => {
+                let ticks = self.timestamp(now).wrapping_sub(echo);
+                // An echo from the future, or from ages ago, was never ours.
+                let sane = ticks < 1 << 20;
+                // RFC 7323 §4.2: how many samples a round trip gives.
+                let samples = flight.div_ceil(self.snd.flight.mss.saturating_mul(2).max(1));
+                sane.then(|| (self.timestamp_tick().times(u64::from(ticks)), samples))
+            }
+            _ => timed,
+        };
+        if let Some((rtt, per_round_trip)) = sample {
+            self.snd.rtt.sample(rtt, per_round_trip);
+            self.stats.rtt_sum = self.stats.rtt_sum + rtt;
+            self.stats.rtt_samples += 1;
+        }
+    }
+
+    /// RFC 3168 §6.1.2: at most one reduction a window of data, none while a loss is recovered.
+    fn on_congestion_echo(&mut self, now: Instant) {
+        let snd = &mut self.snd;
+        if snd.ecn.point.is_some() || snd.flight.phase != Phase::Open {
+            return;
+        }
+        snd.flight.cut(now);
+        snd.reduced();
+        self.stats.ecn_reductions += 1;
+    }
+
+    /// RFC 9293 §3.10.7.4: the window of a segment that is not older than the last one.
+    fn take_window(&mut self, segment: &TcpSegment, window: u32) {
+        let snd = &mut self.snd;
+        let newer = snd.wl1.before(segment.seq)
+            || (snd.wl1 == segment.seq && snd.wl2.at_or_before(segment.ack));
+        if !newer || segment.ack.before(snd.flight.una) {
+            return;
+        }
+        let opens = snd.wnd == 0 && window > 0;
+        snd.wnd = window;
+        snd.largest_wnd = snd.largest_wnd.max(window);
+        snd.wl1 = segment.seq;
+        snd.wl2 = segment.ack;
+        if snd.held.is_some() {
+            return;
+        }
+        if window == 0 {
+            // An answer to a probe: the peer lives (RFC 9293 §3.8.6.1).
+            snd.retries = 0;
+        } else if opens {
+            snd.probe_due = false;
+            self.timers.stop(Timer::Persist);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A timer goes off.
+
+use base::{Duration, Instant};
+
+use crate::clock::LEAST_SPAN;
+use crate::connection::{Connection, Event};
+use crate::state::Cause;
+use crate::timer::Timer;
+
+impl Connection {
+    /// The time that was asked for has come.
+    pub fn on_timeout(&mut self, now: Instant) {
+        // Each at most once: what a timer starts anew waits for the next call.
+        for timer in Timer::ALL {
+            if !self.timers.take_due(timer, now) {
+                continue;
+            }
+            match timer {
+                Timer::Retransmission => self.retransmission_timeout(now),
+                Timer::Persist => self.persist_timeout(now),
+                Timer::DelayedAck => self.acks.now = self.acks.now || self.acks.waiting > 0,
+                Timer::KeepAlive => self.keep_alive_timeout(now),
+                Timer::TimeWait => {
+                    self.become_after(Cause::TwoMsl);
+                    self.end(Event::Closed);
+                }
+            }
+        }
+    }
+
+    /// RFC 6298 §5.4–5.7.
+    fn retransmission_timeout(&mut self, now: Instant) {
+        if self.snd.flight.outstanding() == 0 {
+            return;
+        }
+        self.snd.retries += 1;
+        let most = if self.state.is_synchronized() {
+            self.config.max_retries
+        } else {
+            self.config.max_syn_retries
+        };
+        if self.snd.retries > most {
+            self.become_after(Cause::Reset);
+            self.end(Event::TimedOut);
+            return;
+        }
+        if !core::mem::take(&mut self.snd.keep_rto) {
+            self.snd.rtt.back_off();
+        }
+        self.snd.timed = None;
+        if !self.state.is_synchronized() {
+            self.syn_due = true;
+            self.syn_lost = true;
+            return;
+        }
+        self.stats.timeouts += 1;
+        self.stats.slow_starts += 1;
+        self.snd.recovery.on_timeout(now, &mut self.snd.flight);
+        self.snd.reduced();
+        self.restart_retransmission_timer(now);
+    }
+
+    fn persist_timeout(&mut self, now: Instant) {
+        if self.snd.held.is_none() {
+            self.snd.retries += 1;
+            if self.snd.retries > self.config.max_retries {
+                self.become_after(Cause::Reset);
+                self.end(Event::TimedOut);
+                return;
+            }
+        }
+        self.snd.probe_due = true;
+        let gap = self.snd.probe_gap;
+        let most = self.snd.held.and_then(|h| h.probe).map_or(self.config.persist_max, |p| p.max);
+        self.snd.probe_gap = gap.times(2).min(most);
+        self.timers.set(Timer::Persist, self.config.clock.deadline(now, self.snd.probe_gap));
+    }
+
+    /// RFC 9293 §3.8.4: a segment without data and one number too low asks for an acknowledgment.
+    fn keep_alive_timeout(&mut self, now: Instant) {
+        let Some(idle) = self.config.keep_alive else { return };
+        let gap = idle.clamp(LEAST_SPAN, Duration::from_secs(75));
+        let silent = now.since(self.heard);
+        // MUST-24: none while data is outstanding; those timers watch over the peer then.
+        let busy = self.snd.flight.outstanding() > 0 || self.snd.held.is_some();
+        if busy {
+            self.heard = now;
+        }
+        if busy || silent < idle {
+            let left = idle.saturating_sub(now.since(self.heard)).max(LEAST_SPAN);
+            self.timers.set(Timer::KeepAlive, now + left);
+            return;
+        }
+        if silent >= idle + gap.times(u64::from(self.config.max_retries)) {
+            self.send_reset();
+            self.become_after(Cause::Reset);
+            self.end(Event::TimedOut);
+            return;
+        }
+        self.snd.keep_alive_due = true;
+        self.timers.set(Timer::KeepAlive, now + gap);
+    }
+
+    /// Starts the retransmission timer anew, or stops it where nothing is outstanding.
+    pub(crate) fn restart_retransmission_timer(&mut self, now: Instant) {
+        if self.snd.flight.outstanding() > 0 && self.snd.held.is_none() {
+            let at = self.config.clock.deadline(now, self.snd.rtt.rto());
+            self.timers.set(Timer::Retransmission, at);
+        } else {
+            self.timers.stop(Timer::Retransmission);
+        }
+    }
+}
