@@ -1,0 +1,50 @@
+//! Protocol code without the standard library: this program links it all and brings its own panic
+//! handler and allocator. It is built, never run.
+
+#![no_std]
+#![no_main]
+
+extern crate alloc;
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::panic::PanicInfo;
+
+use base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
+
+struct Nothing;
+
+// SAFETY: it never hands out memory, which every caller must be ready for.
+unsafe impl GlobalAlloc for Nothing {
+    unsafe fn alloc(&self, _: Layout) -> *mut u8 {
+        core::ptr::null_mut()
+    }
+    unsafe fn dealloc(&self, _: *mut u8, _: Layout) {}
+}
+
+#[global_allocator]
+static ALLOCATOR: Nothing = Nothing;
+
+#[panic_handler]
+fn panic(_: &PanicInfo) -> ! {
+    loop {}
+}
+
+/// Uses something of each crate, so that the linker sees it.
+#[unsafe(no_mangle)]
+pub extern "C" fn _start() -> ! {
+    let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
+    let config = tcp::Config::default();
+    let mut connection =
+        tcp::Connection::connect(&config, end(1, 1), end(2, 2), Seq(0), 0, Instant::ZERO);
+    let mut helper = aid::list::AIDS.first().and_then(|aid| aid.build(&[]).ok());
+    if let (Some(sent), Some(helper)) = (connection.poll_transmit(Instant::ZERO), &mut helper) {
+        let _ = helper.on_down(Instant::ZERO, &sent.segment, &connection.view());
+        let packet = wire::Packet {
+            ip: wire::IpHeader::new(end(1, 1).address, end(2, 2).address),
+            body: wire::Body::Tcp(sent.segment),
+        };
+        let _ = packet.encode(&mut [0; 60], wire::Payload::pattern);
+    }
+    let _ = link::Delay::Fixed(Duration::ZERO);
+    loop {}
+}

@@ -1,0 +1,99 @@
+//! ATCP under arbitrary segments, signals, views and times: it passes or drops, never makes up.
+
+use aid::Verdict;
+use base::{
+    Done, Duration, Instant, Known, RecoveryState, Scope, Seq, Signal, SignalKind, TcpView,
+};
+use wire::{Payload, TcpFlags, TcpSegment};
+
+use crate::Bytes;
+
+pub fn run(input: &[u8]) {
+    let mut bytes = Bytes(input);
+    let Some(Ok(mut atcp)) = aid::list::find("atcp").map(|listed| listed.build(&[])) else {
+        panic!("ATCP is in the list and needs no options");
+    };
+    let mut now = Instant::ZERO;
+    while !bytes.is_empty() {
+        let view = view(&mut bytes, now);
+        let segment = segment(&mut bytes);
+        match bytes.u8() % 5 {
+            0 => assert!(passes_or_drops(atcp.on_down(now, &segment, &view))),
+            1 => assert!(passes_or_drops(atcp.on_up(now, &segment, &view))),
+            2 => {
+                let kind = match bytes.u8() % 4 {
+                    0 => SignalKind::Unreachable(Scope::Net),
+                    1 => SignalKind::Unreachable(Scope::Host),
+                    2 => SignalKind::SourceQuench,
+                    _ => SignalKind::EcnEcho,
+                };
+                let mut signal = Signal::of(kind);
+                signal.about.seq = (bytes.u8() & 1 != 0).then(|| Seq(bytes.u32()));
+                atcp.on_signal(now, &signal, &view);
+            }
+            _ => {
+                now = now + Duration::from_millis(u64::from(bytes.u16()));
+                if atcp.next_timeout().is_some_and(|at| at <= now) {
+                    atcp.on_timeout(now, &view);
+                    assert!(atcp.next_timeout().is_none_or(|at| at > now), "a timer hangs");
+                }
+            }
+        }
+        let done = if bytes.u8() % 8 == 0 { Done::Unsupported } else { Done::Done };
+        let mut acts = 0;
+        while let Some(act) = atcp.poll_act() {
+            atcp.on_done(&act, done);
+            acts += 1;
+            assert!(acts < 16, "acts without end");
+        }
+    }
+}
+
+fn passes_or_drops(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Pass | Verdict::Drop)
+}
+
+fn view(bytes: &mut Bytes, now: Instant) -> TcpView {
+    let una = Seq(bytes.u32());
+    let known = |value: u32, bytes: &mut Bytes| match bytes.u8() % 4 {
+        0 => Known::Unknown,
+        1 => Known::Estimated(value),
+        _ => Known::Exact(value),
+    };
+    let span = u32::from(bytes.u16());
+    let deadline = now + Duration::from_millis(u64::from(bytes.u16()));
+    TcpView {
+        synchronized: bytes.u8() != 0,
+        mss: known(1 + u32::from(bytes.u8()), bytes),
+        una: Known::Exact(una),
+        nxt: Known::Exact(una + span / 2),
+        max: Known::Exact(una + span),
+        cwnd: {
+            let cwnd = bytes.u32();
+            known(cwnd, bytes)
+        },
+        ssthresh: Known::Unknown,
+        peer_window: {
+            let window = bytes.u32();
+            known(window, bytes)
+        },
+        retransmission_deadline: Known::Exact((bytes.u8() & 1 != 0).then_some(deadline)),
+        rto: Known::Exact(Duration::from_millis(u64::from(bytes.u16()))),
+        srtt: Known::Unknown,
+        recovery: Known::Exact(RecoveryState::Open),
+        persisting: Known::Exact(bytes.u8() & 1 != 0),
+        rcv_nxt: Known::Exact(Seq(bytes.u32())),
+        advertised_window: Known::Unknown,
+    }
+}
+
+fn segment(bytes: &mut Bytes) -> TcpSegment {
+    TcpSegment {
+        seq: Seq(bytes.u32()),
+        ack: Seq(bytes.u32()),
+        flags: TcpFlags(bytes.u8()),
+        window: bytes.u16(),
+        payload: Payload::new(0, 0, u32::from(bytes.u8())),
+        ..TcpSegment::default()
+    }
+}

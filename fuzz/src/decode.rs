@@ -1,0 +1,19 @@
+//! Bytes off the air: what is understood can be written again and is understood the same way.
+
+use wire::Packet;
+
+pub fn run(input: &[u8]) {
+    let Ok(decoded) = Packet::decode(input) else { return };
+    let mut again = [0; 70_000];
+    let payload = decoded.payload;
+    let fill = |_, place: &mut [u8]| place.copy_from_slice(payload);
+    // Unknown options are left out, so the bytes may differ; what they mean may not.
+    let Ok(len) = decoded.packet.encode(&mut again, fill) else { return };
+    match Packet::decode(&again[..len]) {
+        Ok(second) => {
+            assert_eq!(second.packet, decoded.packet);
+            assert_eq!(second.payload, payload);
+        }
+        Err(error) => panic!("what was written is not read: {error}"),
+    }
+}

@@ -1,0 +1,43 @@
+//! What is fed with arbitrary bytes. Each target takes bytes and must not panic; a wrong answer is
+//! a panic, too.
+
+mod atcp;
+mod decode;
+mod scenario_file;
+mod tcp_pair;
+
+/// A target.
+pub struct Target {
+    /// Its name, and that of its folder in `corpus/`.
+    pub name: &'static str,
+    /// Runs one input.
+    pub run: fn(&[u8]),
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "decode", run: decode::run },
+    Target { name: "scenario", run: scenario_file::run },
+    Target { name: "tcp", run: tcp_pair::run },
+    Target { name: "atcp", run: atcp::run },
+];
+
+/// Takes numbers off the front of an input; zeros when it is used up.
+pub(crate) struct Bytes<'a>(pub &'a [u8]);
+
+impl Bytes<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    pub fn u8(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+    pub fn u16(&mut self) -> u16 {
+        u16::from_le_bytes([self.u8(), self.u8()])
+    }
+    pub fn u32(&mut self) -> u32 {
+        u32::from(self.u16()) << 16 | u32::from(self.u16())
+    }
+}

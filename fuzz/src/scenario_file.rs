@@ -1,0 +1,17 @@
+//! A scenario file: refused with one message, or read, and then its print-out reads the same.
+
+use scenario::Scenario;
+
+pub fn run(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    match Scenario::parse("fuzz.toml", text, &[]) {
+        Ok(read) => {
+            let shown = read.show();
+            match Scenario::parse("shown.toml", &shown, &[]) {
+                Ok(again) => assert_eq!(again, read),
+                Err(error) => panic!("what is shown is refused: {error}\n{shown}"),
+            }
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}

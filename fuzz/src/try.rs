@@ -1,0 +1,138 @@
+//! Tries each target for a while with inputs made from its corpus by random changes, and says how
+//! many there were. It needs no nightly compiler, so it is part of `make test`; what it can't do is
+//! see which code an input reaches: for that there is `make fuzz`.
+//!
+//! ```text
+//! try [--seconds N] [TARGET]...
+//! ```
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use base::RandomStream;
+use driftway_fuzz::{TARGETS, Target};
+
+/// The input that is being tried, for the panic hook.
+static INPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+const LONGEST: usize = 4096;
+
+fn main() -> ExitCode {
+    let mut seconds = 20;
+    let mut names: Vec<String> = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        if argument != "--seconds" {
+            names.push(argument);
+            continue;
+        }
+        let Some(Ok(number)) = arguments.next().map(|text| text.parse()) else {
+            eprintln!("--seconds takes a number");
+            return ExitCode::from(2);
+        };
+        seconds = number;
+    }
+    if let Some(name) = names.iter().find(|name| TARGETS.iter().all(|t| t.name != **name)) {
+        let known: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+        eprintln!("no target {name}; there are: {}", known.join(", "));
+        return ExitCode::from(2);
+    }
+    let default_hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let file = Path::new("crash-input");
+        let kept = INPUT.lock().map(|input| std::fs::write(file, &*input));
+        eprintln!("the input is in {} ({kept:?})", file.display());
+        default_hook(panic);
+    }));
+    for target in TARGETS {
+        if names.is_empty() || names.iter().any(|name| name == target.name) {
+            attempt(target, Duration::from_secs(seconds));
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn attempt(target: &Target, span: Duration) {
+    let corpus = corpus(target.name);
+    // The corpus itself, always.
+    for input in &corpus {
+        run(target, input);
+    }
+    let mut random = RandomStream::new(1, target.name, 0);
+    let mut tried = corpus.len() as u64;
+    let start = Instant::now();
+    while start.elapsed() < span {
+        for _ in 0..64 {
+            let input = change(&mut random, &corpus);
+            run(target, &input);
+            tried += 1;
+        }
+    }
+    println!(
+        "fuzz {}: {tried} inputs in {} s, from {} seeds",
+        target.name,
+        span.as_secs(),
+        corpus.len()
+    );
+}
+
+fn run(target: &Target, input: &[u8]) {
+    if let Ok(mut kept) = INPUT.lock() {
+        kept.clear();
+        kept.extend_from_slice(input);
+    }
+    (target.run)(input);
+}
+
+fn corpus(name: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .collect();
+    files.sort();
+    files.iter().filter_map(|file| std::fs::read(file).ok()).collect()
+}
+
+/// A seed, or noise, with up to eight changes.
+fn change(random: &mut RandomStream, corpus: &[Vec<u8>]) -> Vec<u8> {
+    let pick = |random: &mut RandomStream, n: usize| random.below(n.max(1) as u64) as usize;
+    let mut input = match corpus.get(pick(random, corpus.len() + 1)) {
+        Some(seed) => seed.clone(),
+        None => {
+            let len = pick(random, 512);
+            (0..len).map(|_| random.next_u64() as u8).collect()
+        }
+    };
+    for _ in 0..=random.below(8) {
+        let at = pick(random, input.len());
+        match random.below(7) {
+            0 if at < input.len() => input[at] ^= 1 << random.below(8),
+            1 if at < input.len() => input[at] = random.next_u64() as u8,
+            2 => input.insert(at, random.next_u64() as u8),
+            3 if at < input.len() => {
+                let end = (at + 1 + pick(random, 16)).min(input.len());
+                input.drain(at..end);
+            }
+            4 if at < input.len() => {
+                let end = (at + 1 + pick(random, 64)).min(input.len());
+                let copy = input[at..end].to_vec();
+                let to = pick(random, input.len());
+                input.splice(to..to, copy);
+            }
+            5 => {
+                if let Some(other) = corpus.get(pick(random, corpus.len())) {
+                    let from = pick(random, other.len());
+                    input.truncate(at);
+                    input.extend_from_slice(&other[from.min(other.len())..]);
+                }
+            }
+            _ => input.truncate(at),
+        }
+    }
+    input.truncate(LONGEST);
+    input
+}
