@@ -1,9 +1,8 @@
 //! The lab: a deterministic discrete-event simulator.
 //!
 //! [`run()`] turns a scenario and a seed into a [`results::RunResult`]; the same scenario and seed
-//! give the same bytes on every machine. Protocol code is driven here as it is driven on a host; what is the
-
-//! ([`flows`]).
+//! give the same bytes on every machine. Protocol code is driven here as it is driven on a host;
+//! what is the lab's own is time, links, faults, and checks: the books of packets and the streams.
 
 #![forbid(unsafe_code)]
 
