@@ -32,8 +32,8 @@ Examples:
       one run, seed 1, and a table
   driftway run four-lossy-hops.toml --runs 20 --jobs 2
       seeds 1 to 20, two at a time: means with 90 % intervals
-  driftway run four-lossy-hops.toml --set network.link.bit_error_rate=1e-4 --set 'duration=\"600 s\"'
-      the same network with other values
+  driftway run four-lossy-hops.toml --set network.link.rate='64 kbit/s' --set flow.0.aid=none
+      the same scenario with other values
   driftway run four-lossy-hops.toml --runs 20 --out results && driftway report results
       keep results and traces, and draw them
 
@@ -69,7 +69,7 @@ pub struct ScenarioArgs {
     /// The scenario file
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: PathBuf,
-    /// Give a key of the scenario another value, e.g. network.link.rate="64 kbit/s"
+    /// Give a key of the scenario another value, e.g. network.hops=8
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
 }
@@ -88,7 +88,7 @@ pub struct RunArgs {
     /// How many runs at a time [default: one a processor]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroU64>,
-    /// Write results.json, the resolved scenario.toml and the first seed's traces there
+    /// Write results.json, scenario.toml and the first seed's traces there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document instead of tables

@@ -135,7 +135,7 @@ fn one(args: &RunArgs, scenario: &Scenario, seed: u64, traced: bool) -> Result<O
     match result {
         Ok(Ok(result)) => Ok((result, trace)),
         Ok(Err(error)) => Err(Failure::Failed(bug(args, seed, &error.to_string()))),
-        // The panic's own message stands on standard error already.
+        // What panicked, and where, stands on standard error already.
         Err(_) => Err(Failure::Failed(bug(args, seed, "it panicked"))),
     }
 }

@@ -27,7 +27,11 @@ pub fn document(document: &Document) -> String {
     if document.runs.iter().any(|run| !run.links.is_empty()) {
         let _ = write!(text, "{}", links(&document.runs));
     }
-    let _ = writeln!(text, "{}", drops(document));
+    if document.summary.drops.is_empty() {
+        text += "No packet was dropped.\n";
+    } else {
+        let _ = write!(text, "{}", drops(document));
+    }
     if document.runs.len() > 1 {
         text += "Means over the runs, ± half of the 90 % interval (Student's t).\n";
     } else {
@@ -47,17 +51,19 @@ pub fn seeds(runs: &[RunResult]) -> String {
     }
 }
 
-/// What a flow is called: `0 → 4 reno + atcp`.
+/// What a flow is called: `0 → 4 reno, atcp`.
 pub fn flow_name(flow: &FlowSummary) -> String {
     let mut name = format!("{} → {} {}", flow.source, flow.destination, transport(flow));
     if flow.aid != "none" {
-        let _ = write!(name, " + {}", flow.aid);
+        let _ = write!(name, ", {}", flow.aid);
     }
     name
 }
 
+/// `sack+cubic`, and `reno` where recovery and growth are both of that name.
 fn transport(flow: &FlowSummary) -> &str {
-    flow.tcp.as_deref().unwrap_or("udp")
+    let tcp = flow.tcp.as_deref().unwrap_or("udp");
+    tcp.split_once('+').filter(|(recovery, growth)| recovery == growth).map_or(tcp, |(one, _)| one)
 }
 
 fn cell(flow: &FlowSummary, metric: &str) -> String {
@@ -170,16 +176,10 @@ pub fn links(runs: &[RunResult]) -> Grid {
 }
 
 /// Why packets were not delivered.
-pub fn drops(document: &Document) -> String {
-    let reasons: Vec<String> = document
-        .summary
-        .drops
-        .iter()
-        .map(|(reason, estimate)| format!("{} {reason}", mean("", estimate)))
-        .collect();
-    if reasons.is_empty() {
-        "No packet was dropped.".to_owned()
-    } else {
-        format!("Packets dropped a run: {}.", reasons.join(", "))
+pub fn drops(document: &Document) -> Grid {
+    let rows = document.summary.drops.iter();
+    Grid {
+        header: vec!["packets dropped for".to_owned(), "in a run".to_owned()],
+        rows: rows.map(|(reason, drops)| vec![reason.replace('-', " "), mean("", drops)]).collect(),
     }
 }

@@ -126,7 +126,11 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
     let y_axis = axis(&title(metric), y_scale.unit);
     let y_axis = if log(&ys) { by_powers(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
     let x_axis = match &sweep.axis {
-        None => axis("", "").type_(AxisType::Category),
+        None => {
+            // Half a place of room on either side.
+            let places = curves.iter().filter(|curve| !curve.points.is_empty()).count() as f64;
+            axis("", "").type_(AxisType::Category).range(vec![-0.5, places - 0.5])
+        }
         Some(found) => {
             let x_axis = axis(&found.key, x_scale.unit);
             if log(&xs) { by_powers(x_axis) } else { x_axis }

@@ -55,7 +55,7 @@ pub fn layout() -> Layout {
     Layout::new()
         .auto_size(true)
         .height(460)
-        .margin(Margin::new().top(10).right(16).bottom(56).left(64))
+        .margin(Margin::new().top(36).right(16).bottom(56).left(64))
         .font(Font::new().family("system-ui, sans-serif").size(14))
         .legend(legend)
         .hover_mode(HoverMode::Closest)

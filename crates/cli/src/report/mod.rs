@@ -71,8 +71,10 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
                 (document.runs.iter().any(|run| !run.links.is_empty()))
                     .then(|| links(&document.runs)),
             );
-            let mut sentences = incomplete(document);
-            sentences.push(drops(document));
+            if !document.summary.drops.is_empty() {
+                results.push(drops(document));
+            }
+            let sentences = incomplete(document);
             (document.scenario.name.clone(), seeds(&document.runs), results, sentences)
         }
         several => (
@@ -247,11 +249,8 @@ fn ran(member: &Member, sweep: &Sweep, set: &[Member]) -> Ran {
             quoted(&scenario.to_string_lossy()),
             member.first_seed().unwrap_or(1),
         ),
-        sentences: if set.len() > 1 {
-            incomplete(document).into_iter().chain([drops(document)]).collect()
-        } else {
-            Vec::new()
-        },
+        sentences: if set.len() > 1 { incomplete(document) } else { Vec::new() },
+        drops: Some(drops(document)).filter(|drops| set.len() > 1 && !drops.rows.is_empty()),
         scenario: member.document.scenario.show(),
     }
 }

@@ -56,8 +56,10 @@ pub struct Ran {
     pub differs: String,
     /// The command.
     pub command: String,
-    /// What did not complete, and what was dropped.
+    /// What did not complete.
     pub sentences: Vec<String>,
+    /// What was dropped, where the results above don't tell.
+    pub drops: Option<Grid>,
     /// The resolved scenario.
     pub scenario: String,
 }
