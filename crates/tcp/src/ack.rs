@@ -113,7 +113,9 @@ impl Connection {
         let flight = &mut self.snd.flight;
         let advance = self.snd.recovery.on_advance(now, flight, bytes);
         flight.dup_acks = 0;
-        if advance.grows {
+        // RFC 3168 §6.1.2: an echo earns nothing.
+        let echo = self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE);
+        if advance.grows && !echo {
             let acked = Acked { bytes, mss: flight.mss, srtt, window_limited: limited };
             flight.grow(now, acked);
         }

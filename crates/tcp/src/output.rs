@@ -184,13 +184,18 @@ impl Connection {
         None
     }
 
-    /// A probe: one byte at SND.UNA or SND.NXT, or as much as a small window lets out
-    /// (RFC 9293 §3.8.6.1).
+    /// The persist timer went off. A window that is merely small is used after all (RFC 9293
+    /// §3.8.6.2.1, rule 4); a closed one is probed with a byte (§3.8.6.1), at SND.UNA while held.
     fn probe(&mut self) -> Option<Choice> {
         let snd = &self.snd;
         let start = if snd.held.is_some() { snd.flight.una } else { snd.flight.nxt };
-        let room = if snd.held.is_some() { 1 } else { snd.peer_room().clamp(1, snd.flight.mss) };
-        let waiting = snd.waiting_from(start).min(u64::from(room)) as u32;
+        let waiting = snd.waiting_from(start);
+        let room = snd.peer_room().min(snd.flight.mss);
+        if snd.held.is_none() && room > 0 && waiting > 0 {
+            let len = waiting.min(u64::from(room)) as u32;
+            return Some(Choice::new(start, start + len, Why::Next));
+        }
+        let waiting = waiting.min(1) as u32;
         // With all data sent, the FIN's number is what can be probed with.
         let fin = waiting == 0 && snd.fin.map_or(snd.closing, |fin| fin == start);
         let len = waiting + u32::from(fin);

@@ -83,6 +83,16 @@ impl Scoreboard {
         self.ranges.get(at).map(|r| r.start.max(seq))
     }
 
+    /// The end, at most `mss` bytes of it, of the last hole between `una` and `max`.
+    pub fn last_hole(&self, una: Seq, max: Seq, mss: u32) -> SeqRange {
+        let mut below = self.ranges.iter().rev();
+        let (end, floor) = match below.next() {
+            Some(last) if last.end == max => (last.start, below.next().map_or(una, |r| r.end)),
+            last => (max, last.map_or(una, |r| r.end)),
+        };
+        SeqRange::new((end - mss).max(floor).max(una), end)
+    }
+
     /// Bytes of `range` not reported.
     pub fn missing(&self, range: SeqRange) -> u32 {
         let reported: u32 =
@@ -140,6 +150,15 @@ mod test {
         assert_eq!(board(&[(200, 300), (400, 500), (600, 700)]).lost_before(100), Some(Seq(200)));
         assert_eq!(board(&[(200, 401)]).lost_before(100), Some(Seq(200)));
         assert_eq!(board(&[(200, 400)]).lost_before(100), None);
+    }
+
+    #[test]
+    fn the_last_hole_is_the_one_at_the_top() {
+        let b = board(&[(200, 300), (400, 500)]);
+        assert_eq!(b.last_hole(Seq(100), Seq(700), 150), range(550, 700));
+        assert_eq!(b.last_hole(Seq(100), Seq(600), 150), range(500, 600));
+        assert_eq!(b.last_hole(Seq(100), Seq(500), 150), range(300, 400));
+        assert_eq!(board(&[(400, 500)]).last_hole(Seq(350), Seq(500), 150), range(350, 400));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use base::{Instant, RandomStream};
-use common::{Fate, MS, Pair};
+use common::{Fate, MS, Pair, Wire};
 use tcp::{Config, Event, PAIRS, State};
 
 fn config(recovery: tcp::RecoveryKind, growth: tcp::GrowthKind) -> Config {
@@ -17,7 +17,7 @@ fn config(recovery: tcp::RecoveryKind, growth: tcp::GrowthKind) -> Config {
 }
 
 /// Loses, duplicates and delays at random.
-fn bad_wire(seed: u64) -> Box<dyn FnMut(usize, u64, &tcp::Transmit) -> Fate> {
+fn bad_wire(seed: u64) -> Wire {
     let mut random = RandomStream::new(seed, "bad-wire", 0);
     Box::new(move |_, _, _| match random.below(100) {
         0..4 => Fate::Lose,

@@ -61,9 +61,8 @@ impl LossRecovery for Sack {
 
     fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {
         let Phase::Recovery { point } = flight.phase else { return None };
-        let highest = flight.board.highest()?;
         let start = flight.board.first_hole(flight.high_rxt.max(flight.una));
-        if start.before(highest) {
+        if flight.board.highest().is_some_and(|highest| start.before(highest)) {
             // NextSeg rule 1: lost; rule 3: not known to be, but better than nothing.
             let lost = flight.board.lost_before(flight.mss).is_some_and(|seq| start.before(seq));
             return (lost || last_resort).then(|| Self::segment(flight, start));
@@ -72,9 +71,7 @@ impl LossRecovery for Sack {
         if !last_resort || self.rescued.is_some_and(|seq| flight.una.at_or_before(seq)) {
             return None;
         }
-        let end = point.min(flight.max);
-        let start = flight.board.first_hole((end - flight.mss).max(flight.una));
         self.rescued = Some(point);
-        start.before(end).then(|| Self::segment(flight, start))
+        Some(flight.board.last_hole(flight.una, flight.max, flight.mss))
     }
 }

@@ -1,5 +1,7 @@
 //! Two connections and a wire between them, for tests that watch a whole connection.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test file uses its part")]
+
+pub mod line;
 
 use std::collections::VecDeque;
 
@@ -28,12 +30,14 @@ pub enum Fate {
     Marked(Duration),
 }
 
+pub type Wire = Box<dyn FnMut(usize, u64, &Transmit) -> Fate>;
+
 pub struct Pair {
     pub now: Instant,
     pub ends: [End; 2],
     wire: VecDeque<(Instant, usize, Transmit)>,
     /// Says what happens to the n-th segment that an end sends.
-    pub fate: Box<dyn FnMut(usize, u64, &Transmit) -> Fate>,
+    pub fate: Wire,
     counts: [u64; 2],
 }
 

@@ -1,0 +1,300 @@
+//! What aids may do: DESIGN's table of acts, driven directly.
+
+mod common;
+
+use base::{Act, Done, Duration, ProbeSpacing, RecoveryState, Release, SeqRange, Setting};
+use common::line::*;
+use tcp::{Config, RecoveryKind, State};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+fn hold(release: Release) -> Act {
+    let probe = Some(ProbeSpacing { first: MS(2000), max: MS(5000) });
+    let cwnd = Setting::Keep;
+    Act::Hold { probe, step_back: false, freeze_timers: false, cwnd, release }
+}
+
+fn silent() -> Act {
+    let (cwnd, release) = (Setting::Keep, Release::Resume);
+    Act::Hold { probe: None, step_back: false, freeze_timers: false, cwnd, release }
+}
+
+fn resume() -> Act {
+    Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep }
+}
+
+fn range(start: u32, end: u32) -> SeqRange {
+    SeqRange::new(OURS + start, OURS + end)
+}
+
+fn resend(start: u32, end: u32) -> Act {
+    Act::Resend { range: range(start, end), ahead_of_queue: true }
+}
+
+#[test]
+fn a_hold_stops_data_and_the_retransmission_timer_and_probes() {
+    let mut line = Line::in_flight(&plain(), 4);
+    line.acts(hold(Release::Resume));
+    let view = line.tcp.view();
+    assert_eq!(view.retransmission_deadline.value(), Some(None));
+    assert_eq!((view.persisting.value(), view.peer_window.value()), (Some(true), Some(0)));
+    line.writes(5000);
+    line.quiet();
+    for ms in [2100, 6100, 11_100, 16_100] {
+        line.at(ms);
+        line.sends(["1..2"]);
+    }
+    line.receives(ack(2)); // even news don't end it
+    line.quiet();
+    line.at(21_100);
+    line.sends(["2..3"]);
+    line.acts(resume());
+    assert_eq!(line.tcp.view().persisting.value(), Some(false));
+    assert_eq!(line.tcp.stats().timeouts, 0);
+    line.at(22_100);
+    line.sends(["2..1002"]);
+}
+
+#[test]
+fn any_acknowledgment_with_an_open_window_releases() {
+    let mut line = Line::in_flight(&plain(), 4);
+    line.acts(hold(Release::AnyAck));
+    line.receives(ack(1).window(0));
+    line.receives(ack(0)); // old
+    assert_eq!(line.tcp.view().persisting.value(), Some(true));
+    line.at(2100);
+    line.sends(["1..2"]);
+    line.receives(ack(1));
+    assert_eq!(line.tcp.view().persisting.value(), Some(false));
+    assert_eq!(line.tcp.stats().fast_retransmits, 0);
+    line.at(3100);
+    line.sends(["1..1001"]);
+}
+
+#[test]
+fn stepping_back_sends_everything_again() {
+    // liu-singh-2001 §IV: one segment, and from SND.UNA on, whatever the recovery.
+    for (recovery, sack) in
+        [(RecoveryKind::Reno, false), (RecoveryKind::NewReno, false), (RecoveryKind::Sack, true)]
+    {
+        let mut line = Line::in_flight(&Config { recovery, sack, ..plain() }, 4);
+        line.acts(Act::Hold {
+            probe: None,
+            step_back: true,
+            freeze_timers: false,
+            cwnd: Setting::Value(1000),
+            release: Release::AnyAck,
+        });
+        line.at(60_000);
+        line.receives(ack(1));
+        line.sends(["1..1001"]);
+        assert_eq!(line.cwnd(), 1000);
+        line.receives(ack(1001));
+        line.sends(["1001..2001", "2001..3001"]);
+        // What had arrived before comes back as duplicates; they start no recovery.
+        for _ in 0..4 {
+            line.receives(ack(2001));
+            line.sends_some();
+        }
+        assert_eq!(line.tcp.stats().fast_retransmits, 0);
+        assert_eq!(line.tcp.view().recovery.value(), Some(RecoveryState::Open));
+    }
+}
+
+#[test]
+fn stepping_back_ends_a_fast_recovery_and_its_inflation() {
+    let mut line = Line::in_flight(&Config { recovery: RecoveryKind::Reno, ..plain() }, 8);
+    for _ in 0..3 {
+        line.receives(ack(1));
+    }
+    line.sends(["1..1001"]);
+    assert_eq!(line.cwnd(), 7000);
+    let (cwnd, release) = (Setting::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, step_back: true, freeze_timers: false, cwnd, release });
+    line.acts(resume());
+    assert_eq!(line.cwnd(), 4000);
+    line.sends(["1..1001", "1001..2001", "2001..3001", "3001..4001"]);
+}
+
+#[test]
+fn frozen_timers_keep_what_was_left() {
+    // chandran-1998 §4
+    let mut line = Line::in_flight(&plain(), 4);
+    line.at(700); // 400 ms are left of the retransmission timer
+    let (cwnd, release) = (Setting::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, step_back: false, freeze_timers: true, cwnd, release });
+    line.quiet_until(50_000);
+    line.acts(resume());
+    line.quiet_until(50_399);
+    line.at(50_400);
+    line.sends(["1..1001"]);
+}
+
+#[test]
+fn a_frozen_timer_for_what_is_acknowledged_meanwhile_does_not_come_back() {
+    let mut line = Line::in_flight(&plain(), 4);
+    let (cwnd, release) = (Setting::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, step_back: false, freeze_timers: true, cwnd, release });
+    line.receives(ack(4001));
+    line.acts(resume());
+    line.quiet_until(100_000);
+    assert_eq!(line.tcp.stats().timeouts, 0);
+}
+
+#[test]
+fn resuming_sets_windows_and_timeout() {
+    let mut line = Line::in_flight(&plain(), 4);
+    line.acts(silent());
+    line.acts(Act::Resume {
+        cwnd: Setting::Value(2000),
+        ssthresh: Setting::Value(9000),
+        rto: Setting::Value(MS(6000)),
+    });
+    assert_eq!((line.cwnd(), line.ssthresh(), line.rto()), (2000, 9000, MS(6000)));
+    line.at(6100);
+    line.sends(["1..1001"]);
+    line.acts(Act::Resume {
+        cwnd: Setting::Default,
+        ssthresh: Setting::Default,
+        rto: Setting::Default,
+    });
+    assert_eq!((line.cwnd(), line.rto()), (4000, MS(1000)));
+    assert!(line.ssthresh() > 1 << 29);
+    line.sends_some();
+    // Nonsense becomes the nearest sense.
+    line.acts(Act::Resume {
+        cwnd: Setting::Value(0),
+        ssthresh: Setting::Value(0),
+        rto: Setting::Value(MS(0)),
+    });
+    assert_eq!((line.cwnd(), line.ssthresh(), line.rto()), (1000, 2000, MS(1000)));
+}
+
+#[test]
+fn resending_touches_neither_window_nor_samples() {
+    let mut line = Line::in_flight(&plain(), 4);
+    let (cwnd, samples) = (line.cwnd(), line.tcp.stats().rtt_samples);
+    line.acts(resend(501, 2501));
+    line.sends(["501..1501", "1501..2501"]);
+    for sent in &line.last {
+        assert!(sent.ahead_of_queue && sent.for_aid && sent.retransmission);
+    }
+    assert_eq!(line.cwnd(), cwnd);
+    line.receives(ack(1001)); // Karn
+    assert_eq!(line.tcp.stats().rtt_samples, samples);
+    assert_eq!(line.tcp.view().nxt, line.tcp.view().max);
+}
+
+#[test]
+fn resends_queue_up_and_are_cut_to_what_is_outstanding() {
+    let mut line = Line::in_flight(&plain(), 4);
+    line.does(|tcp, now| {
+        assert_eq!(tcp.act(now, &resend(0, 1001)), Done::Done);
+        assert_eq!(tcp.act(now, &resend(3001, 9001)), Done::Done);
+        assert_eq!(tcp.act(now, &resend(4001, 9001)), Done::Unsupported);
+    });
+    line.sends(["1..1001", "3001..4001"]);
+    line.does(|tcp, now| {
+        for _ in 0..64 {
+            assert_eq!(tcp.act(now, &resend(1, 2)), Done::Done);
+        }
+        assert_eq!(tcp.act(now, &resend(1, 2)), Done::Unsupported);
+    });
+    assert_eq!(line.sends_some().len(), 64);
+}
+
+#[test]
+fn resending_in_a_hold_leaves_its_probes_running() {
+    let mut line = Line::in_flight(&plain(), 4);
+    line.acts(hold(Release::AnyAck));
+    line.acts(resend(1, 1001));
+    line.sends(["1..1001"]);
+    line.at(2100);
+    line.sends(["1..2"]);
+    assert_eq!(line.tcp.view().retransmission_deadline.value(), Some(None));
+}
+
+#[test]
+fn what_sack_reports_is_not_resent_and_holes_in_between_stay_recoverys() {
+    let config = Config { recovery: RecoveryKind::Sack, sack: true, ..plain() };
+    let mut line = Line::in_flight(&config, 10);
+    for blocks in [[(1001, 2001)], [(1001, 3001)], [(1001, 4001)]] {
+        line.receives(ack(1).sack(&blocks));
+    }
+    line.sends(["1..1001"]);
+    line.acts(resend(1, 5001));
+    line.sends(["1..1001", "4001..5001"]);
+    // The aid went ahead of a hole that recovery has yet to fill.
+    line.receives(ack(1).sack(&[(5001, 9001), (1001, 4001)]));
+    assert!(line.sends_some().contains(&"4001..5001".to_string()));
+}
+
+#[test]
+fn an_undo_brings_back_what_was_before() {
+    let mut line = Line::in_flight(&plain(), 8);
+    let before = (line.cwnd(), line.ssthresh());
+    line.does(|tcp, now| assert_eq!(tcp.act(now, &Act::Undo), Done::Unsupported));
+    line.at(1100);
+    line.sends(["1..1001"]);
+    line.acts(Act::Undo);
+    assert_eq!((line.cwnd(), line.ssthresh()), before);
+    assert_eq!(line.tcp.view().nxt, line.tcp.view().max);
+    line.does(|tcp, now| assert_eq!(tcp.act(now, &Act::Undo), Done::Unsupported));
+    // The next timeout reduces again, even of the same segment.
+    line.at(3100);
+    line.sends(["1..1001"]);
+    assert_eq!((line.cwnd(), line.ssthresh()), (1000, 4000));
+}
+
+#[test]
+fn a_cut_halves_once_and_tells_the_receiver() {
+    let mut line = Line::in_flight(&Config { ecn: true, ..plain() }, 8);
+    line.acts(Act::Cut);
+    assert_eq!((line.cwnd(), line.ssthresh()), (4000, 4000));
+    line.writes(1000);
+    line.receives(ack(6001));
+    line.sends(["8001..9001 CWR"]);
+}
+
+#[test]
+fn a_timeout_may_keep_the_rto() {
+    // singh-iyer-2002: once.
+    let mut line = Line::in_flight(&plain(), 1);
+    line.acts(Act::SetTimer { keep_rto: true });
+    for ms in [1100, 2100, 4100] {
+        line.at(ms);
+        line.sends(["1..1001"]);
+    }
+}
+
+#[test]
+fn made_up_acknowledgments() {
+    let mut line = Line::established(&Config { timestamps: true, ..plain() });
+    line.keep_unread();
+    line.receives(data(1, 1000).timestamps(5001, 1));
+    line.sends(["ack 1001"]);
+    let emit = |ack, window, copies| Act::Emit { ack: THEIRS + ack, window, copies };
+    line.acts(emit(1001, 0, 1));
+    line.sends(["ack 1001"]);
+    assert!(line.last[0].for_aid && line.last[0].segment.options.timestamps.is_some());
+    assert_eq!(line.announced(), 0);
+    line.acts(emit(501, 60_000, 3));
+    line.sends(["ack 501"; 3]);
+    // Never what has not arrived (liu-singh-2001 §III-B), never more than what is promised.
+    line.does(|tcp, now| assert_eq!(tcp.act(now, &emit(1002, 9, 1)), Done::Unsupported));
+    line.acts(emit(1001, 1 << 20, 1));
+    line.sends(["ack 1001"]);
+    assert_eq!(line.announced(), 64_535);
+    line.receives(data(1001, 10).timestamps(5002, 1)); // a zero window of an aid's refuses nothing
+    line.sends(["ack 1011"]);
+}
+
+#[test]
+fn nothing_is_done_to_a_connection_that_is_not_open() {
+    for mut line in [Line::listening(&plain()), Line::syn_received(&plain())] {
+        for act in [silent(), resume(), resend(0, 9), Act::Undo, Act::Cut] {
+            line.does(|tcp, now| assert_eq!(tcp.act(now, &act), Done::Unsupported));
+        }
+        assert!(!matches!(line.tcp.state(), State::Established));
+    }
+}

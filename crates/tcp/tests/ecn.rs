@@ -1,0 +1,153 @@
+//! Congestion marks: RFC 3168 §6.1.
+
+mod common;
+
+use base::Ecn;
+use common::line::*;
+use tcp::Config;
+use wire::TcpFlags;
+
+fn with_ecn() -> Config {
+    Config { ecn: true, ..plain() }
+}
+
+fn echo(number: u32) -> Peer {
+    ack(number).with(TcpFlags::ECE)
+}
+
+#[test]
+fn handshake_of_the_client() {
+    // §6.1.1: ECE and CWR ask, ECE alone agrees, both together are a reflection.
+    for (answer, agreed) in [
+        (TcpFlags::ECE, true),
+        (TcpFlags(0), false),
+        (TcpFlags::ECE.with(TcpFlags::CWR), false),
+        (TcpFlags::CWR, false),
+    ] {
+        let mut line = Line::syn_sent(&with_ecn());
+        line.receives(syn_ack().with(answer));
+        line.sends(["ack 1"]);
+        assert_eq!(line.tcp.agreed().ecn, agreed, "{answer:?}");
+        line.writes(10);
+        line.sends(["1..11"]);
+        assert_eq!(line.last[0].ecn == Ecn::Ect0, agreed);
+    }
+}
+
+#[test]
+fn handshake_of_the_server() {
+    for (offer, answer) in [
+        (TcpFlags::ECE.with(TcpFlags::CWR), "SYN-ACK 1 ECE"),
+        (TcpFlags::ECE, "SYN-ACK 1"),
+        (TcpFlags(0), "SYN-ACK 1"),
+    ] {
+        let mut line = Line::listening(&with_ecn());
+        line.receives(syn().with(offer));
+        line.sends([answer]);
+        assert_eq!(line.last[0].ecn, Ecn::NotEct);
+    }
+}
+
+#[test]
+fn a_syn_again_does_without() {
+    // §6.1.1.1, in case something on the way objects; and the server then must not use it either.
+    let mut line = Line::syn_sent(&with_ecn());
+    line.at(1000);
+    line.sends(["SYN"]);
+    line.receives(syn_ack().with(TcpFlags::ECE));
+    line.sends(["ack 1"]);
+    assert!(!line.tcp.agreed().ecn);
+    // But what the server marks all the same is echoed.
+    line.receives(data(1, 10).marked());
+    line.sends(["ack 11 ECE"]);
+
+    let mut line = Line::listening(&with_ecn());
+    line.receives(syn().with(TcpFlags::ECE.with(TcpFlags::CWR)));
+    line.sends(["SYN-ACK 1 ECE"]);
+    line.receives(syn());
+    line.sends(["SYN-ACK 1"]);
+    line.receives(ack(1).seq(1));
+    line.writes(10);
+    line.sends(["1..11"]);
+    assert_eq!(line.last[0].ecn, Ecn::NotEct);
+}
+
+#[test]
+fn a_mark_is_echoed_until_the_sender_has_reduced() {
+    // §6.1.3
+    let mut line = Line::established(&with_ecn());
+    line.receives(data(1, 10).marked());
+    line.sends(["ack 11 ECE"]);
+    line.receives(data(11, 10));
+    line.sends(["ack 21 ECE"]);
+    line.receives(data(21, 10).with(TcpFlags::CWR));
+    line.sends(["ack 31"]);
+    // Both at once: the reduction was for an earlier mark.
+    line.receives(data(31, 10).marked());
+    line.sends(["ack 41 ECE"]);
+    line.receives(data(41, 10).with(TcpFlags::CWR).marked());
+    line.sends(["ack 51 ECE"]);
+}
+
+#[test]
+fn an_echo_halves_the_window_once_a_round_trip() {
+    // §6.1.2
+    let mut line = Line::in_flight(&with_ecn(), 8);
+    line.receives(echo(1001));
+    line.quiet();
+    assert_eq!((line.cwnd(), line.ssthresh()), (3500, 3500));
+    line.writes(10_000);
+    line.receives(echo(2001));
+    line.receives(echo(6001));
+    line.sends(["8001..9001 CWR"]);
+    line.receives(echo(8001));
+    line.sends_some();
+    assert_eq!(line.tcp.stats().ecn_reductions, 1);
+    assert_eq!(line.ssthresh(), 3500);
+    line.receives(echo(9001));
+    assert_eq!(line.tcp.stats().ecn_reductions, 2);
+    assert_eq!(line.tcp.stats().retransmissions, 0);
+}
+
+#[test]
+fn a_loss_is_told_to_the_receiver_and_answers_marks_of_its_window() {
+    // §6.1.2: CWR after a reduction for whatever reason.
+    let mut line = Line::in_flight(&with_ecn(), 8);
+    for _ in 0..2 {
+        line.receives(ack(1));
+        line.quiet();
+    }
+    line.receives(ack(1));
+    line.sends(["1..1001"]);
+    assert_eq!(line.last[0].ecn, Ecn::NotEct, "§6.1.5");
+    line.receives(echo(8001));
+    assert_eq!(line.tcp.stats().ecn_reductions, 0);
+    line.writes(2000);
+    line.sends(["8001..9001 CWR", "9001..10001"]);
+    assert_eq!(line.last[0].ecn, Ecn::Ect0);
+}
+
+#[test]
+fn neither_acknowledgments_nor_probes_nor_retransmissions_are_capable() {
+    // §6.1.4, §6.1.5, §6.1.6
+    let mut line = Line::established_by(&with_ecn(), syn_ack().window(1000));
+    assert_eq!(line.last[0].ecn, Ecn::NotEct);
+    line.writes(3000);
+    line.sends(["1..1001"]);
+    line.at(1100);
+    line.sends(["1..1001"]);
+    assert_eq!(line.last[0].ecn, Ecn::NotEct);
+    line.receives(ack(1001).window(0));
+    line.at(3100);
+    line.sends(["1001..1002"]);
+    assert_eq!(line.last[0].ecn, Ecn::NotEct);
+}
+
+#[test]
+fn an_echo_never_raises_the_window() {
+    let mut line = Line::in_flight(&Config { source_quench: true, ..with_ecn() }, 8);
+    line.does(|tcp, _| tcp.on_source_quench());
+    assert_eq!(line.cwnd(), 1000);
+    line.receives(echo(1));
+    assert_eq!(line.cwnd(), 1000);
+}

@@ -1,0 +1,84 @@
+//! Keep-alives: RFC 9293 §3.8.4.
+
+mod common;
+
+use base::Duration;
+use common::line::*;
+use tcp::{Config, Event, State};
+
+fn watched() -> Config {
+    Config { keep_alive: Some(Duration::from_secs(10)), max_retries: 2, ..plain() }
+}
+
+#[test]
+fn off_unless_asked_for() {
+    // MUST-25
+    Line::established(&plain()).quiet_until(100_000_000);
+}
+
+#[test]
+fn a_probe_after_silence_asks_with_a_number_too_low() {
+    let mut line = Line::established(&watched());
+    line.at(10_100);
+    line.sends(["ack 1"]);
+    let segment = line.last[0].segment;
+    assert_eq!((segment.seq, segment.window), (OURS, 65_535));
+    line.receives(ack(1));
+    line.quiet_until(20_099);
+    line.at(20_100);
+    line.sends(["ack 1"]);
+}
+
+#[test]
+fn whatever_arrives_puts_it_off() {
+    let mut line = Line::established(&watched());
+    line.at(6000);
+    line.receives(data(1, 10));
+    line.sends(["ack 11"]);
+    line.quiet_until(15_999);
+    line.at(16_000);
+    line.sends(["ack 11"]);
+    line.receives(ack(1).seq(10)); // the peer's own keep-alive
+    line.sends(["ack 11"]);
+    line.quiet_until(25_999);
+}
+
+#[test]
+fn a_silent_peer_is_given_up() {
+    let mut line = Line::established(&watched());
+    for ms in [10_100, 20_100] {
+        line.at(ms);
+        line.sends(["ack 1"]);
+    }
+    line.at(30_100);
+    line.sends(["RST 1"]);
+    line.is(State::Closed);
+    assert_eq!(line.events, [Event::TimedOut]);
+}
+
+#[test]
+fn none_while_data_is_outstanding() {
+    // MUST-24: the retransmission timer watches over the peer then.
+    let mut line = Line::established(&Config { max_retries: 15, ..watched() });
+    line.at(9000);
+    line.writes(10);
+    line.sends(["1..11"]);
+    for ms in [10_000, 12_000, 16_000, 24_000] {
+        line.at(ms);
+        line.sends(["1..11"]);
+    }
+    line.receives(ack(11));
+    line.at(34_000);
+    line.sends_some();
+}
+
+#[test]
+fn the_answer_to_one_changes_nothing_else() {
+    let mut line = Line::established(&plain());
+    line.receives(data(1, 1));
+    line.sends(["ack 2"]);
+    line.receives(ack(1).seq(1));
+    line.sends(["ack 2"]);
+    line.writes(2000);
+    line.sends(["1..1001", "1001..2001"]);
+}

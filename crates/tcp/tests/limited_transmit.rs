@@ -1,0 +1,65 @@
+//! New data on the first two duplicates: RFC 3042.
+
+mod common;
+
+use common::line::*;
+use tcp::{Config, RecoveryKind};
+
+/// Four segments fill the window, more waits.
+fn full(config: &Config) -> Line {
+    let mut line = Line::established(&Config { initial_window: 4, ..*config });
+    line.writes(20_000);
+    line.sends(["1..1001", "1001..2001", "2001..3001", "3001..4001"]);
+    line
+}
+
+#[test]
+fn two_segments_more_and_no_third() {
+    for recovery in [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno] {
+        let mut line = full(&Config { recovery, ..plain() });
+        line.receives(ack(1));
+        line.sends(["4001..5001"]);
+        line.receives(ack(1));
+        line.sends(["5001..6001"]);
+        assert_eq!(line.cwnd(), 4000); // §2: cwnd is not changed by these
+        line.receives(ack(1));
+        let sent = line.sends_some();
+        assert_eq!(sent[0], "1..1001");
+        // RFC 5681 §3.2, step 2: the two do not count in FlightSize.
+        assert_eq!(line.ssthresh(), 2000);
+    }
+}
+
+#[test]
+fn switched_off() {
+    for recovery in [RecoveryKind::Reno, RecoveryKind::Sack] {
+        let sack = recovery == RecoveryKind::Sack;
+        let mut line = full(&Config { recovery, sack, limited_transmit: false, ..plain() });
+        line.receives(if sack { ack(1).sack(&[(1001, 2001)]) } else { ack(1) });
+        line.quiet();
+        line.receives(if sack { ack(1).sack(&[(1001, 3001)]) } else { ack(1) });
+        line.quiet();
+    }
+}
+
+#[test]
+fn with_sack_by_what_has_left_the_network() {
+    // RFC 6675 §5, step 3
+    let mut line = full(&Config { recovery: RecoveryKind::Sack, sack: true, ..plain() });
+    line.receives(ack(1).sack(&[(1001, 2001)]));
+    line.sends(["4001..5001"]);
+    line.receives(ack(1)); // without news it is no duplicate
+    line.quiet();
+    line.receives(ack(1).sack(&[(1001, 3001)]));
+    line.sends(["5001..6001"]);
+}
+
+#[test]
+fn not_beyond_the_peers_window() {
+    let config = Config { initial_window: 4, ..plain() };
+    let mut line = Line::established_by(&config, syn_ack().window(4000));
+    line.writes(20_000);
+    assert_eq!(line.sends_some().len(), 4);
+    line.receives(ack(1).window(4000));
+    line.quiet();
+}

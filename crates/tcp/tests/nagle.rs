@@ -1,0 +1,48 @@
+//! Small segments: RFC 9293 §3.7.4.
+
+mod common;
+
+use common::line::*;
+use tcp::Config;
+
+#[test]
+fn a_small_segment_waits_for_the_acknowledgment() {
+    let mut line = Line::established(&plain());
+    line.writes(10);
+    line.sends(["1..11"]);
+    line.writes(20);
+    line.quiet();
+    line.writes(30);
+    line.receives(ack(11));
+    line.sends(["11..61"]);
+}
+
+#[test]
+fn full_segments_do_not_wait() {
+    let mut line = Line::established(&plain());
+    line.writes(10);
+    line.sends(["1..11"]);
+    line.writes(1999);
+    line.sends(["11..1011"]);
+    line.writes(1);
+    line.sends(["1011..2011"]);
+}
+
+#[test]
+fn nor_does_the_end_of_the_stream() {
+    let mut line = Line::established(&plain());
+    line.writes(10);
+    line.sends(["1..11"]);
+    line.writes(5);
+    line.closes();
+    line.sends(["11..16 FIN"]);
+}
+
+#[test]
+fn without_it_everything_goes() {
+    let mut line = Line::established(&Config { nagle: false, ..plain() });
+    line.writes(10);
+    line.sends(["1..11"]);
+    line.writes(20);
+    line.sends(["11..31"]);
+}

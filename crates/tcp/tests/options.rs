@@ -1,0 +1,180 @@
+//! Options: MSS, timestamps and PAWS, SACK and D-SACK generation.
+
+mod common;
+
+use base::Known;
+use common::line::*;
+use tcp::{Config, State};
+
+fn mss(line: &Line) -> Known<u32> {
+    line.tcp.view().mss
+}
+
+#[test]
+fn the_smaller_mss_counts_and_536_where_the_peer_says_nothing() {
+    // RFC 9293 §3.7.1
+    let of = |peer| mss(&Line::established_by(&plain(), syn_ack().options(|o| o.mss = peer)));
+    assert_eq!(of(Some(700)), Known::Exact(700));
+    assert_eq!(of(Some(9000)), Known::Exact(1000));
+    assert_eq!(of(None), Known::Exact(536));
+    assert_eq!(of(Some(0)), Known::Exact(48));
+}
+
+#[test]
+fn the_syn_offers_what_is_configured_and_the_answer_what_both_want() {
+    let config = Config { sack: true, timestamps: true, window_scale: true, ecn: true, ..plain() };
+    let mut line = Line::syn_sent(&config);
+    let options = line.last[0].segment.options;
+    assert!(options.sack_permitted && options.timestamps.is_some());
+    assert_eq!((options.mss, options.window_scale), (Some(1000), Some(0)));
+    line.at(RTT);
+    line.receives(syn_ack());
+    line.sends(["ack 1"]);
+    assert_eq!(line.tcp.agreed(), tcp::Agreed::default());
+    let mut line = Line::listening(&config);
+    line.receives(syn().timestamps(7, 0));
+    line.sends(["SYN-ACK 1"]);
+    let options = line.last[0].segment.options;
+    assert!(!options.sack_permitted && options.window_scale.is_none());
+    assert_eq!(options.timestamps.map(|t| t.echo), Some(7));
+}
+
+#[test]
+fn options_come_out_of_the_segment() {
+    // RFC 6691: 12 bytes of timestamps, 36 of four SACK blocks.
+    let config = Config { timestamps: true, ..plain() };
+    let mut line = Line::established(&config);
+    line.writes(3000);
+    line.sends(["1..989", "989..1977", "1977..2965"]);
+    for sent in &line.last {
+        assert_eq!(sent.segment.payload.len + sent.segment.options.len(), 1000);
+    }
+    let mut line = Line::established(&Config { sack: true, ..plain() });
+    line.receives(data(1001, 1000));
+    line.sends(["ack 1 sack 1001..2001"]);
+    line.writes(2000);
+    let first = line.sends_some();
+    assert!(first[0].starts_with("1..965 sack"), "{first:?}");
+    for sent in &line.last {
+        assert!(sent.segment.payload.len + sent.segment.options.len() <= 1000);
+    }
+}
+
+#[test]
+fn timestamps_are_echoed_from_the_left_edge() {
+    // RFC 7323 §4.3, and its three cases: delayed acknowledgments, a hole, a filled hole.
+    let mut line = Line::established(&Config { timestamps: true, ..plain() });
+    let echo = |line: &Line| line.last.last().unwrap().segment.options.timestamps.unwrap().echo;
+    assert_eq!(echo(&line), 5000);
+    line.receives(data(1, 1000).timestamps(5001, 1));
+    line.sends(["ack 1001"]);
+    assert_eq!(echo(&line), 5001);
+    line.receives(data(2001, 1000).timestamps(5003, 1));
+    line.sends(["ack 1001"]);
+    assert_eq!(echo(&line), 5001, "not that of a segment behind a hole");
+    line.receives(data(1001, 1000).timestamps(5002, 1));
+    line.sends(["ack 3001"]);
+    assert_eq!(echo(&line), 5002);
+}
+
+#[test]
+fn a_delayed_acknowledgment_echoes_the_first_segment() {
+    let delayed = tcp::DelayedAck { timeout: base::Duration::from_millis(200), on_tick: false };
+    let config = Config { timestamps: true, delayed_ack: Some(delayed), ..plain() };
+    let mut line = Line::established(&config);
+    line.receives(data(1, 1000).timestamps(5001, 1));
+    line.receives(data(1001, 1000).timestamps(5002, 1));
+    line.sends(["ack 2001"]);
+    assert_eq!(line.last[0].segment.options.timestamps.unwrap().echo, 5001);
+}
+
+#[test]
+fn each_echo_measures_and_weighs_less_in_a_large_flight() {
+    // RFC 7323 §4.2: four segments in flight make two samples a round trip.
+    let mut line = Line::established(&Config { timestamps: true, mss: 1012, ..plain() });
+    let samples = line.tcp.stats().rtt_samples;
+    line.writes(4000);
+    assert_eq!(line.sends_some().len(), 4);
+    let value = line.last[0].segment.options.timestamps.unwrap().value;
+    line.at(300);
+    line.receives(ack(1001).timestamps(5001, value));
+    let srtt = line.tcp.view().srtt.value().flatten().unwrap();
+    assert_eq!(srtt, base::Duration::from_micros(100_000 - 6250 + 12_500));
+    line.receives(ack(2001).timestamps(5001, value));
+    assert_eq!(line.tcp.stats().rtt_samples, samples + 2);
+    line.receives(ack(3001).timestamps(5001, value + 1_000_000)); // from the future
+    assert_eq!(line.tcp.stats().rtt_samples, samples + 2);
+}
+
+#[test]
+fn paws_refuses_the_past() {
+    // RFC 7323 §5.3
+    let mut line = Line::established(&Config { timestamps: true, ..plain() });
+    line.receives(data(1, 10).timestamps(6000, 1));
+    line.sends(["ack 11"]);
+    line.receives(data(11, 10).timestamps(5999, 1));
+    line.sends(["ack 11"]);
+    assert_eq!(line.tcp.stats().refused, 1);
+    line.receives(data(11, 10).timestamps(6000, 1));
+    line.sends(["ack 21"]);
+    // §5.2: resets are not subject to it.
+    line.receives(rst(21).timestamps(1, 1));
+    line.is(State::Closed);
+}
+
+#[test]
+fn after_24_days_a_timestamp_says_nothing() {
+    // RFC 7323 §5.5
+    let mut line = Line::established(&Config { timestamps: true, ..plain() });
+    line.at(25 * 24 * 3600 * 1000);
+    line.receives(data(1, 10).timestamps(4000, 1));
+    line.sends(["ack 11"]);
+    line.receives(data(11, 10).timestamps(4001, 1));
+    line.sends(["ack 21"]);
+}
+
+#[test]
+fn sack_blocks_most_recent_first() {
+    // RFC 2018 §4
+    let mut line = Line::established(&Config { sack: true, ..plain() });
+    line.receives(data(1001, 1000));
+    line.sends(["ack 1 sack 1001..2001"]);
+    line.receives(data(3001, 1000));
+    line.sends(["ack 1 sack 3001..4001 sack 1001..2001"]);
+    line.receives(data(2001, 500));
+    line.sends(["ack 1 sack 1001..2501 sack 3001..4001"]);
+    line.receives(data(1, 1000));
+    line.sends(["ack 2501 sack 3001..4001"]);
+    line.receives(data(2501, 500));
+    line.sends(["ack 4001"]);
+}
+
+#[test]
+fn three_blocks_fit_beside_timestamps_four_without() {
+    for (timestamps, most) in [(false, 4), (true, 3)] {
+        let mut line = Line::established(&Config { sack: true, timestamps, ..plain() });
+        for n in 1..=5 {
+            line.receives(data(1 + n * 2000, 1000).timestamps(5000, 1));
+            line.sends_some();
+        }
+        let options = line.last[0].segment.options;
+        assert_eq!(options.sack.len(), most);
+        assert!(options.len() <= 40);
+    }
+}
+
+#[test]
+fn what_arrives_twice_is_reported_once() {
+    // RFC 2883 §4: below the acknowledgment, inside a block, and in part.
+    let mut line = Line::established(&Config { sack: true, ..plain() });
+    line.receives(data(1, 1000));
+    line.sends(["ack 1001"]);
+    line.receives(data(1, 1000));
+    line.sends(["ack 1001 sack 1..1001"]);
+    line.receives(data(2001, 1000));
+    line.sends(["ack 1001 sack 2001..3001"]);
+    line.receives(data(2001, 500));
+    line.sends(["ack 1001 sack 2001..2501 sack 2001..3001"]);
+    line.receives(data(501, 1000));
+    line.sends(["ack 1501 sack 501..1001 sack 2001..3001"]);
+}

@@ -1,0 +1,142 @@
+//! Zero windows and probes: RFC 9293 §3.8.6.1.
+
+mod common;
+
+use common::line::*;
+use tcp::{Config, Event, State};
+
+/// 1000 bytes acknowledged, 2000 waiting, no window; it is 100 ms.
+fn persisting(config: &Config) -> Line {
+    let mut line = Line::established_by(config, syn_ack().window(1000));
+    line.writes(3000);
+    line.sends(["1..1001"]);
+    line.receives(ack(1001).window(0));
+    line.quiet();
+    assert_eq!(line.tcp.view().persisting.value(), Some(true));
+    assert_eq!(line.tcp.view().retransmission_deadline.value(), Some(None));
+    line
+}
+
+#[test]
+fn probes_of_one_byte_double_their_distance_up_to_the_longest() {
+    let mut line = persisting(&Config { persist_max: base::Duration::from_secs(4), ..plain() });
+    for ms in [1100, 3100, 7100, 11_100, 15_100] {
+        line.at(ms);
+        line.sends(["1001..1002"]);
+        line.receives(ack(1001).window(0));
+    }
+    assert_eq!(line.tcp.stats().probes, 5);
+    assert_eq!(line.tcp.stats().timeouts, 0);
+}
+
+#[test]
+fn answers_to_probes_are_no_duplicates() {
+    let mut line = persisting(&plain());
+    let before = (line.cwnd(), line.ssthresh());
+    for ms in [1100, 3100, 7100, 15_100, 31_100] {
+        line.at(ms);
+        line.sends(["1001..1002"]);
+        line.receives(ack(1001).window(0));
+    }
+    assert_eq!((line.cwnd(), line.ssthresh()), before);
+    assert_eq!(line.tcp.stats().fast_retransmits, 0);
+}
+
+#[test]
+fn an_open_window_ends_it() {
+    let mut line = persisting(&plain());
+    line.at(600);
+    line.receives(ack(1001).window(5000));
+    line.sends(["1001..2001", "2001..3001"]);
+    assert_eq!(line.tcp.view().persisting.value(), Some(false));
+    line.at(1600);
+    line.sends(["1001..2001"]); // the retransmission timer is back
+}
+
+#[test]
+fn a_lost_window_update_costs_a_probe() {
+    let mut line = persisting(&plain());
+    line.at(1100);
+    line.sends(["1001..1002"]);
+    line.receives(ack(1002).window(4999)); // taken: the window had opened long ago
+    line.sends(["1002..2002"]); // Nagle keeps the last 999
+    line.receives(ack(2002));
+    line.sends(["2002..3001"]);
+}
+
+#[test]
+fn the_byte_of_an_unanswered_probe_goes_again_with_the_rest() {
+    let mut line = persisting(&plain());
+    line.at(1100);
+    line.sends(["1001..1002"]);
+    line.receives(ack(1001).window(5000));
+    line.sends(["1001..2001", "2001..3001"]);
+}
+
+#[test]
+fn a_peer_that_answers_is_never_given_up() {
+    // RFC 9293 §3.8.6.1 (MUST-37); one that does not is, after R2.
+    let mut line = persisting(&Config { max_retries: 2, ..plain() });
+    for ms in [1100, 3100, 7100, 15_100] {
+        line.at(ms);
+        line.sends(["1001..1002"]);
+        line.receives(ack(1001).window(0));
+    }
+    line.at(31_100);
+    line.sends(["1001..1002"]);
+    line.at(63_100);
+    line.sends(["1001..1002"]);
+    line.quiet_until(123_099);
+    line.is(State::Established);
+    line.quiet_until(123_100);
+    assert_eq!(line.events, [Event::TimedOut]);
+}
+
+#[test]
+fn a_silly_window_is_used_after_a_while() {
+    // RFC 9293 §3.8.6.2.1, rule 4: the override timeout.
+    let mut line = Line::established_by(&plain(), syn_ack().window(5000));
+    line.writes(6000);
+    assert_eq!(line.sends_some().len(), 5);
+    line.receives(ack(5001).window(300));
+    line.quiet_until(1099);
+    line.at(1100);
+    line.sends(["5001..5301"]);
+    line.receives(ack(5301).window(700)); // which is all there is
+    line.sends(["5301..6001"]);
+}
+
+#[test]
+fn a_window_taken_back_leads_to_probes_and_not_to_timeouts() {
+    // RFC 9293 §3.8.6 (MUST-34): robust against shrinking; 4.4BSD goes back to SND.UNA.
+    let mut line = Line::in_flight(&plain(), 5);
+    let cwnd = line.cwnd();
+    line.at(200);
+    line.receives(ack(2001).window(0));
+    line.quiet_until(1199);
+    line.at(1200);
+    line.sends(["2001..2002"]);
+    line.receives(ack(2001).window(0));
+    line.at(3200);
+    line.sends(["2001..2002"]);
+    assert_eq!(line.tcp.stats().timeouts, 0);
+    line.receives(ack(2001).window(60_000));
+    line.sends(["2001..3001", "3001..4001", "4001..5001"]);
+    assert!(line.cwnd() >= cwnd);
+    // Duplicates of what arrived twice start no recovery.
+    for _ in 0..4 {
+        line.receives(ack(5001 - 1000));
+    }
+    assert_eq!(line.tcp.stats().fast_retransmits, 0);
+}
+
+#[test]
+fn in_flight_data_that_is_acknowledged_meanwhile_is_not_sent_again() {
+    let mut line = Line::in_flight(&plain(), 3);
+    line.receives(ack(1001).window(0));
+    line.receives(ack(3001).window(0));
+    line.quiet_until(100_000);
+    assert_eq!(line.tcp.stats().retransmissions, 0);
+    line.receives(ack(3001).window(9000));
+    line.quiet();
+}

@@ -1,0 +1,88 @@
+//! Loss recovery, rule by rule: RFC 5681 §3.2, RFC 6582, RFC 6675; and that the four differ.
+
+mod common;
+
+use base::{Known, RecoveryState};
+use common::line::*;
+use tcp::{Config, RecoveryKind};
+
+#[path = "recovery/newreno.rs"]
+mod newreno;
+#[path = "recovery/reno.rs"]
+mod reno;
+#[path = "recovery/sack.rs"]
+mod sack;
+#[path = "recovery/signature.rs"]
+mod signature;
+#[path = "recovery/tahoe.rs"]
+mod tahoe;
+
+/// `segments` in flight, `more` bytes waiting behind them.
+fn flying(recovery: RecoveryKind, segments: u32, more: u64) -> Line {
+    let sack = recovery == RecoveryKind::Sack;
+    let config = Config { recovery, sack, limited_transmit: false, ..plain() };
+    let mut line = Line::in_flight(&config, segments);
+    line.writes(more);
+    line.quiet();
+    line
+}
+
+fn duplicates(line: &mut Line, number: u32, count: u32) {
+    for _ in 0..count {
+        line.receives(ack(number));
+    }
+}
+
+fn phase(line: &Line) -> RecoveryState {
+    line.tcp.view().recovery.value().unwrap()
+}
+
+#[test]
+fn what_is_no_duplicate() {
+    // RFC 5681 §2: each of its five conditions.
+    let begins = |peers: [Peer; 3], segments| {
+        let mut line = flying(RecoveryKind::Reno, segments, 0);
+        for peer in peers {
+            line.receives(peer);
+            line.sends_some();
+        }
+        line.tcp.stats().fast_retransmits > 0
+    };
+    assert!(begins([ack(1); 3], 8));
+    assert!(!begins([ack(1), data(1, 10), data(11, 10)], 8), "data");
+    assert!(!begins([ack(1), ack(1), ack(1).fin()], 8), "a FIN");
+    assert!(!begins([ack(1), ack(1), ack(1).window(50_000)], 8), "another window");
+    assert!(!begins([ack(1), ack(1), ack(1001)], 8), "an advance");
+    let mut line = Line::established(&plain());
+    duplicates(&mut line, 1, 4);
+    assert_eq!(line.tcp.stats().fast_retransmits, 0, "nothing outstanding");
+}
+
+#[test]
+fn an_advance_between_them_starts_the_count_anew() {
+    let mut line = flying(RecoveryKind::Reno, 8, 0);
+    duplicates(&mut line, 1, 2);
+    line.receives(ack(1001));
+    duplicates(&mut line, 1001, 2);
+    line.quiet();
+    duplicates(&mut line, 1001, 1);
+    line.sends(["1001..2001"]);
+}
+
+#[test]
+fn duplicates_after_a_timeout_start_nothing() {
+    // RFC 6582 §4: they may be answers to what was sent twice.
+    for recovery in
+        [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack]
+    {
+        let mut line = flying(recovery, 8, 0);
+        line.at(1100);
+        line.sends(["1..1001"]);
+        assert_eq!(line.tcp.view().recovery, Known::Exact(RecoveryState::Loss));
+        duplicates(&mut line, 1, 4);
+        assert_eq!(line.tcp.stats().fast_retransmits, 0, "{recovery:?}");
+        line.sends_some();
+        line.receives(ack(8001));
+        assert_eq!(phase(&line), RecoveryState::Open);
+    }
+}
