@@ -241,8 +241,8 @@ fn add_reference(
     );
 }
 
-/// Does a paper's line speak of this arm? Every word of the arm's name stands in the line's; an
-/// arm without an aid is plain TCP.
+/// Does a paper's line speak of this arm? Every word of what the arm's name begins with, its aid,
+/// stands in the line's name; an arm without an aid is plain TCP.
 fn speaks_of(line: &str, arm: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_alphanumeric())
@@ -250,11 +250,12 @@ fn speaks_of(line: &str, arm: &str) -> bool {
             .map(str::to_lowercase)
             .collect()
     };
-    let (line, arm) = (words(line), words(arm));
-    if arm == ["no", "aid"] {
+    let line = words(line);
+    let aid = words(arm.split(", ").next().unwrap_or_default());
+    if aid == ["no", "aid"] {
         return line.iter().any(|word| word == "tcp");
     }
-    !arm.is_empty() && arm.iter().all(|word| line.contains(word))
+    !aid.is_empty() && aid.iter().all(|word| line.contains(word))
 }
 
 fn hover(metric: &str, x_metric: &str, by_category: bool, point: &Point) -> String {
@@ -340,6 +341,7 @@ mod test {
         assert!(!speaks_of("TCP (liu-singh-2001, figure 8)", "atcp"));
         assert!(speaks_of("TCP (liu-singh-2001, figure 8)", "no aid"));
         assert!(!speaks_of("ATCP (liu-singh-2001)", "no aid"));
+        assert!(speaks_of("ATCP, as reported", "atcp, mss 60 B"));
         assert!(!speaks_of("TCP", ""));
     }
 }
