@@ -70,3 +70,34 @@ fn a_clean_wire_needs_no_retransmission() {
         assert_eq!(stats.segments_sent, 1000);
     }
 }
+
+#[test]
+fn sequence_numbers_come_round_and_offsets_go_on() {
+    // 2³² − 1 is 65,537 segments of 65,535 bytes: SND.UNA comes to stand exactly where it began.
+    let config = Config {
+        mss: 65_535,
+        window_scale: true,
+        receive_buffer: 4_000_000,
+        delayed_ack: None,
+        ..Config::default()
+    };
+    let mut pair = Pair::new(&config, &config);
+    let mut count = 0_u64;
+    pair.fate = Box::new(move |_, _, t| {
+        count += u64::from(!t.segment.payload.is_empty());
+        let lost = !t.segment.payload.is_empty() && count.is_multiple_of(5_000);
+        if lost { Fate::Lose } else { Fate::Deliver(MS(5)) }
+    });
+    let bytes = 66_000 * 65_535;
+    pair.ends[0].tcp.write(bytes);
+    while pair.ends[1].read < bytes {
+        assert!(pair.step());
+        // Only the log grows.
+        pair.ends.iter_mut().for_each(|end| end.sent.clear());
+    }
+    let stats = pair.ends[0].tcp.stats();
+    assert_eq!(stats.timeouts, 0);
+    // A loss after 2 GiB without one is still noticed by its duplicates.
+    assert!(stats.fast_retransmits >= 13, "{stats:?}");
+    assert!(stats.retransmissions < 3 * 14, "{stats:?}");
+}

@@ -233,13 +233,18 @@ impl Line {
         while self.reads && self.tcp.read(u32::MAX).is_some() {}
         let mut bursts = 0;
         while let Some(transmit) = self.tcp.poll_transmit(self.now) {
-            self.check_edge(&transmit.segment);
+            if !transmit.for_aid {
+                self.check_edge(&transmit.segment);
+            }
             self.outbox.push(transmit);
             bursts += 1;
             assert!(bursts < 1000, "sends without end");
         }
         while let Some(event) = self.tcp.poll_event() {
             self.events.push(event);
+        }
+        if self.tcp.state() == State::Listen {
+            self.edge = None; // the next peer has heard nothing
         }
         let view = self.tcp.view();
         let number = |known: base::Known<Seq>| known.value().unwrap();

@@ -102,11 +102,22 @@ impl Pair {
                     }
                 }
             }
+            self.check(from);
             let end = &mut self.ends[from];
             while let Some(event) = end.tcp.poll_event() {
                 end.events.push(event);
             }
         }
+    }
+
+    /// What holds whatever happens.
+    fn check(&self, end: usize) {
+        let view = self.ends[end].tcp.view();
+        let [una, nxt, max] = [view.una, view.nxt, view.max].map(|seq| seq.value().unwrap());
+        assert!(una.at_or_before(nxt) && nxt.at_or_before(max), "{view:?}");
+        let peer = &self.ends[1 - end];
+        let arrived = peer.read + u64::from(peer.tcp.readable());
+        assert!(self.ends[end].tcp.acknowledged() <= arrived, "acknowledged what never arrived");
     }
 
     /// The next thing that happens; `false` if nothing will.
@@ -124,6 +135,7 @@ impl Pair {
         } else {
             for end in &mut self.ends {
                 end.tcp.on_timeout(next);
+                assert!(end.tcp.next_timeout().is_none_or(|at| at > next), "time stands still");
             }
         }
         self.drain();

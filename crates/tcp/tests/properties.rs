@@ -1,0 +1,429 @@
+//! What holds for any configuration, any wire, any application, any aid and any segment.
+
+mod common;
+
+use base::{
+    Act, Duration, Ecn, Endpoint, Instant, ProbeSpacing, RandomStream, Release, Seq, SeqRange,
+    Setting,
+};
+use common::line::{Line, OURS, THEIRS, ack, plain, syn_ack};
+use common::{Fate, MS, Pair, address};
+use proptest::prelude::*;
+use tcp::{Clock, Config, Connection, DelayedAck, Event, PAIRS, State};
+use wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+
+fn configs() -> impl Strategy<Value = Config> {
+    let clock = prop_oneof![
+        Just(Clock::default()),
+        Just(Clock::uniform(MS(1), Duration::ZERO)),
+        (0_u64..500).prop_map(|phase| Clock::uniform(MS(500), MS(phase))),
+        Just(Clock { rtt: MS(100), ..Clock::default() }),
+    ];
+    let delayed = prop_oneof![
+        Just(None),
+        any::<bool>().prop_map(|on_tick| Some(DelayedAck { timeout: MS(200), on_tick })),
+    ];
+    let switches = proptest::array::uniform6(any::<bool>());
+    (0..PAIRS.len(), clock, delayed, switches, 48_u16..1500, 1_u32..100_000, 1_u32..12).prop_map(
+        |(pair, clock, delayed_ack, switches, mss, receive_buffer, initial_window)| {
+            let [sack, timestamps, window_scale, ecn, nagle, limited_transmit] = switches;
+            let (recovery, growth) = PAIRS[pair];
+            Config {
+                recovery,
+                growth,
+                mss,
+                receive_buffer,
+                clock,
+                delayed_ack,
+                sack,
+                timestamps,
+                window_scale,
+                ecn,
+                nagle,
+                limited_transmit,
+                initial_window,
+                // A random wire without memory ends sooner or later.
+                max_retries: 60,
+                max_syn_retries: 60,
+                max_rto: Duration::from_secs(4),
+                persist_max: Duration::from_secs(4),
+                ..Config::default()
+            }
+        },
+    )
+}
+
+/// A wire that loses, duplicates, marks and reorders.
+fn bad_wire(pair: &mut Pair, seed: u64, loss: u64) {
+    let mut random = RandomStream::new(seed, "wire", 0);
+    pair.fate = Box::new(move |_, _, _| {
+        let delay = MS(20 + random.below(30));
+        match random.below(100) {
+            n if n < loss => Fate::Lose,
+            n if n < loss + 4 => Fate::Twice(delay, delay + MS(random.below(300))),
+            n if n < loss + 10 => Fate::Deliver(delay + MS(random.below(200))),
+            n if n < loss + 14 => Fate::Marked(delay),
+            _ => Fate::Deliver(delay),
+        }
+    });
+}
+
+/// Writes, reads and closes at random; both ends close in the end.
+struct Application {
+    random: RandomStream,
+    to_write: [u64; 2],
+    written: [u64; 2],
+    closed: [bool; 2],
+}
+
+impl Application {
+    fn new(seed: u64, bytes: [u64; 2]) -> Self {
+        let random = RandomStream::new(seed, "application", 0);
+        Self { random, to_write: bytes, written: [0; 2], closed: [false; 2] }
+    }
+
+    fn goes_on(&mut self, pair: &mut Pair, at_once: bool) {
+        for (n, end) in pair.ends.iter_mut().enumerate() {
+            if self.to_write[n] > 0 && (at_once || self.random.below(4) == 0) {
+                let bytes = self.random.below(self.to_write[n].min(20_000)) + 1;
+                let taken = end.tcp.write(bytes);
+                self.to_write[n] -= taken;
+                self.written[n] += taken;
+            }
+            if self.to_write[n] == 0
+                && !self.closed[n]
+                && !matches!(end.tcp.state(), State::Listen | State::SynSent)
+                && (at_once || self.random.below(8) == 0)
+            {
+                end.tcp.close();
+                self.closed[n] = true;
+            }
+            if at_once || self.random.below(3) == 0 {
+                let most = if at_once { u32::MAX } else { self.random.below(3000) as u32 };
+                while let Some(part) = end.tcp.read(most) {
+                    assert_eq!(part.offset, end.read, "bytes out of order");
+                    end.read += u64::from(part.len);
+                    if !at_once {
+                        break;
+                    }
+                }
+            }
+        }
+        pair.drain();
+    }
+}
+
+/// Runs to the end; `each` happens before every step.
+fn run(pair: &mut Pair, app: &mut Application, mut each: impl FnMut(&mut Pair, u64)) {
+    for end in &mut pair.ends {
+        end.reads = false;
+    }
+    for step in 0..2_000_000 {
+        each(pair, step);
+        app.goes_on(pair, false);
+        if !pair.step() {
+            app.goes_on(pair, true);
+            if !pair.step() && app.closed == [true; 2] && step > 500 {
+                return;
+            }
+        }
+    }
+    panic!("does not come to an end at {:?}", pair.now);
+}
+
+/// Both streams whole and both ends closed.
+fn whole(pair: &Pair, app: &Application) -> Result<(), TestCaseError> {
+    for n in 0..2 {
+        let tcp = &pair.ends[n].tcp;
+        prop_assert_eq!(tcp.state(), State::Closed);
+        let last = pair.ends[n].events.last();
+        prop_assert_eq!(last, Some(&Event::Closed), "{:?}", pair.ends[n].events);
+        prop_assert_eq!(pair.ends[1 - n].read, app.written[n]);
+    }
+    Ok(())
+}
+
+/// No advertised right edge moves left (RFC 9293 §3.8.6), by more than what a scaled window can't
+/// say (RFC 7323 §2.4).
+fn edges_stay(pair: &Pair) -> Result<(), TestCaseError> {
+    for end in &pair.ends {
+        let shift =
+            if end.tcp.agreed().window_scale { end.tcp.config().receive_shift() } else { 0 };
+        let mut edge: Option<Seq> = None;
+        for (at, sent) in &end.sent {
+            let flags = sent.segment.flags;
+            if flags.intersects(TcpFlags::SYN.with(TcpFlags::RST)) {
+                continue;
+            }
+            let new = sent.segment.ack + (u32::from(sent.segment.window) << shift);
+            let slack = (1 << shift) - 1;
+            prop_assert!(edge.is_none_or(|old| (new + slack).at_or_after(old)), "at {at:?}");
+            edge = Some(edge.map_or(new, |old| old.max(new)));
+        }
+    }
+    Ok(())
+}
+
+fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
+    let view = tcp.view();
+    let [una, max, rcv_nxt] = [view.una, view.max, view.rcv_nxt].map(|s| s.value().unwrap());
+    let setting = |random: &mut RandomStream| match random.below(3) {
+        0 => Setting::Keep,
+        1 => Setting::Default,
+        _ => Setting::Value(random.below(50_000) as u32),
+    };
+    match random.below(8) {
+        0 | 1 => Act::Hold {
+            probe: (random.below(2) == 0).then(|| ProbeSpacing {
+                first: MS(random.below(3000)),
+                max: MS(random.below(5000)),
+            }),
+            step_back: random.below(2) == 0,
+            freeze_timers: random.below(2) == 0,
+            cwnd: setting(random),
+            release: if random.below(2) == 0 { Release::AnyAck } else { Release::Resume },
+        },
+        2 => Act::Resume {
+            cwnd: setting(random),
+            ssthresh: setting(random),
+            rto: Setting::Value(MS(random.below(5000))),
+        },
+        3 => {
+            let start = una + random.below(5000) as u32;
+            let range = SeqRange::new(start, start + random.below(5000) as u32);
+            Act::Resend { range, ahead_of_queue: max.after(una) }
+        }
+        4 => Act::Undo,
+        5 => Act::Cut,
+        6 => Act::SetTimer { keep_rto: random.below(2) == 0 },
+        _ => Act::Emit {
+            ack: rcv_nxt - random.below(2000) as u32,
+            window: random.below(3) as u32 * 30_000,
+            copies: random.below(4) as u8,
+        },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn streams_arrive_whole(
+        (client, server) in (configs(), configs()),
+        (seed, loss) in (any::<u64>(), 0_u64..20),
+        bytes in [0_u64..60_000, 0_u64..60_000],
+    ) {
+        let mut pair = Pair::new(&client, &server);
+        bad_wire(&mut pair, seed, loss);
+        let mut app = Application::new(seed, bytes);
+        run(&mut pair, &mut app, |_, _| {});
+        whole(&pair, &app)?;
+        edges_stay(&pair)?;
+    }
+
+    #[test]
+    fn a_wire_that_dies_ends_in_a_timeout_or_a_close(
+        (client, server) in (configs(), configs()),
+        (seed, alive) in (any::<u64>(), 0_u64..200),
+        bytes in [0_u64..60_000, 0_u64..60_000],
+    ) {
+        let few = |config: Config| Config { max_retries: 3, max_syn_retries: 2,
+            keep_alive: Some(Duration::from_secs(5)), ..config };
+        let mut pair = Pair::new(&few(client), &few(server));
+        let mut count = 0;
+        pair.fate = Box::new(move |_, _, _| {
+            count += 1;
+            if count > alive { Fate::Lose } else { Fate::Deliver(MS(20)) }
+        });
+        let mut app = Application::new(seed, bytes);
+        for end in &mut pair.ends {
+            end.reads = false;
+        }
+        for _ in 0..100_000 {
+            app.goes_on(&mut pair, false);
+            if !pair.step() {
+                break;
+            }
+        }
+        for end in &pair.ends {
+            let over = matches!(end.tcp.state(), State::Closed | State::Listen);
+            prop_assert!(over, "{:?} {:?}", end.tcp.state(), end.tcp.next_timeout());
+            let ended = matches!(end.events.last(), None | Some(Event::Closed | Event::TimedOut));
+            prop_assert!(ended, "{:?}", end.events);
+        }
+    }
+
+    #[test]
+    fn acts_at_random_never_lose_the_connection(
+        (client, server) in (configs(), configs()),
+        (seed, loss) in (any::<u64>(), 0_u64..10),
+        bytes in [1_u64..60_000, 0_u64..60_000],
+    ) {
+        let mut pair = Pair::new(&client, &server);
+        bad_wire(&mut pair, seed, loss);
+        let mut app = Application::new(seed, bytes);
+        let mut random = RandomStream::new(seed, "acts", 0);
+        let mut held = [true; 2];
+        run(&mut pair, &mut app, |pair, step| {
+            for (n, end) in pair.ends.iter_mut().enumerate() {
+                if step < 500 && random.below(6) == 0 {
+                    let act = random_act(&mut random, &end.tcp);
+                    end.tcp.act(pair.now, &act);
+                } else if step >= 500 && held[n] {
+                    let resume = Act::Resume {
+                        cwnd: Setting::Keep,
+                        ssthresh: Setting::Keep,
+                        rto: Setting::Keep,
+                    };
+                    end.tcp.act(pair.now, &resume);
+                    held[n] = false;
+                }
+            }
+            pair.drain();
+        });
+        whole(&pair, &app)?;
+    }
+}
+
+/// A connection in each state, with data in flight where there can be any.
+fn in_state(n: usize, config: &Config) -> Line {
+    let fin = || ack(1).fin();
+    let mut line = match n {
+        0 => Line::listening(config),
+        1 => Line::syn_sent(config),
+        2 => Line::syn_received(&Config { ecn: false, ..*config }),
+        _ => Line::established_by(config, syn_ack()),
+    };
+    if n > 3 {
+        line.does(|tcp, _| tcp.write(20_000));
+        line.sends_some();
+    }
+    let closes = |line: &mut Line| {
+        line.does(|tcp, _| tcp.close());
+        line.sends_some();
+    };
+    let receives = |line: &mut Line, peer| {
+        line.receives(peer);
+        line.sends_some();
+    };
+    match n {
+        5 => receives(&mut line, fin()),
+        6 => closes(&mut line),
+        7 => {
+            receives(&mut line, fin());
+            closes(&mut line);
+        }
+        8 => {
+            closes(&mut line);
+            receives(&mut line, fin());
+        }
+        9 => line.does(|tcp, _| tcp.abort()),
+        _ => {}
+    }
+    line.sends_some();
+    line
+}
+
+fn near() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        4 => -3_i32..3,
+        3 => -3000_i32..30_000,
+        1 => any::<i32>(),
+        1 => Just(60_000_i32),
+        1 => Just(65_536_i32),
+    ]
+    .prop_map(|n| n as u32)
+}
+
+fn segments() -> impl Strategy<Value = TcpSegment> {
+    let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), near(), near());
+    let flags = prop_oneof![Just(0x10), Just(0x11), Just(0x12), Just(0x02), any::<u8>()];
+    let lens = prop_oneof![Just(0_u32), Just(1), 0_u32..3000, Just(65_535)];
+    (
+        near(),
+        near(),
+        flags,
+        any::<u16>(),
+        lens,
+        options,
+        proptest::collection::vec((near(), near()), 0..4),
+    )
+        .prop_map(|(seq, ack, flags, window, len, options, blocks)| {
+            let (mss, window_scale, sack_permitted, value, echo) = options;
+            let mut segment = TcpSegment {
+                source_port: 80,
+                destination_port: 4000,
+                seq: THEIRS + seq,
+                ack: OURS + ack,
+                flags: TcpFlags(flags),
+                window,
+                payload: Payload::new(9, u64::from(seq), len),
+                options: TcpOptions { mss, window_scale, sack_permitted, ..TcpOptions::default() },
+                ..TcpSegment::default()
+            };
+            if sack_permitted {
+                let (value, echo) = (5000_u32.wrapping_add(value), echo);
+                segment.options.timestamps = Some(Timestamps { value, echo });
+            }
+            for (start, end) in blocks {
+                segment.options.sack.push(SeqRange::new(OURS + start, OURS + end));
+            }
+            segment
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_segment_breaks_anything(
+        (n, config) in (0_usize..10, configs()),
+        arrivals in proptest::collection::vec((segments(), 0_u64..3000, any::<u8>()), 1..25),
+    ) {
+        let mut line = in_state(n, &config);
+        for (segment, wait, ecn) in arrivals {
+            let now = line.now + MS(wait);
+            while let Some(at) = line.tcp.next_timeout().filter(|at| *at <= now) {
+                line.now = at;
+                line.does(|tcp, now| tcp.on_timeout(now));
+                prop_assert!(line.tcp.next_timeout().is_none_or(|next| next > at));
+                line.sends_some();
+            }
+            line.now = now;
+            let taken = line.does(|tcp, now| {
+                tcp.on_segment(now, address(2), &segment, Ecn::from_bits(ecn)).taken
+            });
+            prop_assert!(taken.len <= segment.payload.len);
+            line.sends_some();
+            let view = line.tcp.view();
+            prop_assert!(view.cwnd.value().unwrap() > 0);
+            prop_assert!(view.ssthresh.value().unwrap() > 0);
+            prop_assert!(line.tcp.acknowledged() <= 20_000);
+        }
+    }
+}
+
+#[test]
+fn the_end_of_time_is_no_loop() {
+    let (a, b) = (Endpoint::new(address(1), 1), Endpoint::new(address(2), 2));
+    let zero = Config {
+        initial_rto: Duration::ZERO,
+        min_rto: Duration::ZERO,
+        persist_min: Duration::ZERO,
+        persist_max: Duration::ZERO,
+        keep_alive: Some(Duration::ZERO),
+        clock: Clock::default(),
+        ..plain()
+    };
+    for start in [Instant::ZERO, Instant::FAR_FUTURE] {
+        let mut tcp = Connection::connect(&zero, a, b, Seq(0), 1, start);
+        let mut count = 0;
+        while tcp.state() != State::Closed && count < 1000 {
+            while tcp.poll_transmit(start).is_some() {}
+            let now = tcp.next_timeout().expect("there is a timer").max(start);
+            tcp.on_timeout(now);
+            count += 1;
+        }
+        assert_eq!(tcp.state(), State::Closed, "{start:?}");
+    }
+}
