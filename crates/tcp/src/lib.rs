@@ -4,9 +4,21 @@
 //! Window growth ([`growth`]), loss recovery ([`recovery`]) and the reaction to the route (an aid's
 //! acts) are separate plug points; each can be driven alone.
 //!
-//! Knowingly not modelled: urgent data beyond the header bit; TCP Fast Open; data on a SYN (kept
-//! for its retransmission); a new SYN taking over a connection in TIME-WAIT (RFC 6191); sending by
-//! timer alone when an ECN echo meets a window of one segment (RFC 3168 §6.1.2).
+//! Knowingly not modelled, or done otherwise than an RFC says:
+//!
+//! | what | instead, and why |
+//! |---|---|
+//! | urgent data, TCP Fast Open, TCP-AO | no paper here needs them; the header bits pass |
+//! | data or FIN on a SYN or SYN-ACK | dropped; the peer sends them again (RFC 9293 §3.10.7.2 lets us keep them) |
+//! | a new SYN in TIME-WAIT (RFC 6191) | challenged like any other SYN |
+//! | a limit on FIN-WAIT-2 | none, as in RFC 9293; keep-alives end it where they are on |
+//! | sending by timer when an echo meets a window of one segment (RFC 3168 §6.1.2) | the window stays one segment |
+//! | refusing segments without timestamps once agreed (RFC 7323 §3.2, SHOULD) | they are taken, as Linux does: an aid may have made them up |
+//! | RTO of 3 s after a lost SYN (RFC 6298 §5.7) | only where no timestamp has measured the round trip |
+//! | the right edge is outside the window for an empty segment (RFC 9293 §3.10.7.4) | inside, as in BSD and Linux: it is SND.NXT of a peer that has filled the window |
+//! | Nagle with a window below two segments (RFC 9293 §3.8.6.2.1, rule 3) | half the largest window goes even with data outstanding, as in BSD |
+//! | retransmitting beyond an edge that scaling moved left (RFC 7323 §2.4) | within the window only, then by probes |
+//! | the initial sequence number after going back to LISTEN | the same; choosing it is the driver's (RFC 6528) |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,0 +1,138 @@
+//! Window growth: RFC 5681 §3.1, RFC 9438; each policy driven alone, and in a connection.
+
+mod common;
+
+use base::{Duration, Instant};
+use common::line::*;
+use tcp::growth::{Acked, Growth, Window, new};
+use tcp::{Config, GrowthKind};
+
+const MSS: u32 = 1000;
+
+/// A window's worth of acknowledgments from `at` on, spread over a round trip of 100 ms.
+fn round_trip(growth: &mut dyn Growth, window: &mut Window, at: Instant) {
+    let segments = window.cwnd / MSS;
+    for n in 0..segments {
+        let now = at + Duration::from_millis(100).times(u64::from(n)).over(u64::from(segments));
+        growth.on_ack(now, window, acked(true));
+    }
+}
+
+fn acked(window_limited: bool) -> Acked {
+    let srtt = Some(Duration::from_millis(100));
+    Acked { bytes: MSS, mss: MSS, srtt, window_limited }
+}
+
+/// From `from` s on for `seconds` s.
+fn grow(growth: &mut dyn Growth, window: &mut Window, from: u64, seconds: u64) {
+    for tenth in 0..seconds * 10 {
+        round_trip(growth, window, Instant::from_millis(from * 1000 + tenth * 100));
+    }
+}
+
+/// CUBIC in congestion avoidance after a loss at 100 segments.
+fn reduced() -> (Box<dyn Growth>, Window) {
+    let mut cubic = new(GrowthKind::Cubic);
+    let mut window = Window { cwnd: 100 * MSS, ssthresh: 0 };
+    window.ssthresh = cubic.on_congestion(Instant::ZERO, &window, window.cwnd, MSS);
+    window.cwnd = window.ssthresh;
+    (cubic, window)
+}
+
+#[test]
+fn slow_start_doubles_and_avoidance_adds_a_segment_a_round_trip() {
+    let mut line = Line::established(&Config { initial_window: 2, ..plain() });
+    line.writes(1_000_000);
+    line.sends_some();
+    let mut acked = 1;
+    for expected in [4000, 8000, 16_000] {
+        for _ in 0..line.cwnd() / MSS {
+            acked += MSS;
+            line.receives(ack(acked));
+            line.sends_some();
+        }
+        assert_eq!(line.cwnd(), expected);
+    }
+    let mut reno = new(GrowthKind::Reno);
+    let mut window = Window { cwnd: 10_000, ssthresh: 10_000 };
+    round_trip(&mut *reno, &mut window, Instant::ZERO);
+    assert!((10_900..=11_000).contains(&window.cwnd), "{window:?}");
+}
+
+#[test]
+fn a_stretched_acknowledgment_earns_one_segment() {
+    // RFC 5681 §3.1, equation 2.
+    let mut line = Line::in_flight(&plain(), 4);
+    line.receives(ack(3001));
+    assert_eq!(line.cwnd(), 5000);
+}
+
+#[test]
+fn cubic_leaves_out_the_time_in_which_the_application_limits() {
+    // RFC 9438 §4.2, §5.8: a pause of a minute must not count as a minute of growth.
+    let (mut cubic, mut window) = reduced();
+    grow(&mut *cubic, &mut window, 0, 2);
+    let before = window.cwnd;
+    cubic.on_ack(Instant::from_secs(2), &mut window, acked(false));
+    assert_eq!(window.cwnd, before);
+    cubic.on_ack(Instant::from_secs(62), &mut window, acked(true));
+    assert!(window.cwnd < before + MSS, "{before} {window:?}");
+    let (mut other, mut steady) = reduced();
+    grow(&mut *other, &mut steady, 0, 4);
+    grow(&mut *cubic, &mut window, 62, 2);
+    assert!(window.cwnd.abs_diff(steady.cwnd) < 2 * MSS, "{window:?} {steady:?}");
+}
+
+#[test]
+fn after_a_timeout_cubic_starts_at_its_turning_point() {
+    // RFC 9438 §4.8: K is zero and W_max the window at the beginning of the stage.
+    let (mut cubic, mut window) = reduced();
+    let (mut timed_out, mut other) = reduced();
+    timed_out.on_timeout();
+    window.cwnd = 50 * MSS;
+    other.cwnd = 50 * MSS;
+    window.ssthresh = 50 * MSS;
+    other.ssthresh = 50 * MSS;
+    grow(&mut *cubic, &mut window, 10, 2);
+    grow(&mut *timed_out, &mut other, 10, 2);
+    // Far below the old maximum the curve is steep; at the turning point it is flat.
+    assert!(window.cwnd > 75 * MSS, "{window:?}");
+    assert!(other.cwnd < 65 * MSS, "{other:?}");
+}
+
+#[test]
+fn cubic_is_no_slower_than_reno_in_small_windows() {
+    // RFC 9438 §4.3
+    let mut cubic = new(GrowthKind::Cubic);
+    let mut window = Window { cwnd: 4 * MSS, ssthresh: 0 };
+    window.ssthresh = cubic.on_congestion(Instant::ZERO, &window, window.cwnd, MSS);
+    window.cwnd = window.ssthresh;
+    let mut estimate = f64::from(window.cwnd) / 1000.0;
+    for tenth in 0..10 {
+        round_trip(&mut *cubic, &mut window, Instant::from_millis(tenth * 100));
+        estimate += if estimate < 4.0 { 9.0 / 17.0 } else { 1.0 };
+    }
+    let segments = f64::from(window.cwnd) / 1000.0;
+    assert!((segments - estimate).abs() < 1.5, "{segments} {estimate}");
+}
+
+#[test]
+fn a_cubic_connection_reduces_by_three_tenths() {
+    let config = Config { growth: GrowthKind::Cubic, limited_transmit: false, ..plain() };
+    let mut line = Line::in_flight(&config, 10);
+    for _ in 0..3 {
+        line.receives(ack(1));
+    }
+    line.sends(["1..1001"]);
+    assert_eq!(line.ssthresh(), 7000);
+}
+
+#[test]
+fn source_quench_is_ignored_unless_asked_for() {
+    // RFC 6633 §3; 4.4BSD starts over.
+    for (source_quench, expected) in [(false, 8000), (true, 1000)] {
+        let mut line = Line::in_flight(&Config { source_quench, ..plain() }, 8);
+        line.does(|tcp, _| tcp.on_source_quench());
+        assert_eq!((line.cwnd(), line.tcp.stats().retransmissions), (expected, 0));
+    }
+}
