@@ -99,8 +99,8 @@ impl Connection {
         flight.una = ack;
         flight.nxt = flight.nxt.max(ack);
         flight.board.advance(ack);
-        flight.timed_out = None;
         // Serial numbers turn around after 2 GiB: what is passed must be forgotten.
+        flight.timed_out = None;
         flight.recover = flight.recover.filter(|point| ack.at_or_before(*point));
         snd.ecn.point = snd.ecn.point.filter(|point| ack.at_or_before(*point));
         snd.retries = 0;

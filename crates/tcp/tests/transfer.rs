@@ -101,3 +101,32 @@ fn sequence_numbers_come_round_and_offsets_go_on() {
     assert!(stats.fast_retransmits >= 13, "{stats:?}");
     assert!(stats.retransmissions < 3 * 14, "{stats:?}");
 }
+
+#[test]
+fn what_was_said_of_a_number_is_forgotten_before_it_turns_around() {
+    // NewReno's recover (RFC 6582 §3.2) lies more than 2 GiB back at the second loss.
+    let config = Config {
+        recovery: tcp::RecoveryKind::NewReno,
+        sack: false,
+        mss: 65_535,
+        window_scale: true,
+        receive_buffer: 4_000_000,
+        delayed_ack: None,
+        ..Config::default()
+    };
+    let mut pair = Pair::new(&config, &config);
+    let mut count = 0_u64;
+    pair.fate = Box::new(move |_, _, t| {
+        count += u64::from(!t.segment.payload.is_empty());
+        let lost = !t.segment.payload.is_empty() && [200, 45_000].contains(&count);
+        if lost { Fate::Lose } else { Fate::Deliver(MS(5)) }
+    });
+    let bytes = 46_000 * 65_535;
+    pair.ends[0].tcp.write(bytes);
+    while pair.ends[1].read < bytes {
+        assert!(pair.step());
+        pair.ends.iter_mut().for_each(|end| end.sent.clear());
+    }
+    let stats = pair.ends[0].tcp.stats();
+    assert_eq!((stats.fast_retransmits, stats.timeouts), (2, 0));
+}
