@@ -1,6 +1,8 @@
 //! Numbers and tables for people.
 
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
 use sim::results::Estimate;
 
 /// How wide a table may be (columns).
@@ -139,6 +141,13 @@ impl std::fmt::Display for Grid {
             .set_width(WIDTH)
             .set_header(&self.header)
             .add_rows(&self.rows);
+        // What a row is about stays on one line; the others give way.
+        let name = |row: &Vec<String>| row.first().map_or(0, |name| name.chars().count());
+        if self.rows.iter().map(name).max().is_some_and(|widest| widest <= usize::from(WIDTH / 3))
+            && let Some(column) = table.column_mut(0)
+        {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }

@@ -290,7 +290,10 @@ fn a_set_is_drawn_against_what_varies_with_the_papers_points() {
         }
     }
     let text = bench.stdout(&["report", "set"]);
-    assert!(text.contains("6 scenarios, 18 runs against network.link.bit_error_rate"), "{text}");
+    assert!(
+        text.contains("6 scenarios, 18 runs against network.link.bit_error_rate: atcp; no aid"),
+        "{text}"
+    );
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     let page = fs::read_to_string(bench.path("set/index.html")).unwrap();
     assert!(page.contains("ATCP (somebody-2001, figure 8)"));

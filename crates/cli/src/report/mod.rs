@@ -142,7 +142,7 @@ fn subtitle(set: &[Member], sweep: &Sweep) -> String {
     let labels: Vec<_> = sweep.arms.iter().map(|arm| arm.label.clone()).collect();
     let arms = match labels.as_slice() {
         [_] => String::new(),
-        several => format!(": {}", text::list(several)),
+        several => format!(": {}", several.join("; ")),
     };
     format!("{}, {}{against}{arms}", count(set.len() as u64, "scenario"), count(runs as u64, "run"))
 }
@@ -156,10 +156,7 @@ fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
     };
     let scales = OF_A_SET.map(of);
     let mut header = vec!["arm".to_owned()];
-    // The last name of a key is telling enough beside its values.
-    header.extend(
-        sweep.axis.as_ref().and_then(|axis| axis.key.rsplit('.').next()).map(str::to_owned),
-    );
+    header.extend(sweep.axis.as_ref().map(|axis| sweep::short(&axis.key)));
     header.extend(OF_A_SET.iter().zip(scales).map(|(metric, scale)| match scale.unit {
         "" => text::title(metric),
         unit => format!("{} ({unit})", text::title(metric)),

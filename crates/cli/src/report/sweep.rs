@@ -151,6 +151,12 @@ fn is_aid(key: &str) -> bool {
     key.ends_with(".aid")
 }
 
+/// The last two names of a key: `delay.mean`.
+pub fn short(key: &str) -> String {
+    let names: Vec<&str> = key.split('.').collect();
+    names[names.len().saturating_sub(2)..].join(".")
+}
+
 /// `atcp, growth cubic, queue.packets 20`
 fn label(keys: &Keys, telling: &[&String]) -> String {
     let part = |key: &&String| {
@@ -161,12 +167,8 @@ fn label(keys: &Keys, telling: &[&String]) -> String {
         if is_aid(key) {
             return if text == "none" { "no aid".to_owned() } else { text.to_owned() };
         }
-        let mut names: Vec<&str> = key.rsplit('.').take(2).collect();
-        names.reverse();
-        match names.as_slice() {
-            [.., "tcp", name] => format!("{name} {text}"),
-            _ => format!("{} {text}", names.join(".")),
-        }
+        let name = short(key);
+        format!("{} {text}", name.strip_prefix("tcp.").unwrap_or(&name))
     };
     telling.iter().map(part).collect::<Vec<_>>().join(", ")
 }
