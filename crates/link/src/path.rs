@@ -33,6 +33,8 @@ const RESERVED: usize = 64;
 #[derive(Clone, Debug)]
 pub struct PathLink {
     now: Instant,
+    /// When the next step is due, so that a call before that costs one comparison.
+    due: Instant,
     rate: Rate,
     delay: Delay,
     errors: ErrorModel,
@@ -103,8 +105,8 @@ struct InFlight {
     arrives: Instant,
 }
 
-/// What a link does next; the order is the order within an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What a link does next.
+#[derive(Clone, Copy, Debug)]
 enum Step {
     Arrival(Side),
     EndOfService(Side),
@@ -117,6 +119,7 @@ impl PathLink {
         let direction = |side: u64| Direction::new(&config, seed, u64::from(link) << 1 | side);
         Self {
             now: Instant::ZERO,
+            due: Instant::FAR_FUTURE,
             rate: config.rate,
             delay: config.delay,
             errors: ErrorModel::new(config.errors),
@@ -131,7 +134,10 @@ impl PathLink {
 
     /// When the link has something to do; at once if something is left to be polled.
     pub fn next_timeout(&self) -> Option<Instant> {
-        if self.events.is_empty() { self.next_step().map(|(at, _)| at) } else { Some(self.now) }
+        if !self.events.is_empty() {
+            return Some(self.now);
+        }
+        (self.due < Instant::FAR_FUTURE).then_some(self.due)
     }
 
     /// Is it cut?
@@ -190,6 +196,7 @@ impl PathLink {
     pub fn partition(&mut self, now: Instant, queue: Queue) {
         let now = self.advance(now);
         self.cut = true;
+        self.due = Instant::FAR_FUTURE;
         for side in [Side::A, Side::B] {
             let direction = match side {
                 Side::A => &mut self.a,
@@ -256,21 +263,29 @@ impl PathLink {
         }
     }
 
-    fn next_step(&self) -> Option<(Instant, Step)> {
-        let steps = [
-            self.a.next_arrival().map(|at| (at, Step::Arrival(Side::A))),
-            self.b.next_arrival().map(|at| (at, Step::Arrival(Side::B))),
-            self.a.service.map(|service| (service.ends, Step::EndOfService(Side::A))),
-            self.b.service.map(|service| (service.ends, Step::EndOfService(Side::B))),
-        ];
-        steps.into_iter().flatten().min()
+    /// The next step and its instant; of one instant the first in this order is next. With
+    /// nothing to do, it is in the far future.
+    fn next_step(&self) -> (Instant, Step) {
+        let mut next = (self.a.next_arrival(), Step::Arrival(Side::A));
+        for (at, step) in [
+            (self.b.next_arrival(), Step::Arrival(Side::B)),
+            (self.a.end_of_service(), Step::EndOfService(Side::A)),
+            (self.b.end_of_service(), Step::EndOfService(Side::B)),
+        ] {
+            if at < next.0 {
+                next = (at, step);
+            }
+        }
+        next
     }
 
     /// Does what is due by `now`, each at its own instant.
     fn advance(&mut self, now: Instant) -> Instant {
         self.now = self.now.max(now);
-        while let Some((at, step)) = self.next_step() {
-            if at > self.now {
+        while self.due <= self.now {
+            let (at, step) = self.next_step();
+            self.due = at;
+            if at > self.now || at == Instant::FAR_FUTURE {
                 break;
             }
             match step {
@@ -329,6 +344,7 @@ impl PathLink {
         let ends = at + rate.time_for(frame.bytes);
         let error = self.errors.chance(frame.bytes);
         self.direction_mut(side).service = Some(Service { frame, began: at, ends, delay, error });
+        self.due = self.due.min(ends);
         if self.duplex == Duplex::Shared {
             self.direction_mut(side.other()).queue.on_busy(at);
         }
@@ -348,8 +364,14 @@ impl Direction {
         }
     }
 
-    fn next_arrival(&self) -> Option<Instant> {
-        self.in_flight.front().map(|first| first.arrives)
+    /// The far future, if nothing is on its way.
+    fn next_arrival(&self) -> Instant {
+        self.in_flight.front().map_or(Instant::FAR_FUTURE, |first| first.arrives)
+    }
+
+    /// The far future, if nothing is being sent.
+    fn end_of_service(&self) -> Instant {
+        self.service.as_ref().map_or(Instant::FAR_FUTURE, |service| service.ends)
     }
 
     fn held(&self) -> usize {

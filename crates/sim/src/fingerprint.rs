@@ -14,7 +14,7 @@ impl Digest {
     }
     /// Takes in one number: a multiply-and-fold, which every bit of every number so far reaches.
     fn add(&mut self, value: u64) {
-        let product = u128::from(self.0 ^ value) * 0x9fb2_1c65_1e98_df25_a076_1d64_78bd_642f_u128;
+        let product = u128::from(self.0 ^ value) * 0xa076_1d64_78bd_642f;
         self.0 = (product as u64) ^ ((product >> 64) as u64) ^ self.0.rotate_left(23);
     }
 }
