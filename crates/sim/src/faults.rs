@@ -53,6 +53,8 @@ pub struct Cuts {
     done: u32,
     /// The link that is cut now, and until when.
     cut: Option<(usize, Instant)>,
+    /// When the last cut was over.
+    healed: Instant,
     losses: RandomStream,
     loss: Chance,
 }
@@ -85,7 +87,7 @@ pub struct Changes {
     link: usize,
     fault: Change,
     draws: RandomStream,
-    rate: Rate,
+    rate: BitRate,
     delay: scenario::Delay,
     next: Option<Instant>,
 }
@@ -217,6 +219,7 @@ impl Cuts {
             links: path.hops,
             done: 0,
             cut: None,
+            healed: Instant::ZERO,
             losses: RandomStream::new(seed, "signal-loss", number),
             loss: Chance::from_probability(fault.signal_loss),
         }
@@ -232,11 +235,13 @@ impl Cuts {
     /// The end of the cut that is on, else the next beginning. A beginning that falls into a cut
     /// of the same fault comes when that is over.
     fn next(&self) -> Option<Instant> {
-        self.cut.map(|(_, until)| until).or_else(|| self.beginning(self.done))
+        let beginning = || Some(self.beginning(self.done)?.max(self.healed));
+        self.cut.map(|(_, until)| until).or_else(beginning)
     }
 
     fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
         if let Some((link, _)) = self.cut.take() {
+            self.healed = now;
             deeds.push(Deed::Heal { link });
             return;
         }
@@ -337,12 +342,11 @@ impl Stream {
 impl Changes {
     fn new(fault: &Change, path: &Path, seed: u64, number: u64) -> Self {
         let link = path.link_of(fault.hop);
-        let BitRate(rate) = link.rate;
         Self {
             link: fault.hop as usize - 1,
             fault: fault.clone(),
             draws: RandomStream::new(seed, "change", number),
-            rate,
+            rate: link.rate,
             delay: link.delay,
             next: fault.at.map(|Time(at)| Instant::ZERO + at),
         }
@@ -350,18 +354,21 @@ impl Changes {
 
     /// liu-singh-2001 §V-E: one of those listed that differ from the present one, at random.
     fn pick(&mut self, deeds: &mut Vec<Deed>) {
-        let draws = &mut self.draws;
-        let rates: Vec<Rate> =
-            self.fault.rate.iter().map(|BitRate(r)| *r).filter(|r| *r != self.rate).collect();
-        if !rates.is_empty() {
-            self.rate = rates[draws.below(rates.len() as u64) as usize];
-            deeds.push(Deed::Rate { link: self.link, rate: self.rate });
+        let link = self.link;
+        if let Some(rate) = another(&self.fault.rate, self.rate, &mut self.draws) {
+            self.rate = rate;
+            deeds.push(Deed::Rate { link, rate: rate.0 });
         }
-        let delays: Vec<scenario::Delay> =
-            self.fault.delay.iter().copied().filter(|d| *d != self.delay).collect();
-        if !delays.is_empty() {
-            self.delay = delays[draws.below(delays.len() as u64) as usize];
-            deeds.push(Deed::Delay { link: self.link, delay: delay(self.delay) });
+        if let Some(chosen) = another(&self.fault.delay, self.delay, &mut self.draws) {
+            self.delay = chosen;
+            deeds.push(Deed::Delay { link, delay: delay(chosen) });
         }
     }
+}
+
+/// One of `listed` that is not the `present` one, all with the same chance.
+fn another<T: Copy + PartialEq>(listed: &[T], present: T, draws: &mut RandomStream) -> Option<T> {
+    let others = || listed.iter().filter(|value| **value != present);
+    let count = others().count() as u64;
+    if count == 0 { None } else { others().nth(draws.below(count) as usize).copied() }
 }
