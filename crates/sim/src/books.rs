@@ -53,14 +53,29 @@ impl Drop {
     }
 }
 
+/// Room made at once for packets on their way; more of them grow into their room once.
+const RESERVED: usize = 512;
+
 /// All packets on their way, by handle, and the account of those that are not any more.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Packets {
     slots: Vec<Option<Packet>>,
     free: Vec<u32>,
     made: u64,
     delivered: u64,
     dropped: [u64; Drop::ALL.len()],
+}
+
+impl Default for Packets {
+    fn default() -> Self {
+        Self {
+            slots: Vec::with_capacity(RESERVED),
+            free: Vec::with_capacity(RESERVED),
+            made: 0,
+            delivered: 0,
+            dropped: [0; Drop::ALL.len()],
+        }
+    }
 }
 
 impl Packets {

@@ -308,7 +308,10 @@ impl<'a> Run<'a> {
             return;
         }
         let frame = Frame { id, bytes: packet.len(), ecn_capable: packet.ip.ecn.is_capable() };
-        self.touched.push_back(link);
+        // A burst touches its link once: the queue stays as short as there are links.
+        if self.touched.back() != Some(&link) {
+            self.touched.push_back(link);
+        }
         match self.links[link].enqueue(self.now, side, frame, place) {
             Enqueued::Accepted { mark, pushed_out } => {
                 if mark && let Some(packet) = self.packets.get(id) {

@@ -26,11 +26,20 @@ impl Piece {
     }
 }
 
+/// Room made at once for pieces; more of them grow into their room once.
+const RESERVED: usize = 32;
+
 /// Out-of-order pieces, sorted by sequence number, never overlapping.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Reassembly {
     pieces: Vec<Piece>,
     arrivals: u64,
+}
+
+impl Default for Reassembly {
+    fn default() -> Self {
+        Self { pieces: Vec::with_capacity(RESERVED), arrivals: 0 }
+    }
 }
 
 impl Reassembly {

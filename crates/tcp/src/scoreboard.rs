@@ -7,11 +7,19 @@ use base::{Seq, SeqRange};
 /// Most ranges kept. A peer reports at most four at a time; one that makes up more holes than this
 /// only loses precision.
 const MOST_RANGES: usize = 1024;
+/// Room made at once for ranges; more of them grow into their room once.
+const RESERVED: usize = 32;
 
 /// The SACK scoreboard: ranges above SND.UNA, sorted, never touching.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Scoreboard {
     ranges: Vec<SeqRange>,
+}
+
+impl Default for Scoreboard {
+    fn default() -> Self {
+        Self { ranges: Vec::with_capacity(RESERVED) }
+    }
 }
 
 impl Scoreboard {
