@@ -1,0 +1,165 @@
+//! A run in its steady state allocates nothing.
+//!
+//! What may allocate is what grows to its place once: queues of links and events, TCP's tables of
+//! segments and holes. A fifth of the run is given for that. Results and traces allocate, but come
+//! after the run or were asked for.
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::backtrace::Backtrace;
+use std::cell::{Cell, RefCell};
+
+use scenario::Scenario;
+
+struct Counting;
+
+/// How many call sites a failure shows.
+const SHOWN: usize = 3;
+
+thread_local! {
+    /// Does what the thread does count?
+    static WATCHED: Cell<bool> = const { Cell::new(false) };
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static WHERE: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+fn note() {
+    // Noting allocates, too, and does not count.
+    if !WATCHED.replace(false) {
+        return;
+    }
+    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+    WHERE.with_borrow_mut(|places| {
+        if places.len() < SHOWN {
+            places.push(place(&Backtrace::force_capture().to_string()));
+        }
+    });
+    WATCHED.set(true);
+}
+
+/// The frames that are ours: what is called, and from where.
+fn place(backtrace: &str) -> String {
+    let frames: Vec<&str> = backtrace.lines().collect();
+    let ours = frames.windows(2).filter(|pair| {
+        let at = pair[1].trim_start();
+        at.starts_with("at ") && !at.contains("/rustc/") && !at.contains("allocation.rs")
+    });
+    ours.map(|pair| format!("{}\n{}\n", pair[0], pair[1])).collect()
+}
+
+/// Counts what `work` allocates, and says where.
+fn watch(work: impl FnOnce()) -> (u64, String) {
+    ALLOCATIONS.set(0);
+    WATCHED.set(true);
+    work();
+    WATCHED.set(false);
+    (ALLOCATIONS.get(), WHERE.take().join("\n"))
+}
+
+// SAFETY: all work is the system allocator's; noting touches what belongs to the thread only.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        note();
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// From a fifth of the run to nine tenths.
+fn allocates_nothing(scenario: &Scenario) {
+    for seed in [1, 2] {
+        let events = common::run(scenario, seed).events;
+        let (from, to) = (events / 5, events * 9 / 10);
+        assert!(to - from > 10_000, "only {events} events");
+        let mut run = sim::Run::new(scenario, seed, None);
+        for _ in 0..from {
+            assert!(run.step().unwrap());
+        }
+        let (allocations, places) = watch(|| {
+            for _ in from..to {
+                assert!(run.step().unwrap());
+            }
+        });
+        assert_eq!(allocations, 0, "{}, seed {seed}, {events} events:\n{places}", scenario.name);
+    }
+}
+
+#[test]
+fn the_allocator_counts() {
+    let (allocations, places) = watch(|| drop(std::hint::black_box(vec![1_u8])));
+    assert_eq!(allocations, 1, "{places}");
+}
+
+#[test]
+fn figure_8_allocates_nothing() {
+    for aid in ["none", "atcp"] {
+        for receiver_aid in ["none", "atcp"] {
+            let changes = [("flow.0.aid", aid), ("flow.0.receiver_aid", receiver_aid)];
+            allocates_nothing(&common::example("figure-8-tcp", &changes));
+        }
+    }
+}
+
+#[test]
+fn other_recoveries_allocate_nothing() {
+    for (recovery, growth) in
+        [("tahoe", "reno"), ("newreno", "cubic"), ("sack", "reno"), ("sack", "cubic")]
+    {
+        let changes = [("flow.0.tcp.recovery", recovery), ("flow.0.tcp.growth", growth)];
+        allocates_nothing(&common::example("figure-8-tcp", &changes));
+    }
+}
+
+/// Ten flows, five each way, every second one with an aid, and every fault but partitions.
+#[test]
+fn ten_flows_among_faults_allocate_nothing() {
+    let mut text = r#"
+        name = "ten flows among faults"
+        duration = "200 s"
+        [network]
+        kind = "path"
+        hops = 4
+        link = { rate = "1 Mbit/s", delay = { uniform = ["5 ms", "15 ms"] }, bit_error_rate = 1e-6, queue = { packets = 30, ecn_threshold = 20 } }
+        [[network.fault]]
+        kind = "congestion"
+        hop = 2
+        every = "7 s"
+        lasts = "1 s"
+        [[network.fault]]
+        kind = "reordering"
+        hop = 1
+        every = "3 s"
+        [[network.fault]]
+        kind = "interference"
+        hop = "intermediate"
+        every = "20 ms"
+        spacing = "poisson"
+        direction = "both"
+    "#
+    .to_owned();
+    for at in [5, 50, 60, 90, 150] {
+        text += &format!(
+            "[[network.fault]]\nkind = \"change\"\nhop = 3\nat = \"{at} s\"\n\
+             rate = [\"1 Mbit/s\", \"500 kbit/s\"]\ndelay = [\"10 ms\", \"40 ms\"]\n"
+        );
+    }
+    for n in 0..10 {
+        let (from, to) = if n % 2 == 0 { (0, 4) } else { (4, 0) };
+        let aid = if n % 4 < 2 { "atcp" } else { "none" };
+        let recovery = ["reno", "sack"][n / 5];
+        text += &format!(
+            "[[flow]]\nfrom = {from}\nto = {to}\napplication = \"ftp\"\naid = \"{aid}\"\n\
+             tcp = {{ recovery = \"{recovery}\", mss = \"500 B\", ecn = true }}\n"
+        );
+    }
+    allocates_nothing(&common::parse(&text));
+}

@@ -1,0 +1,82 @@
+//! What the tests share: scenarios from text and files, and runs of them.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use scenario::Scenario;
+use sim::results::{Direction, FlowResult, LinkResult, RunResult};
+use sim::trace::{FlowEvent, FlowTrace, Trace};
+
+/// A scenario as its file would say it.
+pub fn parse(text: &str) -> Scenario {
+    Scenario::parse("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Where the examples are.
+pub fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// The names of all examples, sorted.
+pub fn example_names() -> Vec<String> {
+    let files = fs::read_dir(examples()).unwrap();
+    let mut names: Vec<String> = files
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// An example, with keys changed.
+pub fn example(name: &str, changes: &[(&str, &str)]) -> Scenario {
+    let changes: Vec<_> =
+        changes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let path = examples().join(format!("{name}.toml"));
+    Scenario::load(path, &changes).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs it; the books and the streams are in order.
+pub fn run(scenario: &Scenario, seed: u64) -> RunResult {
+    sim::run(scenario, seed, None)
+        .unwrap_or_else(|error| panic!("{error}, with seed {seed}:\n{}", scenario.show()))
+}
+
+/// The same from text.
+pub fn run_text(text: &str, seed: u64) -> RunResult {
+    run(&parse(text), seed)
+}
+
+/// The same with a trace.
+pub fn traced(scenario: &Scenario, seed: u64) -> (RunResult, Trace) {
+    let mut trace = Trace::default();
+    let result = sim::run(scenario, seed, Some(&mut trace))
+        .unwrap_or_else(|error| panic!("{error}, with seed {seed}:\n{}", scenario.show()));
+    (result, trace)
+}
+
+/// One direction of a hop.
+pub fn link(result: &RunResult, hop: u32, direction: Direction) -> &LinkResult {
+    result.links.iter().find(|l| l.hop == hop && l.direction == direction).unwrap()
+}
+
+/// How many packets were dropped for this reason.
+pub fn drops(result: &RunResult, reason: &str) -> u64 {
+    result.drops.get(reason).copied().unwrap_or(0)
+}
+
+/// Its transfer is complete; how long that took (s).
+pub fn completion(flow: &FlowResult) -> f64 {
+    flow.completion_s.unwrap_or_else(|| panic!("the transfer is not complete: {flow:#?}"))
+}
+
+/// The states that a flow's aid has been in, in order, and since when (s).
+pub fn aid_states(flow: &FlowTrace) -> Vec<(f64, String)> {
+    let state = |(at, event): &(base::Instant, FlowEvent)| match event {
+        FlowEvent::AidState(state) => Some((at.as_secs_f64(), state.to_string())),
+        _ => None,
+    };
+    flow.events.iter().filter_map(state).collect()
+}

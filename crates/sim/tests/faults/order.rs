@@ -1,0 +1,146 @@
+//! Packets that overtake others: reordering, links that don't keep order, and parallel routes.
+
+use sim::results::{Direction, RunResult};
+
+use crate::common::{completion, drops, link, parse, run, run_text};
+
+fn reordered(faults: &str, recovery: &str) -> RunResult {
+    run_text(
+        &format!(
+            r#"
+            name = "packets that jump the queue"
+            duration = "400 s"
+            [network]
+            kind = "path"
+            hops = 3
+            link = {{ rate = "128 kbit/s", delay = "10 ms" }}
+            [[network.override]]
+            hop = 2
+            rate = "64 kbit/s"
+            {faults}
+            [[flow]]
+            from = 0
+            to = 3
+            application = {{ transfer = "300 kB" }}
+            tcp = {{ recovery = "{recovery}", mss = "500 B", window = "16 kB" }}
+            "#
+        ),
+        1,
+    )
+}
+
+/// Nothing is lost, yet Reno takes duplicate ACKs for losses; the receiver gets all in order, or
+/// the run would fail.
+#[test]
+fn reordering_looks_like_loss() {
+    let fault =
+        "[[network.fault]]\nkind = \"reordering\"\nhop = 2\nfirst = \"5 s\"\nevery = \"5 s\"\n";
+    for recovery in ["tahoe", "reno", "newreno"] {
+        let calm = reordered("", recovery);
+        assert_eq!(calm.flows[0].fast_retransmits, Some(0));
+        let result = reordered(&format!("{fault}packets = 4"), recovery);
+        completion(&result.flows[0]);
+        assert!(result.flows[0].fast_retransmits > Some(1), "{recovery}: {:#?}", result.flows[0]);
+        assert!(result.drops.is_empty(), "{:?}", result.drops);
+        assert_eq!(result.flows[0].delivered_bytes, 300_000);
+    }
+    // The last of two that jump comes two packets early: no third duplicate.
+    let two = reordered(&format!("{fault}packets = 1"), "reno");
+    assert!(two.drops.is_empty());
+}
+
+#[test]
+fn a_link_that_does_not_keep_order_reorders() {
+    let text = |order: &str| {
+        format!(
+            r#"
+            name = "a link without order"
+            duration = "100 s"
+            [network]
+            kind = "path"
+            hops = 1
+            link = {{ rate = "1 Mbit/s", delay = {{ uniform = ["1 ms", "60 ms"] }}, order = "{order}" }}
+            [[flow]]
+            from = 0
+            to = 1
+            application = {{ transfer = "500 kB" }}
+            tcp = {{ mss = "500 B", window = "16 kB" }}
+            "#
+        )
+    };
+    let fifo = run_text(&text("fifo"), 1);
+    let free = run_text(&text("free"), 1);
+    assert_eq!(fifo.flows[0].retransmissions, Some(0));
+    assert!(free.flows[0].retransmissions > Some(0), "{:#?}", free.flows[0]);
+    assert!(fifo.drops.is_empty() && free.drops.is_empty());
+}
+
+/// Two routes of three hops each between the ends, the second slower.
+fn routes(spread: &str, delay: &str) -> scenario::Scenario {
+    parse(&format!(
+        r#"
+        name = "two routes"
+        duration = "200 s"
+        [network]
+        kind = "path"
+        hops = 3
+        spread = "{spread}"
+        link = {{ rate = "512 kbit/s", delay = "10 ms" }}
+        [[network.parallel]]
+        from = 0
+        to = 3
+        hops = 2
+        delay = "{delay}"
+        [[flow]]
+        from = 0
+        to = 3
+        application = {{ transfer = "500 kB" }}
+        tcp = {{ recovery = "reno", mss = "500 B" }}
+        "#
+    ))
+}
+
+/// Frames at the first hop of each route: hops of further routes are counted behind the chain's.
+fn first_hops(result: &RunResult, direction: Direction) -> (u64, u64) {
+    let (chain, beside) = match direction {
+        Direction::Forward => (1, 4),
+        Direction::Backward => (3, 5),
+    };
+    (link(result, chain, direction).frames, link(result, beside, direction).frames)
+}
+
+#[test]
+fn routes_are_taken_in_turn() {
+    let result = run(&routes("round-robin", "15 ms"), 1);
+    completion(&result.flows[0]);
+    for direction in [Direction::Forward, Direction::Backward] {
+        let (chain, beside) = first_hops(&result, direction);
+        assert!(chain.abs_diff(beside) <= 1 && chain > 100, "{direction:?}: {chain} {beside}");
+    }
+    // What goes in at one end of a route comes out at its other.
+    for (first, last) in [(1, 3), (4, 5)] {
+        let frames = |hop| link(&result, hop, Direction::Forward).frames;
+        assert!(frames(first).abs_diff(frames(last)) <= 1, "hop {first}");
+    }
+}
+
+#[test]
+fn routes_are_taken_at_random() {
+    let result = run(&routes("random", "15 ms"), 1);
+    completion(&result.flows[0]);
+    let (chain, beside) = first_hops(&result, Direction::Forward);
+    // 1000 segments at least: half of them, and four times √n/2.
+    let (n, off) = ((chain + beside) as f64, chain.abs_diff(beside) as f64);
+    assert!(n > 1000.0 && off > 1.0 && off < 4.0 * n.sqrt(), "{chain} {beside}");
+}
+
+#[test]
+fn routes_of_unequal_delay_reorder_without_loss() {
+    for spread in ["round-robin", "random"] {
+        let result = run(&routes(spread, "80 ms"), 1);
+        completion(&result.flows[0]);
+        assert!(result.drops.is_empty(), "{spread}: {:?}", result.drops);
+        assert!(result.flows[0].fast_retransmits > Some(0), "{spread}: {:#?}", result.flows[0]);
+        assert_eq!(drops(&result, "queue-overflow"), 0);
+    }
+}
