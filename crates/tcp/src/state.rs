@@ -52,7 +52,7 @@ pub enum Cause {
     AckOfFin,
     /// Two maximum segment lifetimes have passed.
     TwoMsl,
-    /// A reset in SYN-RECEIVED, for a connection that began by listening.
+    /// A reset, or another SYN, in SYN-RECEIVED, for a connection that began by listening.
     ResetOfPassive,
     /// A reset, an abort, or too many retransmissions.
     Reset,

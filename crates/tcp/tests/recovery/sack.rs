@@ -136,3 +136,18 @@ fn a_peer_may_take_its_word_back() {
     line.receives(ack(2001));
     line.sends(["2001..3001", "3001..4001"]);
 }
+
+#[test]
+fn a_rescue_is_no_reason_to_pass_over_what_it_went_beyond() {
+    // NextSeg rule 4: HighRxt is not updated. Lost: 1 and 7 of eight; 8 is late.
+    let mut line = flying(RecoveryKind::Sack, 8, 0);
+    for end in [2001, 3001, 4001] {
+        news(&mut line, 1, &[(1001, end)]);
+    }
+    line.sends(["1..1001"]);
+    news(&mut line, 1, &[(1001, 5001)]);
+    news(&mut line, 1, &[(1001, 6001)]);
+    line.sends(["7001..8001"]);
+    news(&mut line, 1, &[(7001, 8001), (1001, 6001)]);
+    line.sends(["6001..7001"]);
+}
