@@ -152,3 +152,86 @@ impl Packets {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use base::Ipv4Addr;
+    use wire::{Body, IpHeader, Payload, UdpDatagram};
+
+    fn packet(number: u64) -> Packet {
+        let address = |n| Ipv4Addr::new(10, 0, 0, n);
+        let payload = Payload::new(0, number, 1);
+        let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload };
+        Packet { ip: IpHeader::new(address(1), address(2)), body: Body::Udp(datagram) }
+    }
+
+    #[test]
+    fn a_packet_is_made_and_ends_once() {
+        let mut packets = Packets::default();
+        let (first, second, third) =
+            (packets.make(packet(1)), packets.make(packet(2)), packets.make(packet(3)));
+        assert_eq!(packets.on_their_way(), 3);
+        assert_eq!(packets.balance(3), Ok(()));
+
+        assert_eq!(packets.get(second), Some(&mut packet(2)));
+        assert_eq!(packets.deliver(second), Some(packet(2)));
+        assert_eq!(packets.drop(first, Drop::BitError), Some(packet(1)));
+        assert_eq!(packets.balance(1), Ok(()));
+
+        assert_eq!(packets.deliver(second), None);
+        assert_eq!(packets.drop(second, Drop::Nobody), None);
+        assert_eq!(packets.get(first), None);
+        assert_eq!(packets.balance(1), Ok(()));
+        assert_eq!(packets.get(third), Some(&mut packet(3)));
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut packets = Packets::default();
+        for number in 0..10_000 {
+            let ids = [packets.make(packet(number)), packets.make(packet(number + 1))];
+            assert!(ids.iter().all(|id| *id < 2));
+            packets.deliver(ids[1]);
+            packets.drop(ids[0], Drop::QueueOverflow);
+        }
+        assert_eq!(packets.on_their_way(), 0);
+        assert_eq!(packets.balance(0), Ok(()));
+        assert_eq!(packets.drops(), BTreeMap::from([("queue-overflow".to_owned(), 10_000)]));
+    }
+
+    #[test]
+    fn a_packet_that_no_link_holds_is_missed() {
+        let mut packets = Packets::default();
+        packets.make(packet(1));
+        let error = packets.balance(0).unwrap_err();
+        assert_eq!(error, "1 packets are on their way, but links hold 0");
+    }
+
+    #[test]
+    fn a_packet_that_ends_twice_is_noticed() {
+        let mut packets = Packets::default();
+        let id = packets.make(packet(1));
+        packets.deliver(id);
+        packets.delivered += 1;
+        let error = packets.balance(0).unwrap_err();
+        assert_eq!(error, "1 packets were made, but 2 delivered + 0 dropped + 0 on their way");
+    }
+
+    #[test]
+    fn each_reason_has_its_count_and_name() {
+        let mut packets = Packets::default();
+        for (n, why) in Drop::ALL.into_iter().enumerate() {
+            for number in 0..=n as u64 {
+                let id = packets.make(packet(number));
+                packets.drop(id, why);
+            }
+        }
+        let drops = packets.drops();
+        assert_eq!(drops.len(), Drop::ALL.len());
+        for (n, why) in Drop::ALL.into_iter().enumerate() {
+            assert_eq!(why as usize, n);
+            assert_eq!(drops[why.name()], n as u64 + 1);
+        }
+    }
+}

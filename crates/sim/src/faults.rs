@@ -372,3 +372,248 @@ fn another<T: Copy + PartialEq>(listed: &[T], present: T, draws: &mut RandomStre
     let count = others().count() as u64;
     if count == 0 { None } else { others().nth(draws.below(count) as usize).copied() }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use scenario::{Network, Scenario};
+
+    fn faults(text: &str, seed: u64) -> Vec<FaultAtWork> {
+        let text = format!(
+            r#"
+            name = "faults"
+            duration = "100 s"
+            [[flow]]
+            from = 0
+            to = 1
+            application = "ftp"
+            [network]
+            kind = "path"
+            hops = 4
+            link = {{ rate = "1 Mbit/s", delay = "10 ms" }}
+            {text}
+            "#
+        );
+        let scenario = Scenario::parse("faults.toml", &text, &[]).unwrap();
+        let Network::Path(path) = &scenario.network;
+        at_work(path, scenario.duration, seed)
+    }
+
+    fn fault(kind: &str, more: &str) -> FaultAtWork {
+        let mut all = faults(&format!("[[network.fault]]\nkind = \"{kind}\"\n{more}"), 1);
+        assert_eq!((all.len(), all[0].kind()), (1, kind));
+        all.remove(0)
+    }
+
+    /// What it does in its next `count` turns, and when (ms). Time never goes back.
+    fn turns(fault: &mut FaultAtWork, count: usize) -> Vec<(u64, String)> {
+        let mut done = Vec::new();
+        let mut last = Instant::ZERO;
+        for _ in 0..count {
+            let Some(at) = fault.next() else { break };
+            assert!(at >= last, "{at:?} after {last:?}");
+            last = at;
+            let mut deeds = Vec::new();
+            fault.act(at, &mut deeds);
+            assert!((1..=2).contains(&deeds.len()), "{deeds:?}");
+            done.extend(deeds.iter().map(|deed| (at.as_millis(), brief(deed))));
+        }
+        done
+    }
+
+    fn brief(deed: &Deed) -> String {
+        match deed {
+            Deed::Cut { link, queue } => format!("cut {link} {queue:?}"),
+            Deed::Heal { link } => format!("heal {link}"),
+            Deed::Reorder { link, frames } => format!("reorder {link} {frames}"),
+            Deed::Foreign { link, side, bytes } => format!("foreign {link} {side:?} {bytes}"),
+            Deed::Rate { link, rate } => format!("rate {link} {}", rate.as_bps()),
+            Deed::Delay { link, delay } => format!("delay {link} {delay:?}"),
+            Deed::Mark { link, begins } => format!("mark {link} {begins}"),
+        }
+    }
+
+    fn expect(found: &[(u64, String)], expected: &[(u64, &str)]) {
+        let found: Vec<_> = found.iter().map(|(at, what)| (*at, what.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_cut_begins_at_every_unless_first_says_when() {
+        let mut cut = fault("partition", "hop = 2\nevery = \"30 s\"\nlasts = \"5 s\"");
+        expect(
+            &turns(&mut cut, 3),
+            &[(30_000, "cut 1 Wait"), (35_000, "heal 1"), (60_000, "cut 1 Wait")],
+        );
+        let more = "hop = 4\nevery = \"30 s\"\nfirst = \"1 s\"\nlasts = \"5 s\"\ncount = 2\nqueue = \"drop\"";
+        let mut cut = fault("partition", more);
+        expect(
+            &turns(&mut cut, 9),
+            &[(1_000, "cut 3 Drop"), (6_000, "heal 3"), (31_000, "cut 3 Drop"), (36_000, "heal 3")],
+        );
+        assert_eq!(cut.next(), None);
+    }
+
+    #[test]
+    fn crowded_random_cuts_come_one_after_the_other() {
+        let more = "hop = \"random\"\ncount = 20\nlasts = \"5 s\"";
+        let mut cut = fault("partition", more);
+        let done = turns(&mut cut, 100);
+        assert_eq!(done.len(), 40);
+        for pair in done.chunks(2) {
+            assert_eq!(pair[1].0 - pair[0].0, 5_000);
+            let link = pair[0].1.strip_prefix("cut ").unwrap().strip_suffix(" Wait").unwrap();
+            assert_eq!(pair[1].1, format!("heal {link}"));
+        }
+    }
+
+    #[test]
+    fn only_who_cuts_a_link_speaks_of_it() {
+        let told = |more: &str| {
+            let mut cut =
+                fault("partition", &format!("hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\n{more}"));
+            let before = cut.signals(1);
+            turns(&mut cut, 1);
+            let (during, elsewhere) = (cut.signals(1), cut.signals(0));
+            turns(&mut cut, 1);
+            assert_eq!((before, elsewhere, cut.signals(1)), (None, None, None));
+            during
+        };
+        assert_eq!(told(""), Some(Told::Unreachable));
+        assert_eq!(told("signal_loss = 1"), Some(Told::Lost));
+        assert_eq!(told("signal = \"none\""), Some(Told::Nothing));
+    }
+
+    #[test]
+    fn a_share_of_signals_is_lost() {
+        let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal_loss = 0.2";
+        let mut cut = fault("partition", more);
+        turns(&mut cut, 1);
+        let lost = (0..10_000).filter(|_| cut.signals(1) == Some(Told::Lost)).count();
+        assert!((1840..=2160).contains(&lost), "four standard deviations off: {lost}");
+    }
+
+    /// 250 bytes at twice 1 Mbit/s: a packet a millisecond.
+    #[test]
+    fn a_flood_comes_at_twice_the_rate_of_its_hop() {
+        let more = "hop = 3\nfirst = \"1 s\"\nevery = \"10 s\"\nlasts = \"3 ms\"\nsize = \"250 B\"";
+        let mut flood = fault("congestion", more);
+        expect(
+            &turns(&mut flood, 5),
+            &[
+                (1_000, "mark 2 true"),
+                (1_000, "foreign 2 A 250"),
+                (1_001, "foreign 2 A 250"),
+                (1_002, "foreign 2 A 250"),
+                (1_003, "mark 2 false"),
+                (11_000, "mark 2 true"),
+                (11_000, "foreign 2 A 250"),
+            ],
+        );
+        let mut slow = fault("congestion", &format!("{more}\nrate = \"1 Mbit/s\""));
+        expect(
+            &turns(&mut slow, 3)[1..],
+            &[(1_000, "foreign 2 A 250"), (1_002, "foreign 2 A 250"), (1_003, "mark 2 false")],
+        );
+    }
+
+    #[test]
+    fn reordering_comes_back() {
+        let mut fault = fault("reordering", "hop = 2\nevery = \"10 s\"");
+        expect(&turns(&mut fault, 2), &[(10_000, "reorder 1 4"), (20_000, "reorder 1 4")]);
+    }
+
+    #[test]
+    fn interference_is_one_stream_a_hop_and_direction() {
+        let links = |more: &str| {
+            let text =
+                format!("[[network.fault]]\nkind = \"interference\"\nevery = \"10 ms\"\n{more}\n");
+            let streams = faults(&text, 1);
+            let places = streams.iter().map(|stream| match stream {
+                FaultAtWork::Interference(stream) => (stream.link, stream.side),
+                _ => unreachable!("{}", stream.kind()),
+            });
+            places.collect::<Vec<_>>()
+        };
+        assert_eq!(links("hop = 1"), [(0, Side::A)]);
+        assert_eq!(links("hop = 4\ndirection = \"backward\""), [(3, Side::B)]);
+        assert_eq!(
+            links("hop = \"intermediate\"\ndirection = \"both\""),
+            [(0, Side::B), (1, Side::A), (1, Side::B), (2, Side::A), (2, Side::B), (3, Side::A)]
+        );
+    }
+
+    #[test]
+    fn streams_begin_apart_and_keep_their_gap() {
+        let text = "[[network.fault]]\nkind = \"interference\"\nevery = \"10 ms\"\n\
+                    hop = \"intermediate\"\nsize = \"77 B\"\n";
+        let mut streams = faults(text, 1);
+        let mut begins: Vec<_> = streams.iter().map(|stream| stream.next().unwrap()).collect();
+        let first = begins[0];
+        begins.sort();
+        begins.dedup();
+        assert_eq!(begins.len(), 3);
+        let done = turns(&mut streams[0], 3);
+        assert!(done.iter().all(|(_, what)| what == "foreign 1 A 77"), "{done:?}");
+        assert_eq!(streams[0].next(), Some(first + Duration::from_millis(30)));
+    }
+
+    #[test]
+    fn poisson_gaps_have_their_mean() {
+        let more = "every = \"10 ms\"\nhop = 2\nspacing = \"poisson\"";
+        let mut stream = fault("interference", more);
+        turns(&mut stream, 10_000);
+        let end = stream.next().unwrap().as_millis();
+        assert!((96_000..=104_000).contains(&end), "four standard deviations off: {end}");
+    }
+
+    #[test]
+    fn a_change_at_a_time_comes_once() {
+        let more =
+            "hop = 2\nat = \"5 s\"\nrate = [\"1 Mbit/s\", \"2 Mbit/s\"]\ndelay = [\"10 ms\"]";
+        let mut change = fault("change", more);
+        let mut deeds = Vec::new();
+        change.on_healed(1, &mut deeds);
+        assert!(deeds.is_empty(), "it does not wait for a partition");
+        expect(&turns(&mut change, 1), &[(5_000, "rate 1 2000000")]);
+        assert_eq!(change.next(), None);
+    }
+
+    #[test]
+    fn a_change_after_partitions_picks_another_each_time() {
+        let text = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nevery = \"10 s\"\nlasts = \"1 s\"\n\
+                    [[network.fault]]\nkind = \"change\"\nhop = 2\nafter = \"partition\"\n\
+                    rate = [\"1 Mbit/s\", \"2 Mbit/s\", \"3 Mbit/s\"]\n";
+        let mut change = faults(text, 1).remove(1);
+        assert_eq!(change.next(), None);
+        let mut deeds = Vec::new();
+        change.on_healed(0, &mut deeds);
+        assert!(deeds.is_empty(), "another hop");
+        let mut present = 1_000_000;
+        let mut picked = Vec::new();
+        for _ in 0..100 {
+            change.on_healed(1, &mut deeds);
+            let [Deed::Rate { link: 1, rate }] = deeds[..] else { panic!("{deeds:?}") };
+            assert_ne!(rate.as_bps(), present);
+            present = rate.as_bps();
+            picked.push(present);
+            deeds.clear();
+        }
+        picked.sort_unstable();
+        picked.dedup();
+        assert_eq!(picked, [1_000_000, 2_000_000, 3_000_000]);
+    }
+
+    /// A fault's draws are its own: another one beside it, or a second seed, tells them apart.
+    #[test]
+    fn random_cuts_are_by_seed_and_fault() {
+        let cut = "[[network.fault]]\nkind = \"partition\"\nhop = \"random\"\ncount = 9\nlasts = \"1 s\"\n";
+        let mut one = faults(cut, 1);
+        let mut two = faults(&format!("{cut}{cut}"), 1);
+        let mut other = faults(cut, 2);
+        let first = turns(&mut one[0], 20);
+        assert_eq!(turns(&mut two[0], 20), first);
+        assert_ne!(turns(&mut two[1], 20), first);
+        assert_ne!(turns(&mut other[0], 20), first);
+    }
+}

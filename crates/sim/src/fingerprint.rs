@@ -64,3 +64,95 @@ impl Fingerprint {
         format!("{:016x}-{:016x}-{:016x}", self.events.0, self.packets.0, self.statistics.0)
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use base::Ipv4Addr;
+    use wire::{IpHeader, Payload, UdpDatagram};
+
+    fn digest(values: &[u64]) -> u64 {
+        let mut digest = Digest::new();
+        values.iter().for_each(|value| digest.add(*value));
+        digest.0
+    }
+
+    /// Frozen: golden runs rest on it, and it is the same in every build.
+    #[test]
+    fn the_digest_is_what_it_was() {
+        assert_eq!(digest(&[]), 0x9e37_79b9_7f4a_7c15);
+        assert_eq!(digest(&[0]), 0xbbba_82cc_8c49_37d5);
+        assert_eq!(digest(&[u64::MAX, 1, 2, 3]), 0xb34a_d23f_fb74_f289);
+    }
+
+    #[test]
+    fn values_and_their_order_and_number_count() {
+        let mut all: Vec<u64> = (0..1000).map(|n| digest(&[n])).collect();
+        all.extend((0..1000).map(|n| digest(&[n, 0])));
+        all.extend((0..1000).map(|n| digest(&[0, 0, n])));
+        all.sort_unstable();
+        let different = all.len();
+        all.dedup();
+        assert_eq!(all.len(), different);
+        assert_ne!(digest(&[1, 2]), digest(&[2, 1]));
+    }
+
+    /// One bit of one early number reaches about half of the digest's bits.
+    #[test]
+    fn every_bit_reaches_the_end() {
+        for bit in 0..64 {
+            let mut changed = [7; 12];
+            changed[0] ^= 1 << bit;
+            let moved = (digest(&[7; 12]) ^ digest(&changed)).count_ones();
+            assert!((10..=54).contains(&moved), "bit {bit} moves {moved}");
+        }
+    }
+
+    fn packet(offset: u64) -> Packet {
+        let address = |n| Ipv4Addr::new(10, 0, 0, n);
+        let payload = Payload::new(1, offset, 100);
+        let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload };
+        Packet { ip: IpHeader::new(address(1), address(2)), body: Body::Udp(datagram) }
+    }
+
+    /// Which of the three parts differ from those of an untouched fingerprint.
+    fn moved(change: impl Fn(&mut Fingerprint)) -> [bool; 3] {
+        let (before, mut after) = (Fingerprint::default(), Fingerprint::default());
+        change(&mut after);
+        let (before, after) = (before.text(), after.text());
+        let parts: Vec<bool> =
+            before.split('-').zip(after.split('-')).map(|(a, b)| a != b).collect();
+        parts.try_into().unwrap()
+    }
+
+    #[test]
+    fn each_part_has_its_own() {
+        let now = Instant::from_secs(1);
+        assert_eq!(moved(|_| {}), [false; 3]);
+        assert_eq!(moved(|f| f.event(now, 0, 0)), [true, false, false]);
+        assert_eq!(moved(|f| f.packet(now, 0, 0, &packet(0))), [false, true, false]);
+        assert_eq!(moved(|f| f.statistic(0)), [false, false, true]);
+    }
+
+    #[test]
+    fn time_place_fate_and_packet_count() {
+        let text = |at: u64, place, fate, packet: &Packet| {
+            let mut fingerprint = Fingerprint::default();
+            fingerprint.packet(Instant::from_nanos(at), place, fate, packet);
+            fingerprint.text()
+        };
+        let mut marked = packet(0);
+        marked.ip.ecn = base::Ecn::Ce;
+        let mut all = vec![
+            text(1, 0, 0, &packet(0)),
+            text(2, 0, 0, &packet(0)),
+            text(1, 1, 0, &packet(0)),
+            text(1, 0, 1, &packet(0)),
+            text(1, 0, 0, &packet(100)),
+            text(1, 0, 0, &marked),
+        ];
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 6);
+    }
+}

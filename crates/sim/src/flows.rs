@@ -181,3 +181,148 @@ impl FlowAtWork {
         (self.pieces > 0).then(|| self.delay.as_secs_f64() / self.pieces as f64)
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    const STREAM: u32 = 6;
+
+    fn flow(application: Application, transport: Transport) -> FlowAtWork {
+        let text = r#"
+            name = "a flow"
+            duration = "9 s"
+            network = { kind = "path", hops = 1, link = { rate = "1 Mbit/s", delay = "1 ms" } }
+            [[flow]]
+            from = 0
+            to = 1
+            start = "2 s"
+            application = "ftp"
+        "#;
+        let mut flow = scenario::Scenario::parse("flow.toml", text, &[]).unwrap().flows.remove(0);
+        flow.application = application;
+        flow.transport = transport;
+        FlowAtWork::new(&flow, STREAM)
+    }
+
+    /// One that has handed 1000 bytes to TCP.
+    fn transfer() -> FlowAtWork {
+        let mut flow = flow(Application::Transfer(Size(1000)), Transport::Tcp);
+        assert_eq!(flow.next, Some(secs(2)));
+        assert_eq!(flow.act(secs(2)), (1000, true));
+        assert_eq!(flow.next, None);
+        flow
+    }
+
+    fn constant() -> FlowAtWork {
+        let every = Time::from_millis(250);
+        flow(Application::Cbr(Cbr { every, size: Size(100) }), Transport::Udp)
+    }
+
+    fn write(flow: &mut FlowAtWork, times: usize) {
+        (0..times).for_each(|_| assert_eq!(flow.act(secs(2)), (100, false)));
+    }
+
+    const fn secs(at: u64) -> Instant {
+        Instant::from_secs(at)
+    }
+
+    fn part(offset: u64, len: u32) -> Payload {
+        Payload::new(STREAM, offset, len)
+    }
+
+    #[test]
+    fn a_stream_is_delivered_in_order_and_complete_with_its_last_byte() {
+        let mut flow = transfer();
+        assert!(flow.is_transfer());
+        flow.on_delivered(secs(3), part(0, 600)).unwrap();
+        assert_eq!((flow.delivered, flow.complete), (600, None));
+        flow.on_delivered(secs(4), part(600, 400)).unwrap();
+        assert_eq!((flow.delivered, flow.complete), (1000, Some(secs(4))));
+    }
+
+    #[test]
+    fn what_is_not_next_is_refused() {
+        for wrong in [part(0, 100), part(499, 100), part(501, 100), Payload::new(7, 500, 100)] {
+            let mut flow = transfer();
+            flow.on_delivered(secs(3), part(0, 500)).unwrap();
+            assert!(flow.on_delivered(secs(4), wrong).is_err(), "{wrong:?}");
+        }
+        let mut flow = transfer();
+        let error = flow.on_delivered(secs(3), part(0, 1001)).unwrap_err();
+        assert_eq!(error, "stream 6 got 1001 bytes, but only 1000 were written");
+    }
+
+    /// liu-singh-2001 §III-B
+    #[test]
+    fn an_acknowledgment_of_what_the_peer_has_not_got_is_refused() {
+        let mut flow = transfer();
+        assert_eq!(flow.on_acknowledged(0, 0), Ok(()));
+        assert_eq!(flow.on_acknowledged(500, 500), Ok(()));
+        assert_eq!(flow.on_acknowledged(500, 800), Ok(()));
+        let error = flow.on_acknowledged(801, 800).unwrap_err();
+        assert!(error.contains("801 bytes as acknowledged, but its peer has 800"), "{error}");
+    }
+
+    #[test]
+    fn an_endless_transfer_writes_once() {
+        let mut flow = flow(Application::Ftp, Transport::Tcp);
+        assert!(!flow.is_transfer());
+        assert_eq!(flow.act(secs(2)), (ENDLESS, false));
+        assert_eq!((flow.next, flow.written), (None, ENDLESS));
+    }
+
+    #[test]
+    fn a_constant_rate_writes_again_and_again() {
+        let mut flow = constant();
+        for n in 0..8 {
+            let at = secs(2) + Duration::from_millis(250).times(n);
+            assert_eq!(flow.next, Some(at));
+            assert_eq!(flow.act(at), (100, false));
+        }
+        assert_eq!((flow.written, flow.next), (800, Some(secs(4))));
+        assert!(!flow.is_transfer());
+    }
+
+    #[test]
+    fn datagrams_may_be_lost_or_late_but_not_invented() {
+        let mut flow = constant();
+        write(&mut flow, 5);
+        flow.on_datagram(secs(3), part(300, 100)).unwrap();
+        flow.on_datagram(secs(3), part(0, 100)).unwrap();
+        assert_eq!(flow.delivered, 200);
+        assert!(flow.on_datagram(secs(3), part(500, 100)).is_err(), "never sent");
+        assert!(flow.on_datagram(secs(3), Payload::new(7, 100, 100)).is_err(), "another's");
+        assert!(flow.on_datagram(secs(3), part(u64::MAX, 100)).is_err(), "no such offset");
+        // More than was sent can't have come, whatever it is.
+        (0..3).for_each(|_| flow.on_datagram(secs(3), part(0, 100)).unwrap());
+        let error = flow.on_datagram(secs(3), part(0, 100)).unwrap_err();
+        assert_eq!(error, "stream 6 got a datagram twice");
+    }
+
+    /// From the first transmission: a retransmission does not count anew.
+    #[test]
+    fn delay_counts_from_the_first_transmission() {
+        let mut flow = transfer();
+        assert_eq!(flow.mean_delay(), None);
+        flow.on_sent(secs(2), part(0, 500));
+        flow.on_sent(secs(3), part(500, 500));
+        flow.on_sent(secs(4), part(0, 500));
+        flow.on_delivered(secs(5), part(0, 500)).unwrap();
+        assert_eq!(flow.mean_delay(), Some(3.0));
+        flow.on_delivered(secs(8), part(500, 500)).unwrap();
+        assert_eq!(flow.mean_delay(), Some(4.0));
+    }
+
+    #[test]
+    fn a_lost_datagram_has_no_delay() {
+        let mut flow = constant();
+        write(&mut flow, 3);
+        for n in 0..3 {
+            flow.on_sent(secs(2 + n), part(n * 100, 100));
+        }
+        flow.on_datagram(secs(3), part(0, 100)).unwrap();
+        flow.on_datagram(secs(7), part(200, 100)).unwrap();
+        assert_eq!(flow.mean_delay(), Some(2.0));
+    }
+}

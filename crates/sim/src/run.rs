@@ -435,7 +435,7 @@ impl<'a> Run<'a> {
         let SocketAt { node, number: Some(at_host), closes, .. } = self.sockets[number] else {
             return;
         };
-        let sender = number % 2 == 0;
+        let sender = number.is_multiple_of(2);
         let flow = number / 2;
         loop {
             self.read(number, node, at_host);
@@ -487,7 +487,7 @@ impl<'a> Run<'a> {
 
     /// The receiving application reads all there is.
     fn read(&mut self, number: usize, node: usize, at_host: usize) {
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             return;
         }
         let flow = &mut self.flows[number / 2];
@@ -533,7 +533,7 @@ impl<'a> Run<'a> {
 
     /// Tells the trace what a sender's TCP and aid have been doing.
     fn note(&mut self, number: usize, node: usize, at_host: usize) {
-        let Some(trace) = self.trace.as_mut().filter(|_| number % 2 == 0) else { return };
+        let Some(trace) = self.trace.as_mut().filter(|_| number.is_multiple_of(2)) else { return };
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
         let flow = trace.flow(number / 2);
         let stats = *socket.tcp().stats();

@@ -211,3 +211,171 @@ pub fn delay(delay: scenario::Delay) -> link::Delay {
 pub fn bytes(Size(bytes): Size) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use base::Duration;
+    use scenario::{Network, Scenario, Time};
+
+    fn path(text: &str) -> Path {
+        let text = format!(
+            r#"
+            name = "a path"
+            duration = "9 s"
+            [[flow]]
+            from = 0
+            to = 1
+            application = "ftp"
+            [network]
+            kind = "path"
+            link = {{ rate = "1 Mbit/s", delay = "10 ms" }}
+            {text}
+            "#
+        );
+        let Network::Path(path) = Scenario::parse("path.toml", &text, &[]).unwrap().network;
+        path
+    }
+
+    fn build(text: &str) -> Topology {
+        Topology::build(&path(text), 1).0
+    }
+
+    /// Follows exits from node to node.
+    fn walk(topology: &mut Topology, from: usize, to: usize) -> Vec<usize> {
+        let mut nodes = vec![from];
+        while let Some(exit) = topology.exit(nodes[nodes.len() - 1], to) {
+            nodes.push(topology.across(exit.link, exit.side));
+            assert!(nodes.len() < 100, "no end: {nodes:?}");
+        }
+        nodes
+    }
+
+    const LOOP: &str = "hops = 4\n[[network.parallel]]\nfrom = 1\nto = 3\nhops = 3\n";
+
+    #[test]
+    fn addresses_and_nodes_are_one_to_one() {
+        let topology = build("hops = 4");
+        assert_eq!(topology.nodes(), 5);
+        for node in 0..5 {
+            assert_eq!(topology.node_at(Topology::address(node)), Some(node));
+        }
+        assert_eq!(Topology::address(0), Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(topology.node_at(Topology::address(5)), None);
+        assert_eq!(topology.node_at(Ipv4Addr::new(10, 0, 0, 0)), None);
+        assert_eq!(topology.node_at(Ipv4Addr::new(192, 168, 0, 1)), None);
+    }
+
+    #[test]
+    fn a_chain_is_walked_both_ways() {
+        let mut topology = build("hops = 4");
+        assert_eq!(walk(&mut topology, 0, 4), [0, 1, 2, 3, 4]);
+        assert_eq!(walk(&mut topology, 4, 0), [4, 3, 2, 1, 0]);
+        assert_eq!(walk(&mut topology, 1, 3), [1, 2, 3]);
+        assert_eq!(walk(&mut topology, 2, 2), [2]);
+    }
+
+    /// Nodes beside the chain come after its own: 5 and 6 here.
+    #[test]
+    fn routes_are_taken_in_turn_in_each_direction() {
+        let mut topology = build(LOOP);
+        assert_eq!(topology.nodes(), 7);
+        let mut there: Vec<_> = (0..4).map(|_| walk(&mut topology, 0, 4)).collect();
+        there.sort();
+        assert_eq!(
+            there,
+            [
+                [0, 1, 2, 3, 4].to_vec(),
+                [0, 1, 2, 3, 4].into(),
+                [0, 1, 5, 6, 3, 4].into(),
+                [0, 1, 5, 6, 3, 4].into()
+            ]
+        );
+        let back = [walk(&mut topology, 4, 0), walk(&mut topology, 4, 0)];
+        assert!(back.contains(&vec![4, 3, 2, 1, 0]), "{back:?}");
+        assert!(back.contains(&vec![4, 3, 6, 5, 1, 0]), "{back:?}");
+    }
+
+    /// Only who is beyond the route's end is reached by it.
+    #[test]
+    fn a_route_is_for_those_behind_it() {
+        let mut topology = build(LOOP);
+        for _ in 0..4 {
+            assert_eq!(walk(&mut topology, 0, 2), [0, 1, 2]);
+            assert_eq!(walk(&mut topology, 2, 4), [2, 3, 4]);
+            assert_eq!(walk(&mut topology, 4, 2), [4, 3, 2]);
+        }
+    }
+
+    /// A router on a route answers its senders: an ICMP message finds its way from there.
+    #[test]
+    fn nodes_beside_the_chain_reach_its_ends() {
+        let mut topology = build(LOOP);
+        assert_eq!(walk(&mut topology, 5, 0), [5, 1, 0]);
+        assert_eq!(walk(&mut topology, 6, 0), [6, 5, 1, 0]);
+        assert_eq!(walk(&mut topology, 5, 4), [5, 6, 3, 4]);
+        assert_eq!(walk(&mut topology, 6, 3), [6, 3]);
+    }
+
+    #[test]
+    fn every_pair_of_chain_nodes_is_joined_whatever_the_spread() {
+        for spread in ["round-robin", "random"] {
+            let routes = format!(
+                "spread = \"{spread}\"\n{LOOP}[[network.parallel]]\nfrom = 0\nto = 4\nhops = 1\n\
+                 [[network.parallel]]\nfrom = 1\nto = 3\nhops = 1\n"
+            );
+            let mut topology = build(&routes);
+            for _ in 0..20 {
+                for from in 0..5 {
+                    for to in 0..5 {
+                        let nodes = walk(&mut topology, from, to);
+                        assert_eq!((nodes[0], nodes[nodes.len() - 1]), (from, to));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn random_spread_is_by_seed_and_even() {
+        let routes = format!("spread = \"random\"\n{LOOP}");
+        let choices = |seed| {
+            let mut topology = Topology::build(&path(&routes), seed).0;
+            (0..1000).map(|_| topology.exit(1, 4).unwrap().link).collect::<Vec<_>>()
+        };
+        assert_eq!(choices(1), choices(1));
+        assert_ne!(choices(1), choices(2));
+        let beside = choices(1).iter().filter(|link| **link == 4).count();
+        assert!((437..=563).contains(&beside), "four times √1000/2 off: {beside}");
+    }
+
+    #[test]
+    fn hops_are_as_their_overrides_and_routes_say() {
+        let (_, links) = Topology::build(
+            &path(
+                "hops = 2\n[[network.override]]\nhop = 2\nrate = \"2 Mbit/s\"\n\
+                 [[network.parallel]]\nfrom = 0\nto = 2\nhops = 2\nrate = \"4 Mbit/s\"\n",
+            ),
+            1,
+        );
+        assert_eq!(links.len(), 4);
+        let took: Vec<_> = links
+            .into_iter()
+            .map(|mut link| {
+                let frame = link::Frame { id: 0, bytes: 1000, ecn_capable: false };
+                link.enqueue(base::Instant::ZERO, Side::A, frame, link::Place::Tail);
+                link.next_timeout().unwrap().as_nanos() / 1_000_000
+            })
+            .collect();
+        assert_eq!(took, [8, 4, 2, 2]);
+    }
+
+    #[test]
+    fn delays_are_fixed_where_their_bounds_meet() {
+        let ms = Duration::from_millis;
+        let around = |spread| scenario::Delay::Around { mean: Time(ms(20)), spread };
+        assert_eq!(delay(scenario::Delay::Fixed(Time(ms(20)))), link::Delay::Fixed(ms(20)));
+        assert_eq!(delay(around(0.0)), link::Delay::Fixed(ms(20)));
+        assert_eq!(delay(around(0.5)), link::Delay::Uniform { low: ms(10), high: ms(30) });
+    }
+}
