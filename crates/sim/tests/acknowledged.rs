@@ -1,0 +1,63 @@
+//! No byte is acknowledged to a sender before its peer has it, whatever the network does and
+//! whoever helps (liu-singh-2001 §III-B).
+//!
+//! Every run checks that, and its books and streams: here many random ones do. That the check can
+//! fail shows an aid that lies.
+
+mod common;
+#[path = "acknowledged/liar.rs"]
+mod liar;
+#[path = "acknowledged/random.rs"]
+mod random;
+
+use std::cell::Cell;
+
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+
+/// What the cases of one test have seen, so that a generator that makes nothing happen is noticed.
+#[derive(Default)]
+struct Seen {
+    flows: Cell<u64>,
+    complete: Cell<u64>,
+    delivered: Cell<u64>,
+    retransmissions: Cell<u64>,
+    refused: Cell<u64>,
+    damaged: Cell<u64>,
+}
+
+fn add(cell: &Cell<u64>, more: u64) {
+    cell.set(cell.get() + more);
+}
+
+#[test]
+fn every_random_run_is_in_order() {
+    let seen = Seen::default();
+    // 256 cases, or PROPTEST_CASES.
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let cases = u64::from(config.cases);
+    let outcome = TestRunner::new(config).run(&random::scenario(), |(text, seed)| {
+        let scenario = common::parse(&text);
+        let result = sim::run(&scenario, seed, None)
+            .map_err(|error| TestCaseError::fail(error.to_string()))?;
+        for flow in &result.flows {
+            add(&seen.flows, 1);
+            add(&seen.complete, u64::from(flow.completion_s.is_some()));
+            add(&seen.delivered, u64::from(flow.delivered_bytes > 0));
+            add(&seen.retransmissions, flow.retransmissions.unwrap_or(0));
+        }
+        add(&seen.refused, common::drops(&result, "unreachable"));
+        add(&seen.damaged, common::drops(&result, "bit-error"));
+        Ok(())
+    });
+    if let Err(TestError::Fail(why, (text, seed))) = &outcome {
+        panic!("{why}, with seed {seed}:\n{text}");
+    }
+    outcome.unwrap();
+    let flows = seen.flows.get();
+    assert!(flows > cases, "{flows} flows");
+    assert!(seen.delivered.get() * 4 > flows * 3, "{} of {flows} deliver", seen.delivered.get());
+    assert!(seen.complete.get() * 5 > flows, "{} of {flows} complete", seen.complete.get());
+    assert!(seen.retransmissions.get() > 10 * cases, "{}", seen.retransmissions.get());
+    assert!(seen.refused.get() > cases, "{}", seen.refused.get());
+    assert!(seen.damaged.get() > 10 * cases, "{}", seen.damaged.get());
+}
