@@ -74,7 +74,7 @@ pub enum Discipline {
 pub enum Duplex {
     /// Each direction has the whole rate.
     Full,
-    /// One frame at a time, whichever waits longest.
+    /// One frame at a time; when frames wait on both sides, the sides take turns.
     Shared,
 }
 

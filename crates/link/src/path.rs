@@ -41,6 +41,8 @@ pub struct PathLink {
     duplex: Duplex,
     order: Order,
     cut: bool,
+    /// Which side a shared link served last.
+    last: Side,
     a: Direction,
     b: Direction,
     events: VecDeque<LinkEvent>,
@@ -126,6 +128,7 @@ impl PathLink {
             duplex: config.duplex,
             order: config.order,
             cut: false,
+            last: Side::B,
             a: direction(0),
             b: direction(1),
             events: VecDeque::with_capacity(RESERVED),
@@ -324,9 +327,11 @@ impl PathLink {
                 if self.direction(side.other()).service.is_some() {
                     return;
                 }
-                match (self.a.queue.next_turn(), self.b.queue.next_turn()) {
-                    (Some(a), Some(b)) if b < a => Side::B,
-                    (None, Some(_)) => Side::B,
+                // Whoever has a frame; if both have, the one that did not send last, so that one
+                // side's long queue does not shut the other out.
+                match (self.a.queue.is_empty(), self.b.queue.is_empty()) {
+                    (false, false) => self.last.other(),
+                    (true, false) => Side::B,
                     _ => Side::A,
                 }
             }
@@ -345,6 +350,7 @@ impl PathLink {
         let error = self.errors.chance(frame.bytes);
         self.direction_mut(side).service = Some(Service { frame, began: at, ends, delay, error });
         self.due = self.due.min(ends);
+        self.last = side;
         if self.duplex == Duplex::Shared {
             self.direction_mut(side.other()).queue.on_busy(at);
         }

@@ -24,19 +24,12 @@ pub struct InterfaceQueue {
     marking: Marking,
     mark_loss: Chance,
     mark_losses: RandomStream,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Frame>,
     /// Since when the transmitter has nothing to send.
     idle_since: Option<Instant>,
     /// Idle time since the last arrival that ended by [`InterfaceQueue::on_busy`].
     idle_before: Option<Duration>,
     counters: QueueCounters,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    frame: Frame,
-    /// Where the frame stands among all that wait for one transmitter.
-    turn: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -91,13 +84,7 @@ impl InterfaceQueue {
 
     /// The frames that wait, the next one first.
     pub fn iter(&self) -> impl Iterator<Item = Frame> + '_ {
-        self.waiting.iter().map(|waiting| waiting.frame)
-    }
-
-    /// When the next frame's turn came: its arrival, or for a frame put at the front the turn of
-    /// the one whose place it took.
-    pub fn next_turn(&self) -> Option<Instant> {
-        self.waiting.front().map(|next| next.turn)
+        self.waiting.iter().copied()
     }
 
     /// RED's average, if RED it is.
@@ -156,7 +143,7 @@ impl InterfaceQueue {
             // What goes to the front is urgent (a route reply, a frame on its second try): it takes
             // the place of the frame that would leave last.
             pushed_out = match place {
-                Place::Front => self.waiting.pop_back().map(|last| last.frame.id),
+                Place::Front => self.waiting.pop_back().map(|last| last.id),
                 Place::Tail => None,
             };
             if pushed_out.is_none() {
@@ -165,11 +152,8 @@ impl InterfaceQueue {
         }
 
         match place {
-            Place::Tail => self.waiting.push_back(Waiting { frame, turn: now }),
-            Place::Front => {
-                let turn = self.next_turn().unwrap_or(now);
-                self.waiting.push_front(Waiting { frame, turn });
-            }
+            Place::Tail => self.waiting.push_back(frame),
+            Place::Front => self.waiting.push_front(frame),
         }
         if must_wait {
             self.counters.longest = self.counters.longest.max(self.waiting.len());
@@ -177,9 +161,9 @@ impl InterfaceQueue {
         Enqueued::Accepted { mark: due && self.mark_survives(), pushed_out }
     }
 
-    /// Takes the frame whose turn it is.
+    /// Takes the next frame.
     pub fn take(&mut self) -> Option<Frame> {
-        self.waiting.pop_front().map(|next| next.frame)
+        self.waiting.pop_front()
     }
 
     /// A dropped frame leaves an idle transmitter idle.
@@ -274,18 +258,6 @@ mod test {
         assert_eq!(verdict, Enqueued::Accepted { mark: false, pushed_out: Some(2) });
         assert_eq!(queue.counters().overflows, 1);
         assert_eq!(drain(&mut queue), [3, 1]);
-    }
-
-    #[test]
-    fn a_frame_at_the_front_takes_the_turn_of_the_one_it_passes() {
-        let mut queue = busy(drop_tail(9, None));
-        offer(&mut queue, 5, Place::Tail);
-        offer(&mut queue, 8, Place::Front);
-        assert_eq!(queue.next_turn(), Some(Instant::from_millis(5)));
-        assert_eq!(drain(&mut queue), [8, 5]);
-        assert_eq!(queue.next_turn(), None);
-        offer(&mut queue, 9, Place::Front);
-        assert_eq!(queue.next_turn(), Some(Instant::from_millis(9)));
     }
 
     #[test]

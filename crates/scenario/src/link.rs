@@ -151,7 +151,7 @@ pub enum Duplex {
     /// Each direction has the whole rate.
     #[default]
     Full,
-    /// One packet at a time in either direction.
+    /// One packet at a time; when packets wait at both ends, the ends take turns.
     Shared,
 }
 

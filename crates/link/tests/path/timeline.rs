@@ -71,7 +71,7 @@ fn full_duplex_gives_each_direction_the_rate_and_shared_does_not() {
 }
 
 #[test]
-fn a_shared_link_serves_who_waits_longest_and_a_before_b() {
+fn the_sides_of_a_shared_link_take_turns() {
     let mut bench = Bench::new(shared());
     bench.send(0, B, 1);
     bench.send(1, B, 2);
@@ -80,7 +80,8 @@ fn a_shared_link_serves_who_waits_longest_and_a_before_b() {
     bench.send(3, A, 5);
     bench.finish();
     let order: Vec<u32> = bench.said().iter().map(|(_, id, _)| *id).collect();
-    assert_eq!(order, [1, 2, 3, 5, 4]);
+    // 1 is being sent when the others come; a long queue at B does not shut A out.
+    assert_eq!(order, [1, 3, 2, 5, 4]);
     assert_eq!(bench.said().last(), Some(&(175, 4, true)));
 }
 
@@ -237,7 +238,7 @@ fn a_partition_can_empty_the_queues() {
 }
 
 #[test]
-fn a_shared_link_heals_in_the_order_of_waiting() {
+fn a_shared_link_heals_with_the_side_whose_turn_it_is() {
     let mut bench = Bench::new(shared());
     bench.send(0, A, 1);
     bench.send(1, B, 2);
