@@ -352,11 +352,14 @@ impl Connection {
 
     /// A segment of ours with nothing but header fields.
     pub(crate) fn bare(&self, flags: TcpFlags) -> TcpSegment {
+        let flight = &self.snd.flight;
         TcpSegment {
             source_port: self.local.port,
             destination_port: self.remote.port,
             // RFC 9293 §3.10.4 says SND.NXT; while going back, that is behind what the peer has.
-            seq: self.snd.flight.max,
+            // But while its window is closed, only SND.NXT is in it: a probe's byte lies beyond,
+            // and what begins there is dropped together with its acknowledgment (§3.10.7.4).
+            seq: if self.snd.wnd == 0 { flight.nxt } else { flight.max },
             ack: self.rcv.nxt,
             flags,
             ..TcpSegment::default()

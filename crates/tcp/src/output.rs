@@ -59,11 +59,11 @@ impl Connection {
         }
         if core::mem::take(&mut self.snd.keep_alive_due) {
             // RFC 9293 §3.8.4: one number too low, so that an answer is due.
-            let before = self.snd.flight.una - 1;
-            return Some(self.send_ack(now, before));
+            let mut segment = self.bare(TcpFlags::ACK);
+            segment.seq = self.snd.flight.una - 1;
+            return Some(self.send_ack(now, segment));
         }
-        let next = self.snd.flight.max;
-        self.acks.now.then(|| self.send_ack(now, next))
+        self.acks.now.then(|| self.send_ack(now, self.bare(TcpFlags::ACK)))
     }
 
     /// Our clock for timestamps.
@@ -362,9 +362,7 @@ impl Connection {
     }
 
     /// A bare acknowledgment.
-    fn send_ack(&mut self, now: Instant, seq: Seq) -> Transmit {
-        let mut segment = self.bare(TcpFlags::ACK);
-        segment.seq = seq;
+    fn send_ack(&mut self, now: Instant, mut segment: TcpSegment) -> Transmit {
         self.finish(now, &mut segment);
         self.stats.acks_sent += 1;
         Transmit::of(segment)

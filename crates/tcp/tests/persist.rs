@@ -140,3 +140,32 @@ fn in_flight_data_that_is_acknowledged_meanwhile_is_not_sent_again() {
     line.receives(ack(3001).window(9000));
     line.quiet();
 }
+
+#[test]
+fn acknowledgments_stay_within_a_closed_window() {
+    // RFC 9293 §3.10.7.4: behind a probe they would begin beyond it, and be dropped.
+    let mut line = persisting(&plain());
+    for (ms, start, end) in [(1100, 1, "ack 11"), (3100, 11, "ack 21")] {
+        line.at(ms);
+        line.sends(["1001..1002"]);
+        line.receives(ack(1001).window(0).seq(start).carrying(10));
+        line.sends([end]);
+        assert_eq!(line.last[0].segment.seq, OURS + 1001);
+    }
+    // Once the window is open, they follow what was sent, also what is to be sent again.
+    line.receives(ack(1001).window(2000).seq(21));
+    line.sends(["1001..2001", "2001..3001"]);
+    line.receives(ack(1001).window(2000).seq(21).carrying(10));
+    line.sends(["ack 31"]);
+    assert_eq!(line.last[0].segment.seq, OURS + 3001);
+}
+
+#[test]
+fn a_reset_stays_within_a_closed_window() {
+    // RFC 5961 §3.2: beyond it, the peer would not believe it.
+    let mut line = persisting(&plain());
+    line.at(1100);
+    line.sends(["1001..1002"]);
+    line.does(|tcp, _| tcp.abort());
+    line.sends(["RST 1001"]);
+}
