@@ -10,6 +10,7 @@ const VICTIM: u64 = 40;
 #[derive(Debug, Default)]
 pub struct Sabotage {
     seen: u64,
+    acknowledgments: u64,
     delivered: u64,
 }
 
@@ -29,6 +30,10 @@ impl Sabotage {
     pub fn on_link(&mut self, packet: &mut Packet) -> Crime {
         let Body::Tcp(segment) = &mut packet.body else { return Crime::None };
         if segment.payload.is_empty() {
+            self.acknowledgments += 1;
+            if cfg!(feature = "break-ack") && self.acknowledgments == VICTIM {
+                segment.ack = segment.ack + 1;
+            }
             return Crime::None;
         }
         self.seen += 1;

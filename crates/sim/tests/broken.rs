@@ -2,7 +2,7 @@
 //! it must not. Features are chosen when the crate is compiled, so `make test` runs
 //!
 //! ```sh
-//! for f in break-offset break-stream break-leak break-twice break-random; do
+//! for f in break-offset break-stream break-leak break-twice break-random break-ack; do
 //!     cargo test -p driftway-sim --features $f --test broken || exit 1
 //! done
 //! ```
@@ -35,7 +35,8 @@ fn outcome() -> Result<RunResult, RunError> {
     feature = "break-offset",
     feature = "break-stream",
     feature = "break-leak",
-    feature = "break-twice"
+    feature = "break-twice",
+    feature = "break-ack"
 )))]
 fn a_sound_run_passes() {
     let result = outcome().unwrap();
@@ -70,13 +71,25 @@ fn a_double_delivery_is_noticed() {
     assert!(matches!(error, RunError::Stream(_)), "{error}");
 }
 
+/// liu-singh-2001 §III-B: an ACK that grew on its way speaks of a byte that the peer has not got.
+#[test]
+#[cfg(feature = "break-ack")]
+fn a_raised_acknowledgment_is_noticed() {
+    let error = outcome().unwrap_err();
+    assert!(
+        matches!(&error, RunError::Stream(what) if what.contains("as acknowledged")),
+        "{error}"
+    );
+}
+
 /// Random streams that move leave the books in order; what notices is the table of golden runs.
 #[test]
 #[cfg(not(any(
     feature = "break-offset",
     feature = "break-stream",
     feature = "break-leak",
-    feature = "break-twice"
+    feature = "break-twice",
+    feature = "break-ack"
 )))]
 fn moved_random_streams_are_noticed_by_golden_runs() {
     let result = common::run(&common::example("lossy-path", &[]), 1);
