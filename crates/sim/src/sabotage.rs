@@ -32,7 +32,7 @@ impl Sabotage {
         if segment.payload.is_empty() {
             self.acknowledgments += 1;
             if cfg!(feature = "break-ack") && self.acknowledgments == VICTIM {
-                segment.ack = segment.ack + 1;
+                segment.ack += 1;
             }
             return Crime::None;
         }
