@@ -41,7 +41,7 @@ unit: need
 
 # With each of these the simulator is broken on purpose, and its own checks must say so.
 broken: need
-	@for way in break-offset break-stream break-leak break-twice break-random; do \
+	@for way in break-offset break-stream break-leak break-twice break-ack break-random; do \
 		echo "broken: $$way"; \
 		$(CARGO) test --quiet --locked -p driftway-sim --features $$way --test broken || exit 1; \
 	done

@@ -29,6 +29,10 @@ fn panic(_: &PanicInfo) -> ! {
     loop {}
 }
 
+/// The compiled `alloc` names it, because it was built to unwind; here nothing unwinds.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+
 /// Uses something of each crate, so that the linker sees it.
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
