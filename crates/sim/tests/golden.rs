@@ -21,8 +21,6 @@ const CHANGED: &[(&str, &[(&str, &str)])] = &[
     ("figure-8-tcp", &[("flow.0.application.transfer", "200 kB")]),
     ("interference", &[("flow.0.application.transfer", "300 kB")]),
     ("multipath", &[("flow.0.application.transfer", "1 MB")]),
-    ("partition", &[("network.fault.0.every", "100 s")]),
-    ("reordering", &[("network.fault.0.hop", "1")]),
 ];
 
 const HEADER: [&str; 10] = [
