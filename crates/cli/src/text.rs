@@ -156,6 +156,12 @@ impl std::fmt::Display for Grid {
     }
 }
 
+/// `text` with a capital letter.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// `1 run`, `2 runs`
 pub fn count(n: u64, thing: &str) -> String {
     if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }

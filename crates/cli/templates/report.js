@@ -1,31 +1,33 @@
 "use strict";
-// Draws each figure when it comes near the window, in the colours of the page.
+// Draws the figures one after the other, the first one first, in the colours of the page. Each is
+// a task of its own, so that a reader can scroll meanwhile.
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const plots = [...document.querySelectorAll(".plot")];
-  const drawn = new Set();
+  const waiting = [...document.querySelectorAll(".plot")];
+  const drawn = [];
   const colours = (layout) => {
     const style = getComputedStyle(document.documentElement);
     const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());
-    const change = { "font.color": ink };
-    for (const axis of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
-      change[`${axis}.gridcolor`] = change[`${axis}.linecolor`] = line;
-    }
-    return change;
+    const axes = Object.keys(layout).filter((key) => /^[xy]axis/.test(key));
+    const parts = [["font", { color: ink }]]
+      .concat(axes.map((axis) => [axis, { gridcolor: line, linecolor: line }]));
+    for (const [part, change] of parts) layout[part] = { ...layout[part], ...change };
+    return layout;
   };
-  const draw = (plot) => {
-    if (drawn.has(plot)) return;
-    drawn.add(plot);
+  const draw = () => {
+    const plot = waiting.shift();
     const figure = JSON.parse(document.getElementById(`${plot.id}-data`).textContent);
-    Plotly.newPlot(plot, figure.data, figure.layout, figure.config)
-      .then(() => Plotly.relayout(plot, colours(figure.layout)));
+    Plotly.newPlot(plot, figure.data, colours(figure.layout), figure.config);
+    drawn.push(plot);
   };
-  const near = new IntersectionObserver((entries) => {
-    for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
-  }, { rootMargin: "800px" });
-  plots.forEach((plot) => near.observe(plot));
+  const next = () => {
+    if (waiting.length === 0) return;
+    draw();
+    setTimeout(next);
+  };
+  setTimeout(next);
+  addEventListener("beforeprint", () => { while (waiting.length > 0) draw(); });
   dark.addEventListener("change", () => {
-    for (const plot of drawn) Plotly.relayout(plot, colours(plot.layout));
+    for (const plot of drawn) Plotly.react(plot, plot.data, colours(plot.layout));
   });
-  addEventListener("beforeprint", () => plots.forEach(draw));
 })();

@@ -1,18 +1,20 @@
 //! A metric against what varies, with what the papers reported laid over it.
 
 use plotly::common::{
-    DashType, ErrorData, ErrorType, ExponentFormat, HoverInfo, Line, Marker, MarkerSymbol, Mode,
+    DashType, ErrorData, ErrorType, ExponentFormat, HoverInfo, LegendGroupTitle, Line, Marker,
+    MarkerSymbol, Mode,
 };
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Plot, Scatter};
 use scenario::Reference;
 use sim::results::Estimate;
 
-use super::figure::{Figure, QUIET, axis, colour, json, layout, plain};
+use super::comparison::all_complete;
+use super::figure::{Figure, QUIET, axis, colours, json, layout, plain};
 use super::set::Member;
 use super::sweep::{Arm, Axis, Sweep};
 use crate::tables::{flow_name, is_transfer};
-use crate::text::{Grid, Scale, count, title, value};
+use crate::text::{Grid, Scale, capital, count, title, value};
 
 /// From this ratio of largest to smallest on, an axis is logarithmic.
 const LOG_FROM: f64 = 30.0;
@@ -29,6 +31,10 @@ const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
     (MarkerSymbol::Cross, MarkerSymbol::CrossOpen),
 ];
 
+/// The legend's two groups: its name, and its title.
+const OURS: (&str, &str) = ("ours", "simulated by driftway");
+const REPORTED: (&str, &str) = ("reported", "reported by a paper");
+
 /// One arm and flow of a metric.
 struct Curve {
     name: String,
@@ -42,9 +48,13 @@ struct Point {
     estimate: Estimate,
 }
 
-/// The figures of a set: completion time, throughput, and whatever a paper reported.
+/// The figures of a set: completion time, throughput where completion does not say it, and
+/// whatever a paper reported.
 pub fn figures(set: &[Member], sweep: &Sweep) -> Vec<Figure> {
-    let mut metrics = vec!["completion_s".to_owned(), "throughput_bps".to_owned()];
+    let mut metrics = vec!["completion_s".to_owned()];
+    if !all_complete(set) {
+        metrics.push("throughput_bps".to_owned());
+    }
     for reference in set.iter().flat_map(|member| &member.document.scenario.references) {
         if !metrics.contains(&reference.metric) {
             metrics.push(reference.metric.clone());
@@ -71,7 +81,9 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
 
     let mut plot = Plot::new();
     let by_category = sweep.axis.is_none();
+    let colours = colours(&curves.iter().map(|curve| family(&curve.name)).collect::<Vec<_>>());
     for (index, curve) in curves.iter().enumerate() {
+        let colour = colours[index].clone();
         let x = |p: &Point| p.x * x_scale.factor;
         let y: Vec<f64> = curve.points.iter().map(|p| p.estimate.mean * y_scale.factor).collect();
         let half = |p: &Point| {
@@ -79,14 +91,14 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
         };
         let error = ErrorData::new(ErrorType::Data)
             .array(curve.points.iter().map(half).collect())
-            .color(colour(index))
-            .thickness(1.5)
-            .width(5);
+            .color(colour.clone())
+            .thickness(2.0)
+            .width(6);
         let marker = Marker::new()
             .symbol(SYMBOLS[index % SYMBOLS.len()].0.clone())
-            .size(9)
-            .color(colour(index));
-        let line = Line::new().color(colour(index)).width(2.0);
+            .size(8)
+            .color(colour.clone());
+        let line = Line::new().color(colour).width(2.0);
         let hover: Vec<String> =
             curve.points.iter().map(|p| hover(metric, x_metric, by_category, p)).collect();
         if by_category {
@@ -105,7 +117,13 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
             plot.add_trace(
                 Scatter::new(curve.points.iter().map(x).collect(), y)
                     .mode(Mode::LinesMarkers)
-                    .name(plain(if curve.name.is_empty() { "driftway" } else { &curve.name }))
+                    .name(plain(if curve.name.is_empty() {
+                        "mean of the runs"
+                    } else {
+                        &curve.name
+                    }))
+                    .legend_group(OURS.0)
+                    .legend_group_title(LegendGroupTitle::with_text(OURS.1))
                     .marker(marker)
                     .line(line)
                     .error_y(error)
@@ -116,7 +134,7 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
         }
     }
     for reference in &references {
-        add_reference(&mut plot, reference, &curves, x_scale, y_scale);
+        add_reference(&mut plot, reference, (&curves, &colours), x_scale, y_scale);
     }
 
     let log = |values: &[f64]| {
@@ -136,7 +154,8 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
             if log(&xs) { by_powers(x_axis) } else { x_axis }
         }
     };
-    plot.set_layout(layout().x_axis(x_axis).y_axis(y_axis));
+    // Taller than others: the legend takes its room from it.
+    plot.set_layout(layout().height(550).x_axis(x_axis).y_axis(y_axis));
 
     let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.key));
     let dashed = if references.is_empty() {
@@ -207,24 +226,23 @@ fn references(set: &[Member], axis: Option<&Axis>, metric: &str) -> Vec<Referenc
 /// What a paper's line is called. Its source is always said.
 fn reference_name(reference: &Reference) -> String {
     match &reference.label {
-        Some(label) if !label.contains(&reference.source) => {
-            format!("{label} ({})", reference.source)
-        }
-        _ => reference.source.clone(),
+        Some(label) => format!("{}: {label}", reference.source),
+        None => reference.source.clone(),
     }
 }
 
 fn add_reference(
     plot: &mut Plot,
     reference: &Reference,
-    curves: &[Curve],
+    (curves, colours): (&[Curve], &[String]),
     x_scale: Scale,
     y_scale: Scale,
 ) {
     let name = reference_name(reference);
     // A line that speaks of one of our arms has its colour and symbol.
-    let arm = curves.iter().position(|curve| speaks_of(&name, &curve.name));
-    let colour = arm.map_or(QUIET, colour);
+    let about = reference.label.as_ref().unwrap_or(&reference.source);
+    let arm = curves.iter().position(|curve| speaks_of(about, &curve.name));
+    let colour = arm.map_or(QUIET.to_owned(), |i| colours[i].clone());
     let symbol = arm.map_or(MarkerSymbol::StarOpen, |i| SYMBOLS[i % SYMBOLS.len()].1.clone());
     let (x, y): (Vec<f64>, Vec<f64>) = reference
         .points
@@ -235,8 +253,10 @@ fn add_reference(
         Scatter::new(x, y)
             .mode(Mode::LinesMarkers)
             .name(plain(&name))
-            .line(Line::new().color(colour).width(1.5).dash(DashType::Dash))
-            .marker(Marker::new().symbol(symbol).size(10).color(colour))
+            .line(Line::new().color(colour.clone()).width(1.5).dash(DashType::Dash))
+            .marker(Marker::new().symbol(symbol).size(11).color(colour))
+            .legend_group(REPORTED.0)
+            .legend_group_title(LegendGroupTitle::with_text(REPORTED.1))
             .show_legend(true),
     );
 }
@@ -251,11 +271,17 @@ fn speaks_of(line: &str, arm: &str) -> bool {
             .collect()
     };
     let line = words(line);
-    let aid = words(arm.split(", ").next().unwrap_or_default());
+    let aid = words(family(arm));
     if aid == ["no", "aid"] {
         return line.iter().any(|word| word == "tcp");
     }
     !aid.is_empty() && aid.iter().all(|word| line.contains(word))
+}
+
+/// What tells most about an arm comes first in its name: its aid, where aids differ. Arms that have
+/// it in common have shades of one colour.
+fn family(name: &str) -> &str {
+    name.split(", ").next().unwrap_or_default()
 }
 
 fn hover(metric: &str, x_metric: &str, by_category: bool, point: &Point) -> String {
@@ -323,12 +349,6 @@ fn numbers(
         }
     }
     Grid { header: header.map(str::to_owned).to_vec(), rows }
-}
-
-/// `text` with a capital letter.
-pub fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A figure, and what all figures have in common.
 
 use plotly::common::{Anchor, Font, Orientation, Title};
-use plotly::configuration::ModeBarButtonName;
-use plotly::layout::{Axis, DragMode, HoverMode, Legend, Margin, ModeBar};
+use plotly::configuration::{DoubleClick, ModeBarButtonName};
+use plotly::layout::{Axis, DragMode, GroupClick, HoverMode, Legend, Margin, ModeBar};
 use plotly::{Configuration, Layout, Plot};
 
 use crate::text::Grid;
@@ -32,9 +32,38 @@ pub const QUIET: &str = "#8A8A8A";
 /// No colour: the page's shows through, light or dark.
 const CLEAR: &str = "rgba(0,0,0,0)";
 
-/// The colour of the arm with this index.
-pub const fn colour(index: usize) -> &'static str {
-    PALETTE[index % PALETTE.len()]
+/// A colour for each arm, told which family each belongs to: families differ by hue, arms of a
+/// family by lightness. Where all are of one family, arms differ by hue.
+pub fn colours(families: &[&str]) -> Vec<String> {
+    let mut hues: Vec<&str> = families.to_vec();
+    hues.sort_unstable();
+    hues.dedup();
+    families
+        .iter()
+        .enumerate()
+        .map(|(index, family)| {
+            let hue = hues.iter().position(|other| other == family).unwrap_or(0);
+            if hues.len() == 1 {
+                return PALETTE[index % PALETTE.len()].to_owned();
+            }
+            let siblings = families.iter().filter(|other| *other == family).count();
+            let before = families[..index].iter().filter(|other| *other == family).count();
+            lighter(PALETTE[hue % PALETTE.len()], 0.6 * before as f64 / siblings as f64)
+        })
+        .collect()
+}
+
+/// `#rrggbb`, mixed with `part` of white.
+fn lighter(colour: &str, part: f64) -> String {
+    let mixed = rgb(colour).map(|c| f64::from(c) + (255.0 - f64::from(c)) * part);
+    format!("rgb({:.0},{:.0},{:.0})", mixed[0], mixed[1], mixed[2])
+}
+
+/// The parts of `#rrggbb`.
+pub fn rgb(colour: &str) -> [u8; 3] {
+    [1, 3, 5].map(|at| {
+        colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
+    })
 }
 
 /// `text` for a label of plotly.js, which takes some HTML.
@@ -50,8 +79,12 @@ pub fn axis(title: &str, unit: &str) -> Axis {
 
 /// The layout of every figure: the legend above the plot, dragging zooms.
 pub fn layout() -> Layout {
-    let legend =
-        Legend::new().orientation(Orientation::Horizontal).x(0.0).y(1.02).y_anchor(Anchor::Bottom);
+    let legend = Legend::new()
+        .orientation(Orientation::Horizontal)
+        .x(0.0)
+        .y(1.02)
+        .y_anchor(Anchor::Bottom)
+        .group_click(GroupClick::ToggleItem);
     Layout::new()
         .auto_size(true)
         .height(460)
@@ -71,6 +104,7 @@ pub fn json(mut plot: Plot) -> String {
     let configuration = Configuration::new()
         .responsive(true)
         .display_logo(false)
+        .double_click(DoubleClick::AutoSize)
         .mode_bar_buttons_to_remove(vec![ModeBarButtonName::Select2d, ModeBarButtonName::Lasso2d]);
     plot.set_configuration(configuration);
     plot.to_json().replace('<', "\\u003c")
@@ -99,6 +133,20 @@ mod test {
         let json = json(plot);
         assert!(!json.contains('<'), "{json}");
         assert!(json.contains("\\u003c/script"));
+    }
+
+    #[test]
+    fn families_differ_by_hue_and_arms_of_a_family_by_lightness() {
+        let two = colours(&["atcp", "atcp", "no aid", "no aid"]);
+        let hue = |colour: &str| {
+            let parts: Vec<i32> =
+                colour[4..colour.len() - 1].split(',').map(|c| c.parse().unwrap()).collect();
+            (parts[0] - parts[2]).signum()
+        };
+        assert_eq!(two.iter().map(|colour| hue(colour)).collect::<Vec<_>>(), [-1, -1, 1, 1]);
+        assert!(two[0] != two[1] && two[2] != two[3]);
+        assert_eq!(colours(&["", "", ""]), &PALETTE[..3]);
+        assert_eq!(colours(&["atcp", "no aid"]), ["rgb(0,114,178)", "rgb(213,94,0)"]);
     }
 
     #[test]

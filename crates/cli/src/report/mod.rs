@@ -1,7 +1,9 @@
 //! `driftway report`: results as one page, and the same tables as text.
 
+mod comparison;
 mod curves;
 mod figure;
+mod heading;
 mod moments;
 mod page;
 mod set;
@@ -15,24 +17,22 @@ use askama::Template;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::files::Destination;
-use crate::report::curves::capital;
+use crate::report::comparison::comparison;
 use crate::report::figure::Figure;
+use crate::report::heading::{subtitle, title};
 use crate::report::moments::Moments;
 use crate::report::page::{Page, Ran, SCRIPT, STYLE, Section, library};
 use crate::report::set::{Member, load};
 use crate::report::sweep::{Sweep, sweep};
 use crate::run::quoted;
 use crate::tables::{drops, flow_name, flows, incomplete, links, seeds};
-use crate::text::{self, Grid, Scale, count, value};
+use crate::text::{capital, value};
 
 /// The page's name.
 const PAGE: &str = "index.html";
 
 /// Arms, or flows of a single scenario, whose moments are drawn.
 const DRAWN: usize = 12;
-
-/// The metrics of a set's table.
-const OF_A_SET: [&str; 4] = ["completion_s", "throughput_bps", "retransmissions", "timeouts"];
 
 /// Reads results, writes the page, prints the tables.
 ///
@@ -50,7 +50,9 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     staging.commit()?;
 
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{}: {}", page.title, page.subtitle)?;
+    for line in [&page.title].into_iter().chain(&page.subtitle) {
+        writeln!(out, "{line}")?;
+    }
     for grid in &page.results {
         write!(out, "{grid}")?;
     }
@@ -75,7 +77,9 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
                 results.push(drops(document));
             }
             let sentences = incomplete(document);
-            (document.scenario.name.clone(), seeds(&document.runs), results, sentences)
+            let subtitle =
+                document.scenario.description.iter().cloned().chain([seeds(&document.runs)]);
+            (capital(&document.scenario.name), subtitle.collect(), results, sentences)
         }
         several => (
             title(dir, several),
@@ -85,19 +89,18 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
         ),
     };
     let one_run = set.iter().all(|member| member.document.runs.len() < 2);
-    let mut sections = Vec::new();
-    if set.len() > 1 {
-        sections.push(("What varies", curves::figures(set, sweep)));
-    }
-    let (sequences, windows) = moments(set, sweep)?;
-    sections.push(("Segment by segment", sequences));
-    sections.push(("Congestion windows", windows));
-    sections.retain(|(_, figures)| !figures.is_empty());
+    let mut figures = if set.len() > 1 { curves::figures(set, sweep) } else { Vec::new() };
     let mut number = 0;
     let mut numbered = |figure| {
         number += 1;
         (format!("figure-{number}"), figure)
     };
+    let lead = (!figures.is_empty()).then(|| numbered(figures.remove(0)));
+    let mut sections = vec![("What else varies", figures)];
+    let (sequences, windows) = moments(set, sweep)?;
+    sections.push(("Segment by segment", sequences));
+    sections.push(("Congestion windows", windows));
+    sections.retain(|(_, figures)| !figures.is_empty());
     let sections = sections
         .into_iter()
         .map(|(title, figures)| Section {
@@ -109,6 +112,7 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
         title,
         subtitle,
         version: env!("CARGO_PKG_VERSION"),
+        lead,
         sentences,
         results,
         intervals: if one_run {
@@ -122,68 +126,6 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
         style: STYLE,
         script: SCRIPT,
     })
-}
-
-/// The name that all share, else that of the directory.
-fn title(dir: &Path, set: &[Member]) -> String {
-    let mut names = set.iter().map(|member| &member.document.scenario.name);
-    match names.next() {
-        Some(first) if names.all(|name| name == first) => first.clone(),
-        _ => {
-            let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
-            dir.file_name().map_or("a set".into(), |name| name.to_string_lossy().into_owned())
-        }
-    }
-}
-
-fn subtitle(set: &[Member], sweep: &Sweep) -> String {
-    let runs: usize = set.iter().map(|member| member.document.runs.len()).sum();
-    let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.key));
-    let labels: Vec<_> = sweep.arms.iter().map(|arm| arm.label.clone()).collect();
-    let arms = match labels.as_slice() {
-        [_] => String::new(),
-        several => format!(": {}", several.join("; ")),
-    };
-    format!("{}, {}{against}{arms}", count(set.len() as u64, "scenario"), count(runs as u64, "run"))
-}
-
-/// One row for each scenario and flow of a set, one scale for each column.
-fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
-    let of = |metric: &str| {
-        let flows = set.iter().flat_map(|member| &member.document.summary.flows);
-        let means = flows.filter_map(|flow| flow.metrics.get(metric).copied().flatten());
-        Scale::of(metric, means.map(|estimate| estimate.mean.abs()).fold(0.0, f64::max))
-    };
-    let scales = OF_A_SET.map(of);
-    let mut header = vec!["arm".to_owned()];
-    header.extend(sweep.axis.as_ref().map(|axis| sweep::short(&axis.key)));
-    header.extend(OF_A_SET.iter().zip(scales).map(|(metric, scale)| match scale.unit {
-        "" => text::title(metric),
-        unit => format!("{} ({unit})", text::title(metric)),
-    }));
-    header.push("complete".to_owned());
-    let mut rows = Vec::new();
-    for arm in &sweep.arms {
-        for &(x, member) in &arm.points {
-            let summary = &set[member].document.summary;
-            for flow in &summary.flows {
-                let name = match (arm.label.as_str(), summary.flows.len()) {
-                    ("", _) => flow_name(flow),
-                    (label, 1) => label.to_owned(),
-                    (label, _) => format!("{label}, {}", flow_name(flow)),
-                };
-                let mut row = vec![name];
-                row.extend(sweep.axis.as_ref().map(|axis| value(axis.as_metric(), x)));
-                row.extend(OF_A_SET.iter().zip(scales).map(|(metric, scale)| {
-                    let estimate = flow.metrics.get(*metric).copied().flatten();
-                    estimate.map_or("–".to_owned(), |estimate| text::mean_in(scale, &estimate))
-                }));
-                row.push(format!("{} of {}", flow.completed, summary.runs));
-                rows.push(row);
-            }
-        }
-    }
-    Grid { header, rows }
 }
 
 /// Time–sequence plots and windows: of a set, each arm's first flow at the middle of the axis; of

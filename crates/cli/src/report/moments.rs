@@ -6,7 +6,7 @@ use plotly::layout::{Axis, RangeMode};
 use plotly::{Plot, Scatter};
 use sim::trace::{FlowEvent, FlowTrace, NetworkMark};
 
-use super::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain, shorten};
+use super::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain, rgb, shorten};
 use crate::text::{Scale, count};
 
 /// Segments shown of one kind; beyond that, every n-th.
@@ -15,8 +15,17 @@ const SEGMENTS: usize = 15_000;
 /// Corners shown of a step line; beyond that, the extremes of each stretch.
 const CORNERS: usize = 12_000;
 
+/// How much of a transfer its time–sequence plot shows at first (s).
+const FIRST_SHOWN: f64 = 20.0;
+
 /// A gap in a line.
 const GAP: (Option<f64>, Option<f64>) = (None, None);
+
+/// From one time to another (s).
+type Span = (f64, f64);
+
+/// No time at all.
+const NOWHERE: Span = (f64::INFINITY, f64::NEG_INFINITY);
 
 /// Points of a line, `None` where it breaks.
 type Points = Vec<(Option<f64>, Option<f64>)>;
@@ -38,10 +47,12 @@ impl Moments<'_> {
     pub fn time_sequence(&self) -> Figure {
         let mut plot = Plot::new();
         self.shade_faults(&mut plot);
-        let scale = Scale::of("_bytes", self.furthest() as f64);
-        let (first, first_left_out) = self.segments(false, scale);
-        let (again, again_left_out) = self.segments(true, scale);
-        let acks = self.line(scale.factor, |event| match event {
+        let shown = self.first_shown();
+        let offsets = self.offsets(shown);
+        let scale = Scale::of("_bytes", offsets.map_or(0.0, |(low, high)| high - low));
+        let (first, first_left_out) = self.segments(false, scale, shown);
+        let (again, again_left_out) = self.segments(true, scale, shown);
+        let acks = self.line(scale.factor, shown, |event| match event {
             FlowEvent::Acked(to) => Some(*to as f64),
             _ => None,
         });
@@ -50,27 +61,46 @@ impl Moments<'_> {
                 .hover_template("%{x} s: acknowledged up to %{y}<extra></extra>")
         });
         for (points, name, colour, width) in
-            [(first, "sent", PALETTE[0], 3.0), (again, "retransmitted", PALETTE[1], 4.0)]
+            [(first, "sent", PALETTE[0], 3.0), (again, "retransmitted", PALETTE[1], 6.0)]
         {
             add(&mut plot, points, name, |s| {
                 s.line(Line::new().color(colour).width(width).simplify(false))
                     .hover_template(format!("%{{x}} s: {name}, offset %{{y}}<extra></extra>"))
             });
         }
-        let y_axis = axis("stream offset", scale.unit).range_mode(RangeMode::ToZero);
-        plot.set_layout(self.layout(y_axis));
+        let x_axis = axis("time", "s").range(vec![shown.0, shown.1]);
+        let y_axis = axis("stream offset", scale.unit);
+        let y_axis = match offsets {
+            Some((low, high)) => {
+                let room = (high - low).max(1.0) * 0.04;
+                y_axis.range(vec![(low - room) * scale.factor, (high + room) * scale.factor])
+            }
+            None => y_axis.range_mode(RangeMode::ToZero),
+        };
+        plot.set_layout(over_shades(x_axis, y_axis));
+        let all = shown == (0.0, self.end_s);
+        let window = if all {
+            "Drag to zoom, double-click to see all."
+        } else {
+            "At first you see some seconds from the middle of the transfer; double-click shows all \
+             of it, dragging zooms."
+        };
         Figure {
             title: format!("Time–sequence: {}", self.name),
-            how: "Each mark is a segment at the time it was sent and the place in the stream that \
-                  it covers; the line below is what the sender knows to have arrived. A steep \
-                  line is fast; a flat one is a standstill; marks below the front are \
-                  retransmissions. Drag to zoom, double-click to see all."
-                .to_owned(),
+            how: format!(
+                "Each mark is a segment at the time it was sent and the place in the stream that \
+                 it covers; the line below is what the sender knows to have arrived. A steep line \
+                 is fast; a flat one is a standstill; marks below the front are retransmissions. \
+                 {window}"
+            ),
             notes: [(first_left_out, "segments"), (again_left_out, "retransmissions")]
                 .into_iter()
                 .filter(|(step, _)| *step > 1)
                 .map(|(step, what)| {
-                    format!("One of {step} {what} is drawn; the trace's CSV file has them all.")
+                    format!(
+                        "Outside of what is shown at first, one of {step} {what} is drawn; the \
+                         trace's CSV file has them all."
+                    )
                 })
                 .collect(),
             json: json(plot),
@@ -90,9 +120,9 @@ impl Moments<'_> {
         let cwnds = || self.trace.events.iter().filter_map(|(_, event)| sent(event));
         let largest = cwnds().map(|s| s.cwnd).max().unwrap_or(0);
         let scale = Scale::of("_bytes", largest.into());
-        let cwnd = self.line(scale.factor, |event| sent(event).map(|s| s.cwnd.into()));
+        let cwnd = self.line(scale.factor, NOWHERE, |event| sent(event).map(|s| s.cwnd.into()));
         // A threshold that was never set is as large as a window can be: it would flatten the rest.
-        let ssthresh = self.line(scale.factor, |event| {
+        let ssthresh = self.line(scale.factor, NOWHERE, |event| {
             sent(event)
                 .map(|s| s.ssthresh)
                 .filter(|s| *s <= largest.saturating_mul(2))
@@ -116,8 +146,9 @@ impl Moments<'_> {
                     .hover_template(format!("%{{x}} s: {name}<extra></extra>"))
             });
         }
+        let x_axis = axis("time", "s").range(vec![0.0, self.end_s]);
         let y_axis = axis("window", scale.unit).range_mode(RangeMode::ToZero);
-        plot.set_layout(self.layout(y_axis));
+        plot.set_layout(over_shades(x_axis, y_axis));
         let is = |wanted: &FlowEvent| self.trace.events.iter().filter(|(_, e)| e == wanted).count();
         let timeouts = match is(&FlowEvent::Timeout) as u64 {
             0 => "no timeout".to_owned(),
@@ -137,11 +168,42 @@ impl Moments<'_> {
         }
     }
 
-    fn layout(&self, y_axis: Axis) -> plotly::Layout {
-        // Shades lie on an axis of their own, from 0 to 1, below the other.
-        let below = Axis::new().visible(false).fixed_range(true).range(vec![0.0, 1.0]);
-        let x_axis = axis("time", "s").range(vec![0.0, self.end_s]);
-        layout().x_axis(x_axis).y_axis(y_axis.overlaying("y2")).y_axis2(below)
+    /// What the time–sequence plot shows at first: some seconds around the retransmission that is
+    /// nearest to the middle of the transfer, or around the middle; all of it where that is little.
+    fn first_shown(&self) -> Span {
+        let times = || self.trace.events.iter().map(|(at, _)| at.as_secs_f64());
+        let begin = times().next().unwrap_or(0.0);
+        let end = times().last().unwrap_or(self.end_s);
+        if end - begin <= FIRST_SHOWN {
+            return (0.0, self.end_s);
+        }
+        let middle = f64::midpoint(begin, end);
+        let resent = self.trace.events.iter().filter_map(|(at, event)| match event {
+            FlowEvent::Sent(segment) if segment.retransmission => Some(at.as_secs_f64()),
+            _ => None,
+        });
+        let near = |at: &f64| (at - middle).abs();
+        let centre = resent.min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(middle);
+        let from = (centre - FIRST_SHOWN / 2.0).clamp(begin, end - FIRST_SHOWN).floor();
+        (from, from + FIRST_SHOWN)
+    }
+
+    /// From which offset to which the stream moves within these times; `None`: nothing happens.
+    fn offsets(&self, times: Span) -> Option<(f64, f64)> {
+        let reach = |(at, event): &(Instant, FlowEvent)| {
+            if !within(times, at.as_secs_f64()) {
+                return None;
+            }
+            match event {
+                FlowEvent::Sent(segment) => {
+                    Some((segment.offset, segment.offset + u64::from(segment.length)))
+                }
+                FlowEvent::Acked(to) => Some((*to, *to)),
+                _ => None,
+            }
+        };
+        let all = self.trace.events.iter().filter_map(reach);
+        all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map(|(low, high)| (low as f64, high as f64))
     }
 
     fn furthest(&self) -> u64 {
@@ -156,8 +218,9 @@ impl Moments<'_> {
         shorten(at.as_secs_f64(), self.end_s)
     }
 
-    /// A stroke for each segment, from its first byte to its last; one of how many is shown.
-    fn segments(&self, retransmission: bool, scale: Scale) -> (Points, usize) {
+    /// A stroke for each segment, from its first byte to its last; outside of `whole`, one of how
+    /// many is shown.
+    fn segments(&self, retransmission: bool, scale: Scale, whole: Span) -> (Points, usize) {
         let all: Vec<_> = self
             .trace
             .events
@@ -169,7 +232,10 @@ impl Moments<'_> {
             .collect();
         let step = all.len().div_ceil(SEGMENTS).max(1);
         let span = self.furthest() as f64 * scale.factor;
-        let points = all.iter().step_by(step).flat_map(|(at, segment)| {
+        let kept = all.iter().enumerate().filter(|(index, (at, _))| {
+            index.is_multiple_of(step) || within(whole, at.as_secs_f64())
+        });
+        let points = kept.flat_map(|(_, (at, segment))| {
             let y = |offset: u64| Some(shorten(offset as f64 * scale.factor, span));
             let x = Some(self.time(*at));
             let end = segment.offset + u64::from(segment.length);
@@ -178,8 +244,8 @@ impl Moments<'_> {
         (points.collect(), step)
     }
 
-    /// A step line through what `read` finds, its corners only.
-    fn line(&self, factor: f64, read: impl Fn(&FlowEvent) -> Option<f64>) -> Points {
+    /// A step line through what `read` finds, its corners only, and of those all within `whole`.
+    fn line(&self, factor: f64, whole: Span, read: impl Fn(&FlowEvent) -> Option<f64>) -> Points {
         let mut corners: Vec<(f64, f64)> = Vec::new();
         let mut last = None;
         for (at, event) in &self.trace.events {
@@ -192,7 +258,7 @@ impl Moments<'_> {
             }
         }
         corners.extend(last);
-        thin(&corners).into_iter().map(|(x, y)| (Some(x), Some(y))).collect()
+        thin(&corners, whole).into_iter().map(|(x, y)| (Some(x), Some(y))).collect()
     }
 
     /// Where this event happened, at the height of the window of the time.
@@ -257,6 +323,16 @@ impl Moments<'_> {
     }
 }
 
+/// Shades lie on an axis of their own, from 0 to 1, below the other.
+fn over_shades(x_axis: Axis, y_axis: Axis) -> plotly::Layout {
+    let below = Axis::new().visible(false).fixed_range(true).range(vec![0.0, 1.0]);
+    layout().x_axis(x_axis).y_axis(y_axis.overlaying("y2")).y_axis2(below)
+}
+
+const fn within((from, to): Span, at: f64) -> bool {
+    from <= at && at <= to
+}
+
 /// The shades of an aid's states, unlike the colours of the lines above them.
 const STATES: [&str; 4] = ["#56B4E9", "#E69F00", "#CC79A7", "#009E73"];
 
@@ -280,10 +356,8 @@ fn shade(plot: &mut Plot, spans: &[(f64, f64)], name: &str, colour: &str, opacit
 
 /// `#rrggbb` as plotly.js takes a colour that lets others through.
 fn with_opacity(colour: &str, opacity: f64) -> String {
-    let part = |at: usize| {
-        colour.get(at..at + 2).and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
-    };
-    format!("rgba({},{},{},{opacity})", part(1), part(3), part(5))
+    let [red, green, blue] = rgb(colour);
+    format!("rgba({red},{green},{blue},{opacity})")
 }
 
 /// Adds a line, unless there is nothing on it.
@@ -296,30 +370,31 @@ fn add(plot: &mut Plot, points: Points, name: &str, dress: impl FnOnce(Box<Curve
 
 type Curve = Scatter<Option<f64>, Option<f64>>;
 
-/// Keeps the lowest and the highest corner of each stretch: what was thinned out could not be seen
-/// anyhow at the first zoom, and no extreme is lost.
-fn thin(corners: &[(f64, f64)]) -> Vec<(f64, f64)> {
+/// Keeps the lowest and the highest corner of each stretch, and all within `whole`: what was thinned
+/// out could not be seen anyhow at the first zoom, and no extreme is lost.
+fn thin(corners: &[(f64, f64)], whole: Span) -> Vec<(f64, f64)> {
     if corners.len() <= CORNERS {
         return corners.to_vec();
     }
     let stretch = corners.len().div_ceil(CORNERS / 2);
-    let extremes = |corners: &[(f64, f64)]| {
-        let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
-        let mut kept: Vec<(f64, f64)> = corners
-            .iter()
-            .min_by(by_height)
-            .into_iter()
-            .chain(corners.iter().max_by(by_height))
-            .copied()
-            .collect();
-        kept.sort_by(|a, b| a.0.total_cmp(&b.0));
-        kept
+    let kept = |corners: &[(f64, f64)]| {
+        let height = |index: &usize| corners[*index].1;
+        let by_height = |a: &usize, b: &usize| height(a).total_cmp(&height(b));
+        let lowest = (0..corners.len()).min_by(by_height);
+        let highest = (0..corners.len()).max_by(by_height);
+        let kept = |(index, corner): (usize, &(f64, f64))| {
+            let some = Some(index);
+            (some == lowest || some == highest || within(whole, corner.0)).then_some(*corner)
+        };
+        corners.iter().enumerate().filter_map(kept).collect::<Vec<_>>()
     };
-    corners.chunks(stretch).flat_map(extremes).collect()
+    corners.chunks(stretch).flat_map(kept).collect()
 }
 
 #[cfg(test)]
 mod test {
+    use sim::trace::SentSegment;
+
     use super::*;
 
     #[test]
@@ -327,10 +402,42 @@ mod test {
         let corners: Vec<(f64, f64)> = (0..100_000)
             .map(|i| (f64::from(i), if i == 54_321 { 1e6 } else { f64::from(i % 7) }))
             .collect();
-        let thinned = thin(&corners);
-        assert!(thinned.len() <= CORNERS + 2);
+        let thinned = thin(&corners, (70_000.0, 70_099.0));
+        assert!(thinned.len() <= CORNERS + 102);
+        assert_eq!(thinned.iter().filter(|c| within((70_000.0, 70_099.0), c.0)).count(), 100);
         assert!(thinned.contains(&(54_321.0, 1e6)));
         assert!(thinned.is_sorted_by(|a, b| a.0 <= b.0));
+    }
+
+    /// A segment every second from 0 to 100 s; those of `resent` are retransmissions.
+    fn trace(resent: &[u64]) -> FlowTrace {
+        let segment = |second: u64| {
+            let segment = SentSegment {
+                offset: second * 100,
+                length: 100,
+                retransmission: resent.contains(&second),
+                cwnd: 0,
+                ssthresh: 0,
+            };
+            (Instant::from_secs(second), FlowEvent::Sent(segment))
+        };
+        let mut trace = FlowTrace::default();
+        trace.events.extend((0..=100).map(segment));
+        trace
+    }
+
+    #[test]
+    fn at_first_the_middle_is_shown_around_a_retransmission() {
+        let shown = |resent: &[u64]| {
+            let trace = trace(resent);
+            let moments = Moments { name: "", trace: &trace, faults: &[], end_s: 100.0 };
+            let shown = moments.first_shown();
+            (shown, moments.offsets(shown).unwrap())
+        };
+        assert_eq!(shown(&[10, 60, 95]), ((50.0, 70.0), (5000.0, 7100.0)));
+        assert_eq!(shown(&[]).0, (40.0, 60.0));
+        assert_eq!(shown(&[97]).0, (80.0, 100.0));
+        assert_eq!(shown(&[2]).0, (0.0, 20.0));
     }
 
     #[test]

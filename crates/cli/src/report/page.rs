@@ -12,10 +12,12 @@ use crate::text::Grid;
 pub struct Page {
     /// What was run.
     pub title: String,
-    /// How much of it.
-    pub subtitle: String,
+    /// What it is about and how much was run, a line each.
+    pub subtitle: Vec<String>,
     /// The driftway that draws.
     pub version: &'static str,
+    /// What people look at first, with the name of its element.
+    pub lead: Option<(String, Figure)>,
     /// What the tables can't say.
     pub sentences: Vec<String>,
     /// The results.

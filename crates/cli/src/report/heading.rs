@@ -1,0 +1,71 @@
+//! What a set is called, and what its subtitle says.
+
+use std::path::Path;
+
+use super::set::Member;
+use super::sweep::Sweep;
+use crate::text::{capital, count};
+
+/// The longest description that makes a line of a subtitle (characters).
+const LINE: usize = 100;
+
+/// What the names of all have in common, else the directory's name.
+pub fn title(dir: &Path, set: &[Member]) -> String {
+    let names: Vec<&str> =
+        set.iter().map(|member| member.document.scenario.name.as_str()).collect();
+    let name = common(&names);
+    if !name.is_empty() {
+        return capital(name);
+    }
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    capital(&dir.file_name().map_or("a set".into(), |name| name.to_string_lossy()))
+}
+
+/// The description that all share, where one does and it is short, and how much was run.
+pub fn subtitle(set: &[Member], sweep: &Sweep) -> Vec<String> {
+    let mut descriptions = set.iter().map(|member| &member.document.scenario.description);
+    let shared = descriptions.next().and_then(Option::as_ref);
+    let shared = shared.filter(|first| {
+        first.chars().count() <= LINE && descriptions.all(|other| other.as_ref() == Some(first))
+    });
+    let runs: usize = set.iter().map(|member| member.document.runs.len()).sum();
+    let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.key));
+    let amount =
+        format!("{}, {}{against}", count(set.len() as u64, "scenario"), count(runs as u64, "run"));
+    shared.cloned().into_iter().chain([amount]).collect()
+}
+
+/// What all names begin with: whole words, without the punctuation that follows them.
+fn common<'a>(names: &[&'a str]) -> &'a str {
+    let Some((first, others)) = names.split_first() else { return "" };
+    let shared = |end: usize| others.iter().all(|name| name.starts_with(&first[..end]));
+    let ends = first.char_indices().map(|(at, _)| at).chain([first.len()]);
+    let mut end = ends.take_while(|&end| shared(end)).last().unwrap_or(0);
+    let goes_on = |name: &&str| name[end..].chars().next().is_some_and(char::is_alphanumeric);
+    if names.iter().any(goes_on) {
+        // The names part in the middle of a word.
+        end = first[..end].trim_end_matches(char::is_alphanumeric).len();
+    }
+    first[..end].trim_end_matches(|c: char| !c.is_alphanumeric() && !")]%".contains(c))
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn a_set_is_called_what_its_names_begin_with() {
+        for (names, title) in [
+            (&["figure 8, TCP", "figure 8, ATCP"][..], "figure 8"),
+            (&["four hops: 10 ms", "four hops: 15 ms"], "four hops"),
+            (&["lossy", "lossy path"], "lossy"),
+            (&["hops (four), a", "hops (four), b"], "hops (four)"),
+            (&["atcp", "auto"], ""),
+            (&["été à Nice", "été à Nîmes"], "été à"),
+            (&["the same", "the same"], "the same"),
+            (&[], ""),
+        ] {
+            assert_eq!(common(names), title, "{names:?}");
+        }
+    }
+}
