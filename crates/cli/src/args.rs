@@ -10,8 +10,8 @@ use clap::{Args, Parser, Subcommand};
 #[command(name = "driftway", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "\
 Examples:
-  driftway check scenarios/four-lossy-hops.toml
-  driftway run scenarios/four-lossy-hops.toml --runs 10 --out results
+  driftway check scenarios/lossy-path.toml
+  driftway run scenarios/lossy-path.toml --runs 10 --out results
   driftway report results
 
 Exit status: 0 done; 1 the run failed; 2 the input was wrong.
@@ -28,13 +28,13 @@ pub enum Command {
     /// Simulate a scenario with one seed or several
     #[command(after_help = "\
 Examples:
-  driftway run four-lossy-hops.toml
+  driftway run lossy-path.toml
       one run, seed 1, and a table
-  driftway run four-lossy-hops.toml --runs 20 --jobs 2
+  driftway run lossy-path.toml --runs 20 --jobs 2
       seeds 1 to 20, two at a time: means with 90 % intervals
-  driftway run four-lossy-hops.toml --set network.link.rate='64 kbit/s' --set flow.0.aid=none
+  driftway run lossy-path.toml --set network.link.rate='1 Mbit/s' --set flow.0.aid=atcp
       the same scenario with other values
-  driftway run four-lossy-hops.toml --runs 20 --out results && driftway report results
+  driftway run lossy-path.toml --runs 20 --out results && driftway report results
       keep results and traces, and draw them
 
 In the JSON document every name ends with its unit: _s seconds, _bps bits per second, _bytes bytes
@@ -44,8 +44,8 @@ A run is a function of scenario, seed and version: --jobs never changes a result
     /// Say what is wrong with a scenario, or what it would run
     #[command(after_help = "\
 Examples:
-  driftway check four-lossy-hops.toml
-  driftway check four-lossy-hops.toml --show --set network.hops=8
+  driftway check lossy-path.toml
+  driftway check lossy-path.toml --show --set network.hops=8
 
 Says what is wrong with file, line and column, and runs nothing. Quantities carry their unit in the
 value (\"32 kbit/s\", \"20 ms\", \"1 MB\"); only counts and ratios are bare numbers.")]
@@ -53,10 +53,10 @@ value (\"32 kbit/s\", \"20 ms\", \"1 MB\"); only counts and ratios are bare numb
     /// Draw results as one HTML page that needs no network
     #[command(after_help = "\
 Examples:
-  driftway run four-lossy-hops.toml --runs 20 --out results && driftway report results
+  driftway run lossy-path.toml --runs 20 --out results && driftway report results
       one scenario: its tables, time-sequence plots and congestion windows
   for aid in none atcp; do for ber in 1e-6 1e-5 1e-4; do
-    driftway run four-lossy-hops.toml --runs 10 --out sweep/$aid-$ber \\
+    driftway run lossy-path.toml --runs 10 --out sweep/$aid-$ber \\
         --set flow.0.aid=$aid --set network.link.bit_error_rate=$ber
   done; done; driftway report sweep
       a set: completion time and throughput against what varies, one curve an aid")]
@@ -80,13 +80,13 @@ pub struct RunArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// The first seed
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
     /// How many runs: seeds N, N+1, …
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one, allow_negative_numbers = true)]
     pub runs: NonZeroU64,
     /// How many runs at a time [default: one a processor]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
     /// Write results.json, scenario.toml and the first seed's traces there
     #[arg(long, value_name = "DIR")]
@@ -115,6 +115,10 @@ pub struct ReportArgs {
     /// What `run --out` wrote, or a directory of such directories
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
+}
+
+fn at_least_one(text: &str) -> Result<NonZeroU64, String> {
+    text.parse().map_err(|_| "what is wanted is a whole number, at least 1".to_owned())
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

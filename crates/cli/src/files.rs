@@ -86,11 +86,20 @@ impl Staging {
         self.write(name, |out| -> io::Result<()> { out.write_all(text.as_bytes()) })
     }
 
-    /// Renames every file to its place, in the order they were added.
+    /// Renames every file to its place, in the order they were added. The last one speaks for all:
+    /// an older one goes first, so that it never stands beside files that it does not speak of.
     ///
     /// # Errors
     /// A file can't be renamed.
     pub fn commit(self) -> Result<(), Failure> {
+        if let [_, .., last] = self.names.as_slice() {
+            match fs::remove_file(self.dir.join(last)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Failure::file("replace", &self.dir.join(last), &error));
+                }
+                _ => (),
+            }
+        }
         for name in &self.names {
             let place = self.dir.join(name);
             fs::rename(self.staged.path().join(name), &place)

@@ -134,23 +134,23 @@ fn one(args: &RunArgs, scenario: &Scenario, seed: u64, traced: bool) -> Result<O
     let result = catch_unwind(AssertUnwindSafe(|| sim::run(scenario, seed, trace.as_mut())));
     match result {
         Ok(Ok(result)) => Ok((result, trace)),
-        Ok(Err(error)) => Err(Failure::Failed(bug(args, seed, &error.to_string()))),
+        Ok(Err(error)) => Err(broken(args, seed, &error)),
         // What panicked, and where, stands on standard error already.
-        Err(_) => Err(Failure::Failed(bug(args, seed, "it panicked"))),
+        Err(_) => Err(broken(args, seed, &"it panicked")),
     }
 }
 
-/// A bug in driftway says so, and gives the command that reproduces it.
-fn bug(args: &RunArgs, seed: u64, what: &str) -> String {
+/// Whatever breaks a run is a bug in driftway: it says so, and gives the command that reproduces it.
+fn broken(args: &RunArgs, seed: u64, what: &dyn std::fmt::Display) -> Failure {
     let mut command = format!("driftway run {}", quoted(&args.scenario.scenario.to_string_lossy()));
     for (key, value) in &args.scenario.set {
         command += &format!(" --set {}", quoted(&format!("{key}={value}")));
     }
-    format!(
+    Failure::Failed(format!(
         "a bug in driftway {}: {what}\n  please report it with the scenario and this command:\n  \
          {command} --seed {seed}",
         env!("CARGO_PKG_VERSION")
-    )
+    ))
 }
 
 /// `text` as a shell takes it for one word.
@@ -178,7 +178,25 @@ fn progress(runs: u64) -> ProgressBar {
 
 #[cfg(test)]
 mod test {
+    use clap::Parser;
+    use sim::RunError;
+
     use super::*;
+    use crate::args::{Cli, Command};
+
+    #[test]
+    fn a_broken_run_fails_and_says_how_to_see_it_again() {
+        let line = ["driftway", "run", "a b.toml", "--set", "duration=9 s", "--runs", "5"];
+        let Command::Run(args) = Cli::parse_from(line).command else { unreachable!() };
+        let failure = broken(&args, 3, &RunError::Books("1 packet is nowhere".to_owned()));
+        let Failure::Failed(message) = failure else { unreachable!() };
+        let parts = [
+            "a bug in driftway",
+            "1 packet is nowhere",
+            "driftway run 'a b.toml' --set 'duration=9 s' --seed 3",
+        ];
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+    }
 
     #[test]
     fn a_shell_takes_it_for_one_word() {
