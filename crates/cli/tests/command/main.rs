@@ -1,0 +1,76 @@
+//! The command as a user meets it: what it prints, what it leaves behind, how it ends.
+
+mod input;
+mod page;
+mod results;
+mod terminal;
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// Small enough for tests, lossy enough that seeds differ.
+const SCENARIO: &str = r#"
+name = "two lossy hops"
+duration = "600 s"
+
+[network]
+kind = "path"
+hops = 2
+
+[network.link]
+rate = "64 kbit/s"
+delay = "20 ms"
+bit_error_rate = 2e-5
+
+[[flow]]
+from = 0
+to = 2
+application = { transfer = "40 kB" }
+tcp = { recovery = "reno", mss = "500 B", window = "8 kB" }
+aid = "atcp"
+
+[[reference]]
+source = "somebody-2001, figure 8"
+label = "ATCP"
+metric = "completion_s"
+x = "network.link.bit_error_rate"
+points = [[1e-5, 9], [2e-5, 11]]
+"#;
+
+struct Bench(tempfile::TempDir);
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self(tempfile::tempdir().unwrap());
+        bench.file("s.toml", SCENARIO);
+        bench
+    }
+    fn file(&self, name: &str, text: &str) {
+        fs::write(self.0.path().join(name), text).unwrap();
+    }
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(name)
+    }
+    fn driftway(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::cargo_bin("driftway").unwrap();
+        command.current_dir(self.0.path()).env_remove("NO_COLOR").args(arguments);
+        command
+    }
+    fn stdout(&self, arguments: &[&str]) -> String {
+        let output = self.driftway(arguments).assert().success().get_output().stdout.clone();
+        String::from_utf8(output).unwrap()
+    }
+    fn document(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.stdout(arguments)).unwrap()
+    }
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let entry = |entry: Result<fs::DirEntry, _>| entry.unwrap().file_name().into_string().unwrap();
+    let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(entry).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,99 @@
+//! What a report shows.
+
+use crate::*;
+
+#[test]
+fn results_are_whole_and_the_page_asks_no_network() {
+    let bench = Bench::new();
+    bench.stdout(&["run", "s.toml", "--runs", "3", "--out", "results"]);
+    let files = ["results.json", "scenario.toml", "trace-seed-1-flow-0.csv"];
+    let network = "trace-seed-1-network.csv";
+    assert_eq!(names(&bench.path("results")), [&files[..], &[network]].concat());
+    let trace = fs::read_to_string(bench.path("results").join(files[2])).unwrap();
+    assert!(trace.starts_with("time_s,event,offset_bytes,"), "{}", &trace[..100]);
+    assert!(trace.contains(",delivered,40000,"));
+
+    let text = bench.stdout(&["report", "results"]);
+    assert!(text.contains("Two lossy hops") && text.contains("results/index.html"), "{text}");
+    let page = fs::read_to_string(bench.path("results/index.html")).unwrap();
+    assert!(page.contains("Time–sequence") && page.contains("Congestion window"));
+    assert_eq!(page.matches("plotly.js v").count(), 1);
+    for asks in ["src=\"http", "src='http", "<link", "@import", "<iframe"] {
+        let own = page.split("plotly.js v").next().unwrap();
+        assert!(!own.contains(asks), "{asks}");
+    }
+    assert!(page.contains("default-src 'none'"));
+
+    bench.stdout(&["run", "s.toml", "--runs", "2", "--out", "results", "--trace"]);
+    let traces = names(&bench.path("results")).into_iter().filter(|name| name.ends_with(".csv"));
+    assert_eq!(traces.count(), 4);
+}
+
+#[test]
+fn a_set_is_drawn_against_what_varies_with_the_papers_points() {
+    let bench = Bench::new();
+    for aid in ["none", "atcp"] {
+        for rate in ["1e-5", "2e-5", "4e-5"] {
+            let out = format!("set/{aid}-{rate}");
+            let aid = format!("flow.0.aid={aid}");
+            let rate = format!("network.link.bit_error_rate={rate}");
+            let run =
+                ["run", "s.toml", "--runs", "3", "--out", &out, "--set", &aid, "--set", &rate];
+            bench.stdout(&run);
+        }
+    }
+    let text = bench.stdout(&["report", "set"]);
+    assert!(
+        text.starts_with(
+            "Two lossy hops\n6 scenarios, 18 runs against network.link.bit_error_rate\n"
+        ),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let page = fs::read_to_string(bench.path("set/index.html")).unwrap();
+    let reported = "\"name\":\"somebody-2001, figure 8: ATCP\"";
+    assert_eq!(page.matches(reported).count(), 1);
+    assert!(page.find("Completion time against").unwrap() < page.find("<h2>Results").unwrap());
+    // What completes in every run has its throughput told by its completion.
+    assert!(!text.contains("throughput") && !page.contains("Throughput against"), "{text}");
+    assert!(page.contains("no aid, 2e-5, seed 1"));
+}
+
+#[test]
+fn a_table_has_the_columns_that_say_something() {
+    let bench = Bench::new();
+    let table = |set: &str, changed: &str| {
+        for hops in ["1", "2"] {
+            let (out, to) = (format!("{set}/{hops}"), format!("flow.0.to={hops}"));
+            let hops = format!("network.hops={hops}");
+            let run = ["run", "s.toml", "--out", &out, "--set", &hops, "--set", &to];
+            bench.stdout(&[&run[..], &["--set", changed]].concat());
+        }
+        let text = bench.stdout(&["report", set]);
+        text.lines().find(|line| line.starts_with(" arm")).unwrap().to_owned()
+    };
+    let header = table("late", "duration=5 s");
+    for (says, column) in
+        [(true, "throughput"), (true, "complete"), (false, "completion"), (true, "resent")]
+    {
+        assert_eq!(header.contains(column), says, "{header}");
+    }
+    let header = table("endless", "flow.0.application=ftp");
+    for (says, column) in [(true, "throughput"), (false, "comple"), (true, "timeouts")] {
+        assert_eq!(header.contains(column), says, "{header}");
+    }
+}
+
+#[test]
+fn a_set_is_called_what_its_scenarios_have_in_common() {
+    let bench = Bench::new();
+    for name in ["figure 8, TCP", "figure 8, ATCP"] {
+        let changed = format!("name={name}");
+        bench.stdout(&["run", "s.toml", "--out", &format!("set/{name}"), "--set", &changed]);
+    }
+    assert!(bench.stdout(&["report", "set"]).starts_with("Figure 8\n"));
+    let page = fs::read_to_string(bench.path("set/index.html")).unwrap();
+    assert!(page.contains("<h1>Figure 8</h1>"));
+    bench.stdout(&["run", "s.toml", "--out", "set/c", "--set", "name=another"]);
+    assert!(bench.stdout(&["report", "set"]).starts_with("Set\n"));
+}

@@ -1,0 +1,97 @@
+//! What a person sees.
+
+use predicates::prelude::*;
+use predicates::str::{contains, is_empty};
+
+use crate::*;
+
+#[test]
+fn help_has_examples_and_only_what_exists() {
+    let bench = Bench::new();
+    let help = bench.stdout(&["--help"]);
+    assert!(help.contains("driftway report results"));
+    for word in ["paper", "compare", "emulate", "shim"] {
+        assert!(!help.contains(word), "{word}");
+        bench.driftway(&[word]).assert().code(2);
+    }
+    for command in ["run", "check", "report"] {
+        let help = bench.stdout(&[command, "--help"]);
+        assert!(help.contains("Examples:"), "{command}");
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+    }
+}
+
+/// What stands below "Examples:", without what explains it (which is indented by six).
+fn examples(help: &str) -> String {
+    let lines = help.lines().skip_while(|line| *line != "Examples:").skip(1);
+    let lines = lines.take_while(|line| line.starts_with(' '));
+    let commands = lines.filter(|line| line.len() - line.trim_start().len() != 6);
+    commands.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_examples_of_the_help_work_as_they_stand() {
+    let bench = Bench::new();
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let example = fs::read_to_string(scenarios.join("lossy-path.toml")).unwrap();
+    fs::create_dir(bench.path("scenarios")).unwrap();
+    bench.file("scenarios/lossy-path.toml", &example);
+    bench.file("lossy-path.toml", &example);
+    let binary = assert_cmd::cargo::cargo_bin("driftway");
+    let path = std::env::join_paths(
+        std::iter::once(binary.parent().unwrap().to_owned())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    );
+    for help in [&["--help"][..], &["run", "--help"], &["check", "--help"], &["report", "--help"]] {
+        let script = examples(&bench.stdout(help));
+        assert!(script.contains("driftway"), "{help:?}");
+        let mut shell = Command::new("sh");
+        shell.current_dir(bench.0.path()).env("PATH", path.as_ref().unwrap());
+        shell.args(["-e", "-c", &script]).assert().success().stderr(is_empty());
+    }
+}
+
+#[test]
+fn a_bar_is_for_terminals_only() {
+    let bench = Bench::new();
+    let run = ["run", "s.toml", "--runs", "20", "--jobs", "1"];
+    bench.driftway(&run).env("TERM", "xterm").assert().success().stderr(is_empty());
+}
+
+#[test]
+fn tables_fit_and_say_what_did_not_complete() {
+    let bench = Bench::new();
+    let text = bench.stdout(&["run", "s.toml", "--runs", "3"]);
+    assert!(text.contains("completion time") && text.contains('±'), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let text = bench.stdout(&["run", "s.toml", "--runs", "3", "--set", "duration=2 s"]);
+    assert!(text.contains("did not complete in any of 3 runs"), "{text}");
+    let ftp = ["run", "s.toml", "--set", "duration=2 s", "--set", "flow.0.application=ftp"];
+    assert!(!bench.stdout(&ftp).contains("did not complete"));
+}
+
+#[test]
+fn colour_is_for_terminals_and_no_color_is_heard() {
+    let bench = Bench::new();
+    let stderr = |key: &str, value: &str| {
+        let mut command = bench.driftway(&["check", "nowhere.toml"]);
+        let output = command.env(key, value).assert().code(2).get_output().stderr.clone();
+        String::from_utf8(output).unwrap()
+    };
+    assert!(!stderr("TERM", "xterm").contains('\x1b'));
+    assert!(stderr("CLICOLOR_FORCE", "1").contains('\x1b'));
+    let mut both = bench.driftway(&["check", "nowhere.toml"]);
+    both.env("NO_COLOR", "1").env("TERM", "xterm-256color");
+    both.assert().code(2).stderr(contains("\x1b").not());
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let bench = Bench::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("driftway"));
+    let output = command.arg("run").arg(bench.path("s.toml")).stdout(writer).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+}
