@@ -1,5 +1,5 @@
 //! The seeds of the `decode` fuzz target: a packet of every kind that is understood, and of kinds
-//! that are refused just beside them. They are committed; `BLESS=1 cargo test --test corpus` writes
+//! that are refused just beside them. They are committed; `DRIFTWAY_BLESS=1 cargo test --test corpus` writes
 //! them anew after an intended change of the bytes.
 
 use std::path::PathBuf;
@@ -116,7 +116,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
 #[test]
 fn the_committed_seeds_are_these() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/decode");
-    let bless = std::env::var_os("BLESS").is_some();
+    let bless = std::env::var_os("DRIFTWAY_BLESS").is_some();
     if bless {
         std::fs::create_dir_all(&folder).unwrap();
     }

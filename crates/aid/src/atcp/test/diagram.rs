@@ -3,11 +3,11 @@
 use super::*;
 use crate::atcp::diagram;
 
-/// `DRIFTWAY_REGENERATE=1 cargo test -p driftway-aid diagram` writes it anew.
+/// `DRIFTWAY_BLESS=1 cargo test -p driftway-aid diagram` writes it anew.
 #[test]
 fn the_committed_diagram_is_that_of_the_code() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/atcp.dot");
-    if std::env::var_os("DRIFTWAY_REGENERATE").is_some() {
+    if std::env::var_os("DRIFTWAY_BLESS").is_some() {
         std::fs::write(path, diagram()).expect("docs/ can be written");
     }
     let committed = std::fs::read_to_string(path).expect("docs/atcp.dot is committed");

@@ -1,0 +1,221 @@
+//! What hosts do: packets delivered to sockets, timers, applications, and what the trace is told.
+
+use base::Instant;
+use link::Place;
+use node::Arrived;
+use scenario::Transport;
+use tcp::{Event as TcpEvent, Transmit};
+use wire::{Body, Payload, UdpDatagram};
+
+use super::network::DISCARD;
+use super::{Run, RunError, SocketAt};
+use crate::events::Class;
+use crate::sabotage::Crime;
+use crate::sockets::{self, End};
+use crate::topology::Topology;
+use crate::trace::SentSegment;
+
+impl Run<'_> {
+    /// A packet is at the node it was for.
+    pub(super) fn deliver(&mut self, node: usize, id: u32) {
+        let Some(packet) = self.packets.deliver(id) else { return };
+        self.fingerprint.packet(self.now, node as u32, u8::MAX, &packet);
+        match self.hosts[node].on_packet(self.now, &packet) {
+            Arrived::Socket(number) => {
+                let here = |at: &SocketAt| at.node == node && at.number == Some(number);
+                let flow = match &packet.body {
+                    Body::Tcp(segment) => segment.destination_port,
+                    Body::Icmp(message) => message.quoted().map_or(0, |quoted| quoted.ports().0),
+                    Body::Udp(_) => 0,
+                };
+                let first = usize::from(flow.wrapping_sub(sockets::port(0))) * 2;
+                let ends = first..self.sockets.len().min(first + 2);
+                if let Some(socket) = ends.into_iter().find(|&s| here(&self.sockets[s])) {
+                    self.serve(socket);
+                }
+            }
+            Arrived::Datagram(datagram) => self.on_datagram(datagram),
+            Arrived::Answer(answer) => self.send(node, answer, Place::Tail),
+            Arrived::Nothing => {}
+        }
+    }
+
+    fn on_datagram(&mut self, datagram: UdpDatagram) {
+        if datagram.destination_port == DISCARD {
+            return;
+        }
+        let flow = usize::from(datagram.destination_port.wrapping_sub(sockets::port(0)));
+        let Some(flow) = self.flows.get_mut(flow) else { return };
+        if let Err(broken) = flow.on_datagram(self.now, datagram.payload) {
+            self.failed.get_or_insert(RunError::Stream(broken));
+        }
+    }
+
+    pub(super) fn on_socket_timer(&mut self, class: Class, number: usize) {
+        let SocketAt { node, number: Some(at_host), .. } = self.sockets[number] else { return };
+        let Some(socket) = self.hosts[node].socket(at_host) else { return };
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= self.now);
+        if class == Class::Aid && due(socket.next_aid_timeout()) {
+            socket.on_aid_timeout(self.now);
+        } else if class == Class::Tcp && due(socket.next_tcp_timeout()) {
+            socket.on_tcp_timeout(self.now);
+        }
+        self.serve(number);
+    }
+
+    pub(super) fn on_application(&mut self, number: usize) {
+        let scenario = &self.scenario.flows[number];
+        let (bytes, closes) = self.flows[number].act(self.now);
+        if let Some(at) = self.flows[number].next {
+            self.events.wake(Class::Application, number as u32, at);
+        }
+        match &scenario.tcp {
+            Some(tcp) if scenario.transport == Transport::Tcp => {
+                let at = &mut self.sockets[number * 2];
+                let host = &mut self.hosts[at.node];
+                let at_host = *at.number.get_or_insert_with(|| {
+                    let end = End::Sender;
+                    host.add(sockets::socket(scenario, tcp, number, end, self.seed, self.now))
+                });
+                at.closes = closes;
+                if let Some(socket) = host.socket(at_host) {
+                    socket.tcp_mut().write(bytes);
+                }
+                self.serve(number * 2);
+            }
+            _ => self.send_datagram(number, bytes),
+        }
+    }
+
+    fn send_datagram(&mut self, number: usize, bytes: u64) {
+        let scenario = &self.scenario.flows[number];
+        let (from, to) = (scenario.from as usize, scenario.to as usize);
+        let flow = &mut self.flows[number];
+        let payload = Payload::new(flow.stream, flow.written - bytes, bytes as u32);
+        flow.on_sent(self.now, payload);
+        flow.datagrams_sent += 1;
+        let port = sockets::port(number);
+        let datagram = UdpDatagram { source_port: port, destination_port: port, payload };
+        let packet = self.hosts[from].packet(Topology::address(to), Body::Udp(datagram));
+        self.send(from, packet, Place::Tail);
+    }
+
+    /// Something happened at a socket: the application reads, TCP sends, timers move.
+    fn serve(&mut self, number: usize) {
+        let SocketAt { node, number: Some(at_host), closes, .. } = self.sockets[number] else {
+            return;
+        };
+        let sender = number.is_multiple_of(2);
+        let flow = number / 2;
+        loop {
+            self.read(number, node, at_host);
+            let Some(socket) = self.hosts[node].socket(at_host) else { return };
+            let mut again = false;
+            while let Some(event) = socket.tcp_mut().poll_event() {
+                let done = match event {
+                    TcpEvent::Connected => sender && closes,
+                    // The receiver has nothing to send, so it closes, too.
+                    TcpEvent::PeerClosed => true,
+                    _ => false,
+                };
+                if done {
+                    socket.tcp_mut().close();
+                    again = true;
+                }
+            }
+            let acknowledged = socket.tcp().acknowledged();
+            if sender && acknowledged != self.flows[flow].acknowledged {
+                let received = self.flows[flow].delivered;
+                if let Err(broken) = self.flows[flow].on_acknowledged(acknowledged, received) {
+                    self.failed.get_or_insert(RunError::Stream(broken));
+                }
+                if let Some(trace) = &mut self.trace {
+                    trace.flow(flow).acked(self.now, acknowledged);
+                }
+            }
+            self.note(number, node, at_host);
+            while let Some((packet, transmit)) = self.hosts[node].poll_transmit(self.now, at_host) {
+                if sender {
+                    self.on_transmit(flow, node, at_host, &transmit);
+                }
+                let place = if transmit.ahead_of_queue { Place::Front } else { Place::Tail };
+                self.send(node, packet, place);
+            }
+            if !again {
+                break;
+            }
+        }
+        let Some(socket) = self.hosts[node].socket(at_host) else { return };
+        let number = number as u32;
+        if let Some(at) = socket.next_aid_timeout() {
+            self.events.wake(Class::Aid, number, at);
+        }
+        if let Some(at) = socket.next_tcp_timeout() {
+            self.events.wake(Class::Tcp, number, at);
+        }
+    }
+
+    /// The receiving application reads all there is.
+    fn read(&mut self, number: usize, node: usize, at_host: usize) {
+        if number.is_multiple_of(2) {
+            return;
+        }
+        let flow = &mut self.flows[number / 2];
+        let before = flow.complete.is_some();
+        let Some(socket) = self.hosts[node].socket(at_host) else { return };
+        while let Some(part) = socket.tcp_mut().read(u32::MAX) {
+            let twice = self.sabotage.on_delivery() == Crime::Twice;
+            for _ in 0..1 + u8::from(twice) {
+                if let Err(broken) = flow.on_delivered(self.now, part) {
+                    self.failed.get_or_insert(RunError::Stream(broken));
+                }
+            }
+            if let Some(trace) = &mut self.trace {
+                trace.flow(number / 2).delivered(self.now, flow.delivered);
+            }
+        }
+        if !before && flow.complete.is_some() {
+            self.incomplete = self.incomplete.map(|n| n.saturating_sub(1));
+        }
+    }
+
+    fn on_transmit(&mut self, flow: usize, node: usize, at_host: usize, transmit: &Transmit) {
+        let payload = transmit.segment.payload;
+        if payload.is_empty() {
+            return;
+        }
+        self.flows[flow].on_sent(self.now, payload);
+        let Some(trace) = &mut self.trace else { return };
+        let view = self.hosts[node].socket(at_host).map(|socket| socket.tcp().view());
+        let bytes = |known: base::Known<u32>| known.value().unwrap_or_default();
+        let view = view.unwrap_or_default();
+        trace.flow(flow).sent(
+            self.now,
+            SentSegment {
+                offset: payload.offset,
+                length: payload.len,
+                retransmission: transmit.retransmission,
+                cwnd: bytes(view.cwnd),
+                ssthresh: bytes(view.ssthresh),
+            },
+        );
+    }
+
+    /// Tells the trace what a sender's TCP and aid have been doing.
+    fn note(&mut self, number: usize, node: usize, at_host: usize) {
+        let Some(trace) = self.trace.as_mut().filter(|_| number.is_multiple_of(2)) else { return };
+        let Some(socket) = self.hosts[node].socket(at_host) else { return };
+        let flow = trace.flow(number / 2);
+        let stats = *socket.tcp().stats();
+        let counted = std::mem::replace(&mut self.sockets[number].counted, stats);
+        if stats.timeouts > counted.timeouts {
+            flow.timeout(self.now);
+        }
+        if stats.fast_retransmits > counted.fast_retransmits {
+            flow.fast_retransmit(self.now);
+        }
+        if let Some(state) = socket.aid_state() {
+            flow.aid_state(self.now, state);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Packets on their way: links, routers, and what faults do to them.
+
+use base::Ecn;
+use link::{DropReason, Enqueued, Frame, LinkEvent, Place, Side};
+use wire::{Body, Packet, Payload, UdpDatagram, UnreachableCode};
+
+use super::Run;
+use crate::books::Drop;
+use crate::events::Class;
+use crate::faults::{Deed, Told};
+use crate::sabotage::Crime;
+use crate::topology::Topology;
+
+/// The port to which foreign traffic goes (RFC 863).
+pub(super) const DISCARD: u16 = 9;
+/// The stream of foreign traffic, which nobody checks.
+const FOREIGN: u32 = u32::MAX;
+
+impl Run<'_> {
+    pub(super) fn poll_link(&mut self, number: usize) {
+        while let Some(event) = self.links[number].poll(self.now) {
+            match event {
+                LinkEvent::Arrived { from, id } => {
+                    let node = self.topology.across(number, from);
+                    self.arrive(node, id);
+                }
+                LinkEvent::Lost { id, reason, .. } => {
+                    self.drop(id, number, reason_of(reason));
+                }
+            }
+        }
+        if let Some(at) = self.links[number].next_timeout() {
+            self.events.wake(Class::Link, number as u32, at);
+        }
+    }
+
+    /// A packet is lost at a place.
+    fn drop(&mut self, id: u32, place: usize, why: Drop) -> Option<Packet> {
+        let packet = self.packets.drop(id, why)?;
+        self.fingerprint.packet(self.now, place as u32, why as u8, &packet);
+        Some(packet)
+    }
+
+    /// A packet is at a node: for it, or to be sent on.
+    fn arrive(&mut self, node: usize, id: u32) {
+        let Some(packet) = self.packets.get(id) else { return };
+        if packet.ip.destination == Topology::address(node) {
+            self.deliver(node, id);
+            return;
+        }
+        // RFC 1812 §5.3.1
+        packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
+        if packet.ip.ttl == 0 {
+            if let Some(packet) = self.drop(id, node, Drop::TimeToLive)
+                && let Some(error) = self.hosts[node].time_exceeded(&packet)
+            {
+                self.send(node, error, Place::Tail);
+            }
+            return;
+        }
+        self.forward(node, id, Place::Tail);
+    }
+
+    /// A new packet leaves a node.
+    pub(super) fn send(&mut self, node: usize, packet: Packet, place: Place) {
+        let id = self.packets.make(packet);
+        if packet.ip.destination == Topology::address(node) {
+            self.local.push_back((node, id));
+        } else {
+            self.forward(node, id, place);
+        }
+    }
+
+    fn forward(&mut self, node: usize, id: u32, place: Place) {
+        let Some(packet) = self.packets.get(id) else { return };
+        let destination = self.topology.node_at(packet.ip.destination);
+        match destination.and_then(|goal| self.topology.exit(node, goal)) {
+            Some(exit) => self.put_on(exit.link, exit.side, id, place),
+            None => {
+                self.drop(id, node, Drop::Nobody);
+            }
+        }
+    }
+
+    /// Gives a packet to a link.
+    fn put_on(&mut self, link: usize, side: Side, id: u32, place: Place) {
+        let Some(packet) = self.packets.get(id) else { return };
+        if self.sabotage.on_link(packet) == Crime::Leak {
+            return;
+        }
+        let frame = Frame { id, bytes: packet.len(), ecn_capable: packet.ip.ecn.is_capable() };
+        // A burst touches its link once: the queue stays as short as there are links.
+        if self.touched.back() != Some(&link) {
+            self.touched.push_back(link);
+        }
+        match self.links[link].enqueue(self.now, side, frame, place) {
+            Enqueued::Accepted { mark, pushed_out } => {
+                if mark && let Some(packet) = self.packets.get(id) {
+                    packet.ip.ecn = Ecn::Ce;
+                }
+                if let Some(other) = pushed_out {
+                    self.drop(other, link, Drop::QueueOverflow);
+                }
+            }
+            Enqueued::Dropped { reason } => {
+                self.drop(id, link, reason_of(reason));
+            }
+            Enqueued::Refused => self.refuse(link, side, id),
+        }
+    }
+
+    /// A packet came to a link that is cut: its router says so, or not.
+    fn refuse(&mut self, link: usize, side: Side, id: u32) {
+        let Some(packet) = self.drop(id, link, Drop::Unreachable) else { return };
+        let told = self.faults.iter_mut().find_map(|fault| fault.signals(link));
+        let node = self.topology.across(link, side.other());
+        let error = match told {
+            None | Some(Told::Nothing) => return,
+            Some(_) => self.hosts[node].complain(&packet, UnreachableCode::Host),
+        };
+        let Some(error) = error else { return };
+        if told == Some(Told::Lost) {
+            let id = self.packets.make(error);
+            self.drop(id, node, Drop::SignalLoss);
+        } else {
+            self.send(node, error, Place::Tail);
+        }
+    }
+
+    pub(super) fn on_fault(&mut self, number: usize) {
+        let mut deeds = std::mem::take(&mut self.deeds);
+        self.faults[number].act(self.now, &mut deeds);
+        let kind = self.faults[number].kind();
+        for deed in deeds.drain(..) {
+            self.commit(kind, deed);
+        }
+        self.deeds = deeds;
+        self.schedule_fault(number);
+    }
+
+    fn commit(&mut self, kind: &'static str, deed: Deed) {
+        let now = self.now;
+        match deed {
+            Deed::Cut { link, queue } => {
+                self.cuts[link] += 1;
+                self.links[link].partition(now, queue);
+                self.mark(kind, link, true);
+            }
+            Deed::Heal { link } => {
+                self.cuts[link] -= 1;
+                self.mark(kind, link, false);
+                if self.cuts[link] == 0 {
+                    self.links[link].heal(now);
+                    self.on_healed(link);
+                }
+            }
+            Deed::Reorder { link, frames } => {
+                self.links[link].front_next(Side::A, frames);
+                self.mark(kind, link, true);
+            }
+            Deed::Foreign { link, side, bytes } => self.foreign_packet(link, side, bytes),
+            Deed::Rate { link, rate } => self.links[link].set_rate(now, rate),
+            Deed::Delay { link, delay } => self.links[link].set_delay(now, delay),
+            Deed::Mark { link, begins } => self.mark(kind, link, begins),
+        }
+        if let Deed::Cut { link, .. } | Deed::Heal { link } = deed {
+            self.touched.push_back(link);
+        }
+    }
+
+    /// The cut of a link is over: what changes with that changes.
+    fn on_healed(&mut self, link: usize) {
+        let mut deeds = Vec::new();
+        for number in 0..self.faults.len() {
+            self.faults[number].on_healed(link, &mut deeds);
+            let kind = self.faults[number].kind();
+            for deed in deeds.drain(..) {
+                self.commit(kind, deed);
+            }
+        }
+    }
+
+    fn mark(&mut self, kind: &'static str, link: usize, begins: bool) {
+        if let Some(trace) = &mut self.trace {
+            trace.fault(self.now, kind, link as u32 + 1, begins);
+        }
+    }
+
+    /// A packet that belongs to no flow goes over one hop.
+    fn foreign_packet(&mut self, link: usize, side: Side, bytes: u32) {
+        let (from, to) =
+            (self.topology.across(link, side.other()), self.topology.across(link, side));
+        // What is asked for is the size of the IP packet.
+        let len = bytes.saturating_sub(wire::IPV4_HEADER + 8);
+        let payload = Payload::new(FOREIGN, self.foreign, len);
+        self.foreign += u64::from(len);
+        let datagram = UdpDatagram { source_port: DISCARD, destination_port: DISCARD, payload };
+        let packet = self.hosts[from].packet(Topology::address(to), Body::Udp(datagram));
+        let id = self.packets.make(packet);
+        self.put_on(link, side, id, Place::Tail);
+    }
+}
+
+fn reason_of(reason: DropReason) -> Drop {
+    match reason {
+        DropReason::QueueOverflow => Drop::QueueOverflow,
+        DropReason::RedDrop => Drop::Red,
+        DropReason::BitError => Drop::BitError,
+        DropReason::Partition => Drop::Partition,
+    }
+}
