@@ -11,6 +11,7 @@ use netlink_packet_sock_diag::inet::{
     ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags, Timer,
 };
 use netlink_sys::protocols::NETLINK_SOCK_DIAG;
+use tcp::State;
 
 use crate::netlink;
 
@@ -78,6 +79,38 @@ impl KernelTcp {
 /// # Errors
 /// `NotFound` if there is no such connection (any more), else what the kernel says.
 pub fn kernel_tcp(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<KernelTcp> {
+    snapshot(look_up(local, remote)?)
+}
+
+/// The state of the same, also when all that is left of it is its TIME-WAIT, of which the kernel
+/// knows nothing else.
+///
+/// # Errors
+/// As [`kernel_tcp`]: a connection in CLOSED is one that is `NotFound`.
+pub fn kernel_state(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<State> {
+    let number = look_up(local, remote)?.header.state;
+    let known = STATES.into_iter().find(|(theirs, _)| *theirs == number);
+    known.map(|(_, state)| state).ok_or_else(|| invalid(format!("state {number} of a connection")))
+}
+
+/// The kernel's numbers for them (net/tcp_states.h).
+const STATES: [(u8, State); 12] = [
+    (1, State::Established),
+    (2, State::SynSent),
+    (3, State::SynReceived),
+    (4, State::FinWait1),
+    (5, State::FinWait2),
+    (6, State::TimeWait),
+    (7, State::Closed),
+    (8, State::CloseWait),
+    (9, State::LastAck),
+    (10, State::Listen),
+    (11, State::Closing),
+    // TCP_NEW_SYN_RECV: an attempt that has no socket yet.
+    (12, State::SynReceived),
+];
+
+fn look_up(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<InetResponse> {
     let request = InetRequest {
         family: AF_INET,
         protocol: IPPROTO_TCP,
@@ -95,7 +128,7 @@ pub fn kernel_tcp(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<Kerne
     };
     // Without NLM_F_DUMP: the kernel looks this one up instead of walking over all.
     match netlink::ask(NETLINK_SOCK_DIAG, SockDiagMessage::InetRequest(request), 0)? {
-        Some(SockDiagMessage::InetResponse(response)) => snapshot(*response),
+        Some(SockDiagMessage::InetResponse(response)) => Ok(*response),
         other => Err(invalid(format!("not an answer to a socket lookup: {other:?}"))),
     }
 }

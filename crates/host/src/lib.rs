@@ -24,7 +24,7 @@ mod tun;
 pub use available::{Missing, available};
 pub use cable::Cable;
 pub use clock::RealClock;
-pub use diag::{KernelTcp, KernelTimer, kernel_tcp};
+pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
 pub use driver::{Driver, Strangers};
 pub use impair::{Counts, Impairer, Impairment};
 pub use namespace::Namespace;

@@ -7,7 +7,12 @@ use wire::{
     Timestamps, UdpDatagram, UnreachableCode,
 };
 
-use crate::namespace;
+tests![
+    the_kernel_answers_an_echo,
+    the_kernel_says_that_a_port_is_closed,
+    what_is_corrupted_is_refused_at_either_end,
+    the_cable_delays_both_ways_and_loses_what_it_should,
+];
 
 pub const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 pub const US: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
@@ -69,9 +74,8 @@ fn answer(cable: &mut Cable) -> (Packet, Vec<u8>) {
     (decoded.packet, decoded.payload.to_vec())
 }
 
-#[test]
 fn the_kernel_answers_an_echo() {
-    let Some(namespace) = namespace("the_kernel_answers_an_echo") else { return };
+    let namespace = Namespace::new().unwrap();
     let mut cable = cable(&namespace, 1, Impairment::default(), Impairment::default());
     for len in [0, 1, 56, 1472] {
         cable.send(&encode(&echo(len as u16, len))).unwrap();
@@ -85,9 +89,8 @@ fn the_kernel_answers_an_echo() {
     }
 }
 
-#[test]
 fn the_kernel_says_that_a_port_is_closed() {
-    let Some(namespace) = namespace("the_kernel_says_that_a_port_is_closed") else { return };
+    let namespace = Namespace::new().unwrap();
     let mut cable = cable(&namespace, 1, Impairment::default(), Impairment::default());
 
     let payload = Payload::new(0, 0, 100);
@@ -129,9 +132,8 @@ fn the_kernel_says_that_a_port_is_closed() {
     assert_eq!((reset.seq, reset.ack), (Seq(0), Seq(0)));
 }
 
-#[test]
 fn what_is_corrupted_is_refused_at_either_end() {
-    let Some(namespace) = namespace("what_is_corrupted_is_refused_at_either_end") else { return };
+    let namespace = Namespace::new().unwrap();
     let good = Impairment::default();
     let bad = Impairment { corrupt: Chance::ALWAYS, ..good };
     let mut cable = cable(&namespace, 1, bad, good);
@@ -158,10 +160,8 @@ fn what_is_corrupted_is_refused_at_either_end() {
     assert_eq!(cable.refused(), refused);
 }
 
-#[test]
 fn the_cable_delays_both_ways_and_loses_what_it_should() {
-    let name = "the_cable_delays_both_ways_and_loses_what_it_should";
-    let Some(namespace) = namespace(name) else { return };
+    let namespace = Namespace::new().unwrap();
     let slow = |ms| Impairment { delay: Duration::from_millis(ms), ..Impairment::default() };
     let mut cable = cable(&namespace, 1, slow(30), slow(20));
     let before = cable.now();

@@ -7,8 +7,19 @@ use std::time::{Duration, Instant};
 
 use host::{KernelTimer, Namespace, kernel_tcp};
 
-use crate::namespace;
-use crate::peer::{Options, Outcome, Peer, Step, first_wrong, pattern};
+use crate::ledger::{Ledger, first_wrong, pattern};
+use crate::peer::{Options, Outcome, Peer, Step};
+
+tests![
+    a_pattern_shows_what_was_lost_doubled_or_moved,
+    a_ledger_tells_streams_apart,
+    both_ways_at_once,
+    after_a_half_close_the_other_way_goes_on,
+    a_reset_is_seen_as_one,
+    a_snapshot_shows_what_was_agreed_on,
+    a_reader_that_pauses_closes_its_window,
+    a_connection_that_is_not_there_is_not_found,
+];
 
 const SERVER: Options = Options { congestion_control: "reno", receive_buffer: None, sends: 1 };
 const CLIENT: Options = Options { congestion_control: "cubic", receive_buffer: None, sends: 0 };
@@ -26,11 +37,6 @@ fn talk(
     (client.outcome(), server.outcome())
 }
 
-fn assert_received(outcome: &Outcome, bytes: u64) {
-    assert_eq!((outcome.received, outcome.wrong_at), (bytes, None), "{outcome:?}");
-}
-
-#[test]
 fn a_pattern_shows_what_was_lost_doubled_or_moved() {
     let mut bytes = [0; 100];
     pattern(0, 3, &mut bytes);
@@ -49,48 +55,62 @@ fn a_pattern_shows_what_was_lost_doubled_or_moved() {
     assert_eq!(pieces, bytes);
 }
 
-#[test]
+fn a_ledger_tells_streams_apart() {
+    let mut bytes = [0; 100];
+    pattern(0, 0, &mut bytes);
+    let entered = |pieces: [&[u8]; 2]| {
+        let mut ledger = Ledger::default();
+        pieces.into_iter().for_each(|piece| ledger.enter(0, piece));
+        ledger
+    };
+    let whole = entered([&bytes, &[]]);
+    whole.assert(100);
+    whole.assert_same(&entered([&bytes[..37], &bytes[37..]]));
+    assert_ne!(whole.sha256(), entered([&bytes[..99], &[]]).sha256());
+    bytes[60] ^= 1;
+    let wrong = entered([&bytes[..37], &bytes[37..]]);
+    assert_ne!(whole.sha256(), wrong.sha256());
+    assert_eq!(format!("{wrong:?}"), "100 bytes, wrong at Some(60)");
+}
+
 fn both_ways_at_once() {
-    let Some(namespace) = namespace("both_ways_at_once") else { return };
+    let namespace = Namespace::new().unwrap();
     let (client, server) = talk(
         &namespace,
         (CLIENT, &[Step::Exchange(3_000_000)]),
         (SERVER, &[Step::Exchange(5_000_001)]),
     );
-    assert_received(&client, 5_000_001);
-    assert_received(&server, 3_000_000);
+    client.received.assert(5_000_001);
+    server.received.assert(3_000_000);
     assert_eq!((client.error, server.error), (None, None));
 }
 
-#[test]
 fn after_a_half_close_the_other_way_goes_on() {
-    let Some(namespace) = namespace("after_a_half_close_the_other_way_goes_on") else { return };
+    let namespace = Namespace::new().unwrap();
     let (client, server) = talk(
         &namespace,
         (CLIENT, &[Step::Send(10), Step::HalfClose, Step::Receive(5), Step::ReceiveAll]),
         (SERVER, &[Step::ReceiveAll, Step::Send(200_000)]),
     );
-    assert_received(&server, 10);
-    assert_received(&client, 200_000);
+    server.received.assert(10);
+    client.received.assert(200_000);
 }
 
-#[test]
 fn a_reset_is_seen_as_one() {
-    let Some(namespace) = namespace("a_reset_is_seen_as_one") else { return };
+    let namespace = Namespace::new().unwrap();
     let (client, server) = talk(
         &namespace,
         (CLIENT, &[Step::Send(10), Step::Receive(10), Step::Reset]),
         (SERVER, &[Step::Receive(10), Step::Send(10), Step::ReceiveAll]),
     );
     assert_eq!((client.error, server.error), (None, Some(ErrorKind::ConnectionReset)));
-    assert_received(&client, 10);
-    assert_received(&server, 10);
+    client.received.assert(10);
+    server.received.assert(10);
 }
 
-#[test]
 fn a_snapshot_shows_what_was_agreed_on() {
     for (settings, agreed) in [(["1", "1", "1", "1"], true), (["0", "0", "0", "0"], false)] {
-        let Some(namespace) = namespace("a_snapshot_shows_what_was_agreed_on") else { return };
+        let namespace = Namespace::new().unwrap();
         for (setting, value) in
             ["tcp_timestamps", "tcp_sack", "tcp_window_scaling", "tcp_ecn"].iter().zip(settings)
         {
@@ -118,9 +138,8 @@ fn a_snapshot_shows_what_was_agreed_on() {
     }
 }
 
-#[test]
 fn a_reader_that_pauses_closes_its_window() {
-    let Some(namespace) = namespace("a_reader_that_pauses_closes_its_window") else { return };
+    let namespace = Namespace::new().unwrap();
     let small = Options { receive_buffer: Some(8192), ..SERVER };
     let (reader, at) = Peer::listen(
         &namespace,
@@ -147,8 +166,8 @@ fn a_reader_that_pauses_closes_its_window() {
     let stuck = probing(&namespace, from, at);
     assert!(!writer.is_done());
     assert_eq!(stuck.info.snd_wnd, 0);
-    assert_received(&reader.outcome(), 8_000_001);
-    assert_eq!(writer.outcome().sent, 8_000_001);
+    reader.outcome().received.assert(8_000_001);
+    writer.outcome().sent.assert(8_000_001);
 }
 
 /// Asks until the kernel probes a closed window.
@@ -168,9 +187,8 @@ fn probing(namespace: &Namespace, local: SocketAddrV4, remote: SocketAddrV4) -> 
     }
 }
 
-#[test]
 fn a_connection_that_is_not_there_is_not_found() {
-    let Some(namespace) = namespace("a_connection_that_is_not_there_is_not_found") else { return };
+    let namespace = Namespace::new().unwrap();
     let nobody = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9);
     let error = namespace.run(|| kernel_tcp(nobody, nobody)).unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);

@@ -1,26 +1,67 @@
 //! Against the kernel that this runs on: namespaces, TUN devices, its TCP.
+//!
+//! Where the machine does not allow that, each test is skipped by name, and the last line counts
+//! them. Where it does, no test can be skipped: what goes wrong then fails it.
 
+/// The tests of a module, by the name that they run under.
+macro_rules! tests {
+    ($($name:ident),* $(,)?) => {
+        pub const TESTS: &[crate::Test] =
+            &[$((concat!(module_path!(), "::", stringify!($name)), $name)),*];
+    };
+}
+
+mod agreement;
+mod application;
 mod echo;
+mod endings;
+mod ledger;
 mod loopback;
 mod namespaces;
-mod ours;
 mod peer;
+mod transfer;
+mod trouble;
+mod windows;
 
-use host::{Namespace, available};
+use std::process::ExitCode;
 
-/// A namespace for the test `name`; `None` where the machine does not allow one, which is said with
-/// the test's name and the reason, so that `grep -c '^skipped'` counts. Where the means are there,
-/// no test is skipped: what goes wrong then fails it.
-fn namespace(name: &str) -> Option<Namespace> {
-    match available() {
-        Ok(()) => Some(Namespace::new().expect("the means are there")),
-        Err(missing) => {
-            let required = std::env::var_os("DRIFTWAY_REQUIRE_KERNEL").is_some();
-            assert!(!required, "{name} would be skipped: {missing}");
-            // Past the test harness, which swallows what a passing test prints.
-            use std::io::Write;
-            let _ = writeln!(std::io::stderr(), "skipped {name}: {missing}");
-            None
-        }
-    }
+use host::available;
+use libtest_mimic::{Arguments, Completion, Trial, run};
+
+/// Its name and what it does.
+type Test = (&'static str, fn());
+
+const MODULES: [&[Test]; 8] = [
+    // The long ones first.
+    windows::TESTS,
+    transfer::TESTS,
+    endings::TESTS,
+    trouble::TESTS,
+    agreement::TESTS,
+    loopback::TESTS,
+    echo::TESTS,
+    namespaces::TESTS,
+];
+
+fn main() -> ExitCode {
+    let trials = MODULES.concat().into_iter().map(|(path, test)| {
+        let name = path.trim_start_matches("kernel::");
+        Trial::ignorable_test(name, move || match available() {
+            Ok(()) => {
+                test();
+                Ok(Completion::Completed)
+            }
+            Err(missing) => {
+                println!("skipped {name}: {missing}");
+                Ok(Completion::ignored_with(missing))
+            }
+        })
+    });
+    let mut arguments = Arguments::from_args();
+    // They wait more than they compute.
+    arguments.test_threads.get_or_insert(4);
+    let conclusion = run(&arguments, trials.collect());
+    let ran = conclusion.num_passed + conclusion.num_failed;
+    println!("kernel tests: {ran} run, {} skipped", conclusion.num_ignored);
+    conclusion.exit_code()
 }

@@ -6,7 +6,12 @@ use std::net::TcpListener;
 use base::Ipv4Addr;
 use host::{Namespace, Tun};
 
-use crate::namespace;
+tests![
+    a_namespace_is_apart_and_the_caller_stays_outside,
+    settings_are_per_namespace,
+    a_panic_inside_reaches_the_caller,
+    nothing_is_left_behind,
+];
 
 fn identity() -> String {
     fs::read_link("/proc/thread-self/ns/net").unwrap().display().to_string()
@@ -16,9 +21,8 @@ fn interfaces() -> String {
     fs::read_to_string("/proc/thread-self/net/dev").unwrap()
 }
 
-#[test]
 fn a_namespace_is_apart_and_the_caller_stays_outside() {
-    let Some(one) = namespace("a_namespace_is_apart") else { return };
+    let one = Namespace::new().unwrap();
     let two = Namespace::new().unwrap();
     let outside = identity();
     let [inside, again, other] =
@@ -43,9 +47,8 @@ fn a_namespace_is_apart_and_the_caller_stays_outside() {
     assert!(!one.run(interfaces).unwrap().contains(&name));
 }
 
-#[test]
 fn settings_are_per_namespace() {
-    let Some(one) = namespace("settings_are_per_namespace") else { return };
+    let one = Namespace::new().unwrap();
     let two = Namespace::new().unwrap();
     let before = two.get("net/ipv4/tcp_sack").unwrap();
     let other = if before == "1" { "0" } else { "1" };
@@ -56,16 +59,14 @@ fn settings_are_per_namespace() {
     assert!(error.to_string().contains("no_such_setting"), "{error}");
 }
 
-#[test]
 fn a_panic_inside_reaches_the_caller() {
-    let Some(namespace) = namespace("a_panic_inside_reaches_the_caller") else { return };
+    let namespace = Namespace::new().unwrap();
     let caught = std::panic::catch_unwind(|| namespace.run(|| panic!("inside")));
     assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"inside"));
 }
 
-#[test]
 fn nothing_is_left_behind() {
-    let Some(namespace) = namespace("nothing_is_left_behind") else { return };
+    let namespace = Namespace::new().unwrap();
     let inside = namespace.run(identity).unwrap();
     let lives = || {
         let tasks = fs::read_dir("/proc").unwrap().flatten();

@@ -9,6 +9,8 @@ use std::time::Duration;
 use host::{KernelTcp, Namespace, kernel_tcp};
 use socket2::{Domain, SockRef, Socket, Type};
 
+use crate::ledger::{Ledger, pattern};
+
 /// What a peer does next.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
@@ -45,12 +47,10 @@ pub struct Options {
 /// What became of a peer.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Bytes given to the kernel.
-    pub sent: u64,
-    /// Bytes received, each of them as expected.
-    pub received: u64,
-    /// The offset of the first byte that was not what the other's pattern has there.
-    pub wrong_at: Option<u64>,
+    /// What was given to the kernel.
+    pub sent: Ledger,
+    /// What was received.
+    pub received: Ledger,
     /// The kernel's view of the connection at each [`Step::Snapshot`].
     pub snapshots: Vec<KernelTcp>,
     /// The error that ended it before its last step.
@@ -61,23 +61,6 @@ pub struct Outcome {
 pub struct Peer {
     thread: JoinHandle<Outcome>,
     done: Receiver<()>,
-}
-
-/// `bytes` of pattern `key` from `offset` on: what a byte is depends on where it stands, so that
-/// bytes that are lost, doubled or moved show.
-pub fn pattern(key: u64, offset: u64, bytes: &mut [u8]) {
-    for (i, byte) in (offset..).zip(bytes) {
-        let mixed = ((i / 8) ^ (key << 56)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        *byte = (mixed ^ mixed >> 29).to_be_bytes()[(i % 8) as usize];
-    }
-}
-
-/// The offset of the first of `bytes`, which stand at `offset`, that is not as in pattern `key`.
-pub fn first_wrong(key: u64, offset: u64, bytes: &[u8]) -> Option<u64> {
-    let mut expected = vec![0; bytes.len()];
-    pattern(key, offset, &mut expected);
-    let at = bytes.iter().zip(&expected).position(|(is, should)| is != should)?;
-    Some(offset + at as u64)
 }
 
 impl Peer {
@@ -154,19 +137,22 @@ impl Outcome {
     fn follow(&mut self, stream: &TcpStream, options: Options, step: Step) -> io::Result<()> {
         match step {
             Step::Send(bytes) => send(stream, options.sends, &mut self.sent, bytes)?,
-            Step::Receive(bytes) => self.receive(stream, options, bytes)?,
-            Step::ReceiveAll => self.receive(stream, options, u64::MAX)?,
+            Step::Receive(bytes) => {
+                receive(stream, options.sends ^ 1, &mut self.received, bytes)?;
+            }
+            Step::ReceiveAll => {
+                receive(stream, options.sends ^ 1, &mut self.received, u64::MAX)?;
+            }
             Step::Exchange(bytes) => {
-                let mut sent = self.sent;
+                let Self { sent, received, .. } = self;
                 let (sending, receiving) = thread::scope(|scope| {
                     let sender = scope.spawn(|| {
-                        send(stream, options.sends, &mut sent, bytes)?;
+                        send(stream, options.sends, sent, bytes)?;
                         stream.shutdown(Shutdown::Write)
                     });
-                    let receiving = self.receive(stream, options, u64::MAX);
+                    let receiving = receive(stream, options.sends ^ 1, received, u64::MAX);
                     (sender.join().expect("no panic in send"), receiving)
                 });
-                self.sent = sent;
                 sending.and(receiving)?;
             }
             Step::HalfClose => stream.shutdown(Shutdown::Write)?,
@@ -184,24 +170,6 @@ impl Outcome {
         }
         Ok(())
     }
-
-    /// Receives up to `bytes` bytes or the end of data.
-    fn receive(&mut self, mut stream: &TcpStream, options: Options, bytes: u64) -> io::Result<()> {
-        let mut buffer = [0; 16_384];
-        let mut left = bytes;
-        while left > 0 {
-            let room = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            let len = stream.read(&mut buffer[..room])?;
-            if len == 0 {
-                break;
-            }
-            let wrong = first_wrong(options.sends ^ 1, self.received, &buffer[..len]);
-            self.wrong_at = self.wrong_at.or(wrong);
-            self.received += len as u64;
-            left -= len as u64;
-        }
-        Ok(())
-    }
 }
 
 fn open(namespace: &Namespace, options: Options) -> io::Result<Socket> {
@@ -213,14 +181,31 @@ fn open(namespace: &Namespace, options: Options) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn send(mut stream: &TcpStream, key: u64, sent: &mut u64, bytes: u64) -> io::Result<()> {
+fn send(mut stream: &TcpStream, key: u64, sent: &mut Ledger, bytes: u64) -> io::Result<()> {
     let mut buffer = [0; 16_384];
-    let end = *sent + bytes;
-    while *sent < end {
-        let len = buffer.len().min(usize::try_from(end - *sent).unwrap_or(usize::MAX));
-        pattern(key, *sent, &mut buffer[..len]);
-        *sent += stream.write(&buffer[..len])? as u64;
-        // What write did not take is made again: a byte depends only on where it stands.
+    let end = sent.bytes() + bytes;
+    while sent.bytes() < end {
+        let len = buffer.len().min(usize::try_from(end - sent.bytes()).unwrap_or(usize::MAX));
+        pattern(key, sent.bytes(), &mut buffer[..len]);
+        // What write does not take is made again: a byte depends only on where it stands.
+        let taken = stream.write(&buffer[..len])?;
+        sent.enter(key, &buffer[..taken]);
+    }
+    Ok(())
+}
+
+/// Receives up to `bytes` bytes or the end of data.
+fn receive(mut stream: &TcpStream, key: u64, received: &mut Ledger, bytes: u64) -> io::Result<()> {
+    let mut buffer = [0; 16_384];
+    let mut left = bytes;
+    while left > 0 {
+        let room = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let len = stream.read(&mut buffer[..room])?;
+        if len == 0 {
+            break;
+        }
+        received.enter(key, &buffer[..len]);
+        left -= len as u64;
     }
     Ok(())
 }

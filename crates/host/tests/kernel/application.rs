@@ -1,0 +1,203 @@
+//! Our TCP with an application, at the other end of the cable from a [`Peer`].
+
+use std::net::SocketAddrV4;
+
+use base::{Chance, Duration, Endpoint, Seq};
+use host::{Cable, Driver, Impairment, KernelTcp, Namespace, kernel_state, kernel_tcp};
+use tcp::{Config, Event, State};
+
+use crate::echo::{KERNEL, US, cable};
+use crate::ledger::{Ledger, pattern};
+use crate::peer::{Options, Peer, Step};
+
+pub const KERNELS: SocketAddrV4 = SocketAddrV4::new(KERNEL, 5000);
+pub const OURS: SocketAddrV4 = SocketAddrV4::new(US, 6000);
+pub const PEER: Options = Options { congestion_control: "cubic", receive_buffer: None, sends: 0 };
+
+/// Does nothing to packets.
+pub const GOOD: Impairment = Impairment {
+    delay: Duration::ZERO,
+    drop: Chance::NEVER,
+    duplicate: Chance::NEVER,
+    reorder: Chance::NEVER,
+    reorder_by: Duration::ZERO,
+    mark: Chance::NEVER,
+    corrupt: Chance::NEVER,
+};
+
+/// Drops and corrupts with this probability, doubles and reorders with twice that.
+pub fn bad(probability: f64) -> Impairment {
+    let (harm, nuisance) =
+        (Chance::from_probability(probability), Chance::from_probability(2.0 * probability));
+    Impairment {
+        delay: Duration::from_millis(2),
+        drop: harm,
+        duplicate: nuisance,
+        reorder: nuisance,
+        reorder_by: Duration::from_millis(3),
+        corrupt: harm,
+        ..GOOD
+    }
+}
+
+/// Close to the wrap, so that every transfer crosses it.
+const ISS: Seq = Seq(u32::MAX - 5000);
+
+/// Who opens the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opens {
+    We,
+    Kernel,
+}
+
+impl Opens {
+    pub const BOTH: [Self; 2] = [Self::We, Self::Kernel];
+}
+
+/// Our default, with timers for the length of this cable.
+pub fn config() -> Config {
+    Config {
+        timestamps: true,
+        window_scale: true,
+        receive_buffer: 200_000,
+        min_rto: Duration::from_millis(200),
+        persist_min: Duration::from_millis(200),
+        ..Config::default()
+    }
+}
+
+/// Our side's application: sends pattern 1, expects pattern 0, as [`Peer`] does the other way.
+pub struct Application {
+    pub driver: Driver,
+    /// How many bytes it sends.
+    pub sends: u64,
+    pub sent: Ledger,
+    pub received: Ledger,
+    pub reads: bool,
+    /// Closes when all is sent.
+    pub closes: bool,
+    closed: bool,
+    pub events: Vec<Event>,
+    /// The states that it was seen in.
+    pub states: Vec<State>,
+}
+
+impl Application {
+    /// One that is to send `sends` bytes, then closes.
+    pub fn start(cable: Cable, opens: Opens, config: &Config, sends: u64) -> Self {
+        let (local, remote) = (endpoint(OURS), endpoint(KERNELS));
+        let driver = match opens {
+            Opens::We => Driver::connect(cable, config, local, remote, ISS, 100_000),
+            Opens::Kernel => Driver::listen(cable, config, local, ISS, 100_000),
+        };
+        Self {
+            driver,
+            sends,
+            sent: Ledger::default(),
+            received: Ledger::default(),
+            reads: true,
+            closes: true,
+            closed: false,
+            events: Vec::new(),
+            states: Vec::new(),
+        }
+    }
+
+    /// Goes on until `done` says so. One that takes a minute hangs.
+    pub fn run_until(&mut self, what: &str, mut done: impl FnMut(&Self) -> bool) {
+        let end = self.driver.cable().now() + Duration::from_secs(60);
+        while !done(self) {
+            let now = self.driver.cable().now();
+            let connection = self.driver.connection();
+            assert!(
+                now < end,
+                "{what}: {:?} of {} sent, {:?} received, {:?}, {:?}, {:?}",
+                self.sent,
+                self.sends,
+                self.received,
+                self.states,
+                self.events,
+                connection.stats(),
+            );
+            self.step();
+            // Not longer than that, to look at `done`.
+            self.driver.turn(now + Duration::from_millis(20)).unwrap();
+            while let Some(event) = self.driver.poll_event() {
+                self.events.push(event);
+            }
+            if self.states.last() != Some(&self.state()) {
+                self.states.push(self.state());
+            }
+        }
+        self.step();
+    }
+
+    fn step(&mut self) {
+        let mut buffer = [0; 8192];
+        while self.sent.bytes() < self.sends {
+            let len = buffer.len().min((self.sends - self.sent.bytes()) as usize);
+            pattern(1, self.sent.bytes(), &mut buffer[..len]);
+            let taken = self.driver.write(&buffer[..len]);
+            self.sent.enter(1, &buffer[..taken]);
+            if taken < len {
+                break;
+            }
+        }
+        let all_sent = self.sent.bytes() == self.sends;
+        if self.closes && !self.closed && all_sent && self.state().is_synchronized() {
+            self.driver.close();
+            self.closed = true;
+        }
+        while self.reads {
+            let len = self.driver.read(&mut buffer).unwrap();
+            if len == 0 {
+                break;
+            }
+            self.received.enter(0, &buffer[..len]);
+        }
+    }
+
+    pub fn state(&self) -> State {
+        self.driver.connection().state()
+    }
+
+    /// Both sides have closed and know it.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state(), State::Closed | State::TimeWait)
+    }
+}
+
+pub fn endpoint(address: SocketAddrV4) -> Endpoint {
+    Endpoint::new(*address.ip(), address.port())
+}
+
+/// A cable that does nothing to packets.
+pub fn good(namespace: &Namespace) -> Cable {
+    both_ways(namespace, (0, GOOD))
+}
+
+/// A cable that does the same in both directions, with its seed.
+pub fn both_ways(namespace: &Namespace, (seed, impairment): (u64, Impairment)) -> Cable {
+    cable(namespace, seed, impairment, impairment)
+}
+
+/// The kernel's side, which opens the connection, or waits for ours.
+pub fn peer(namespace: &Namespace, opens: Opens, options: Options, steps: &[Step]) -> Peer {
+    match opens {
+        Opens::We => Peer::listen(namespace, KERNELS, options, steps).unwrap().0,
+        Opens::Kernel => Peer::connect(namespace, KERNELS, OURS, options, steps).unwrap(),
+    }
+}
+
+/// What the kernel knows of the connection by now; `None`: nothing (any more).
+pub fn theirs(namespace: &Namespace) -> Option<KernelTcp> {
+    namespace.run(|| kernel_tcp(KERNELS, OURS)).unwrap().ok()
+}
+
+/// The state of the kernel's side; CLOSED if there is no such connection.
+pub fn their_state(namespace: &Namespace) -> State {
+    match namespace.run(|| kernel_state(KERNELS, OURS)).unwrap() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => State::Closed,
+        state => state.unwrap(),
+    }
+}

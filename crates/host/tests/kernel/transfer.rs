@@ -1,0 +1,116 @@
+//! Bytes both ways between our TCP and the kernel's.
+
+use base::{Chance, Duration};
+use host::{Cable, Counts, Impairment, Namespace, Strangers};
+use tcp::{Config, Event, GrowthKind, PAIRS, RecoveryKind};
+
+use crate::application::{Application, GOOD, Opens, PEER, both_ways, config, good, peer};
+use crate::peer::{Options, Outcome, Step};
+
+tests![
+    sixty_four_mebibytes_each_way_as_client,
+    sixty_four_mebibytes_each_way_as_server,
+    every_recovery_over_a_bad_cable,
+];
+
+const MIB: u64 = 1 << 20;
+
+/// Both send this many bytes at once and close; gives both sides when all has arrived.
+fn exchange(
+    namespace: &Namespace,
+    cable: Cable,
+    opens: Opens,
+    config: &Config,
+    options: Options,
+    bytes: u64,
+) -> (Application, Outcome) {
+    let mut application = Application::start(cable, opens, config, bytes);
+    let peer = peer(namespace, opens, options, &[Step::Snapshot, Step::Exchange(bytes)]);
+    application.run_until("exchange", |a| a.is_over() && a.driver.connection().peer_closed());
+    let outcome = peer.outcome();
+    assert_eq!(outcome.error, None);
+    outcome.received.assert(bytes);
+    outcome.received.assert_same(&application.sent);
+    application.received.assert(bytes);
+    application.received.assert_same(&outcome.sent);
+    (application, outcome)
+}
+
+fn sixty_four_mebibytes_each_way_as_client() {
+    sixty_four_mebibytes_each_way(Opens::We, GrowthKind::Cubic, "reno");
+}
+
+fn sixty_four_mebibytes_each_way_as_server() {
+    sixty_four_mebibytes_each_way(Opens::Kernel, GrowthKind::Reno, "cubic");
+}
+
+fn sixty_four_mebibytes_each_way(
+    opens: Opens,
+    growth: GrowthKind,
+    congestion_control: &'static str,
+) {
+    let namespace = Namespace::new().unwrap();
+    namespace.set("net/ipv4/tcp_ecn", "1").unwrap();
+    // Both ends share what processors there are with other tests: a pause is not a loss.
+    let min_rto = Duration::from_secs(1);
+    let config = Config { recovery: RecoveryKind::Sack, growth, ecn: true, min_rto, ..config() };
+    let options = Options { congestion_control, ..PEER };
+    let (application, outcome) =
+        exchange(&namespace, good(&namespace), opens, &config, options, 64 * MIB);
+
+    assert_eq!(application.events.first(), Some(&Event::Connected));
+    assert_eq!(application.driver.strangers(), Strangers::default());
+    let connection = application.driver.connection();
+    assert_eq!(
+        (connection.config().growth, connection.config().recovery),
+        (growth, RecoveryKind::Sack)
+    );
+    let ours = connection.agreed();
+    assert!(ours.timestamps && ours.sack && ours.window_scale && ours.ecn, "{ours:?}");
+    let [theirs] = &outcome.snapshots[..] else { panic!("{outcome:?}") };
+    assert_eq!(theirs.congestion_control, congestion_control);
+    assert!(theirs.timestamps() && theirs.sack() && theirs.ecn(), "{theirs:?}");
+    let (peers, _) = theirs.window_scale().unwrap();
+    assert_eq!(peers, config.receive_shift());
+}
+
+fn every_recovery_over_a_bad_cable() {
+    let chance = Chance::from_probability;
+    let bad = Impairment {
+        delay: Duration::from_millis(3),
+        drop: chance(0.02),
+        duplicate: chance(0.02),
+        reorder: chance(0.03),
+        reorder_by: Duration::from_millis(4),
+        corrupt: chance(0.02),
+        ..GOOD
+    };
+    let mut total = [Counts::default(); 2];
+    for (seed, (recovery, growth)) in (0..).zip(PAIRS) {
+        for (opens, timestamps, congestion_control) in
+            [(Opens::We, true, "cubic"), (Opens::Kernel, false, "reno")]
+        {
+            let namespace = Namespace::new().unwrap();
+            let config = Config { recovery: *recovery, growth: *growth, timestamps, ..config() };
+            let cable = both_ways(&namespace, (seed, bad));
+            let options = Options { congestion_control, ..PEER };
+            let (mut application, outcome) =
+                exchange(&namespace, cable, opens, &config, options, 300_000);
+            assert_eq!(outcome.snapshots[0].congestion_control, congestion_control);
+            assert!(application.driver.connection().stats().retransmissions > 0);
+            // What was refused had been corrupted, and nothing else came.
+            let (to, from) = application.driver.cable().counts();
+            assert_eq!(application.driver.strangers().foreign, 0);
+            assert!(application.driver.strangers().undecodable <= from.corrupted);
+            for (sum, counts) in total.iter_mut().zip([to, from]) {
+                sum.dropped += counts.dropped;
+                sum.duplicated += counts.duplicated;
+                sum.reordered += counts.reordered;
+                sum.corrupted += counts.corrupted;
+            }
+        }
+    }
+    for Counts { dropped, duplicated, reordered, corrupted, .. } in total {
+        assert!([dropped, duplicated, reordered, corrupted].iter().all(|n| *n > 10), "{total:?}");
+    }
+}
