@@ -11,7 +11,7 @@ use crate::text::Grid;
 pub struct Figure {
     /// What it shows.
     pub title: String,
-    /// How to read it.
+    /// How to read it; empty where the figure before it says so.
     pub how: String,
     /// What else to know: what was left out, what the mean does not include.
     pub notes: Vec<String>,

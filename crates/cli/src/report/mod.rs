@@ -161,7 +161,19 @@ fn moments(set: &[Member], sweep: &Sweep) -> Result<(Vec<Figure>, Vec<Figure>), 
         sequences.push(moments.time_sequence());
         windows.push(moments.window());
     }
+    for figures in [&mut sequences, &mut windows] {
+        say_once(figures);
+    }
     Ok((sequences, windows))
+}
+
+/// How to read a figure is said where it differs from the one before.
+fn say_once(figures: &mut [Figure]) {
+    for index in (1..figures.len()).rev() {
+        if figures[index].how == figures[index - 1].how {
+            figures[index].how.clear();
+        }
+    }
 }
 
 fn ran(member: &Member, sweep: &Sweep, set: &[Member]) -> Ran {

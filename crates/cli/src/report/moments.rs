@@ -7,7 +7,7 @@ use plotly::{Plot, Scatter};
 use sim::trace::{FlowEvent, FlowTrace, NetworkMark};
 
 use super::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain, rgb, shorten};
-use crate::text::{Scale, count};
+use crate::text::Scale;
 
 /// Segments shown of one kind; beyond that, every n-th.
 const SEGMENTS: usize = 15_000;
@@ -17,6 +17,9 @@ const CORNERS: usize = 12_000;
 
 /// How much of a transfer its time–sequence plot shows at first (s).
 const FIRST_SHOWN: f64 = 20.0;
+
+/// How many segments that window must hold for something to be seen.
+const LIVELY: usize = 10;
 
 /// A gap in a line.
 const GAP: (Option<f64>, Option<f64>) = (None, None);
@@ -49,7 +52,9 @@ impl Moments<'_> {
         self.shade_faults(&mut plot);
         let shown = self.first_shown();
         let offsets = self.offsets(shown);
-        let scale = Scale::of("_bytes", offsets.map_or(0.0, |(low, high)| high - low));
+        // The unit suits what is shown, yet no offset is told in millions of bytes.
+        let size = |(low, high): (f64, f64)| (high - low).max(high.min(1e3));
+        let scale = Scale::of("_bytes", offsets.map_or(0.0, size));
         let (first, first_left_out) = self.segments(false, scale, shown);
         let (again, again_left_out) = self.segments(true, scale, shown);
         let acks = self.line(scale.factor, shown, |event| match event {
@@ -130,46 +135,42 @@ impl Moments<'_> {
         });
         let line = |colour, width| Line::new().color(colour).width(width).shape(LineShape::Hv);
         add(&mut plot, ssthresh, "ssthresh", |s| {
-            s.line(line(PALETTE[4], 1.5)).hover_template("%{x} s: ssthresh %{y}<extra></extra>")
+            s.line(line(PALETTE[4], 1.2)).hover_template("%{x} s: ssthresh %{y}<extra></extra>")
         });
         add(&mut plot, cwnd, "cwnd", |s| {
-            s.line(line(PALETTE[0], 2.0)).hover_template("%{x} s: cwnd %{y}<extra></extra>")
+            s.line(line(PALETTE[0], 1.2)).hover_template("%{x} s: cwnd %{y}<extra></extra>")
         });
         for (event, name, symbol, colour) in [
             (FlowEvent::Timeout, "timeout", MarkerSymbol::X, PALETTE[1]),
             (FlowEvent::FastRetransmit, "fast retransmit", MarkerSymbol::TriangleUp, PALETTE[3]),
         ] {
             let points = self.marks(&event, scale.factor);
-            add(&mut plot, points, name, |s| {
+            let marks = format!("{name} ({})", points.len());
+            add(&mut plot, points, &marks, |s| {
                 s.mode(Mode::Markers)
-                    .marker(Marker::new().symbol(symbol).size(9).color(colour))
+                    .marker(Marker::new().symbol(symbol).size(7).color(colour))
                     .hover_template(format!("%{{x}} s: {name}<extra></extra>"))
             });
         }
         let x_axis = axis("time", "s").range(vec![0.0, self.end_s]);
         let y_axis = axis("window", scale.unit).range_mode(RangeMode::ToZero);
         plot.set_layout(over_shades(x_axis, y_axis));
-        let is = |wanted: &FlowEvent| self.trace.events.iter().filter(|(_, e)| e == wanted).count();
-        let timeouts = match is(&FlowEvent::Timeout) as u64 {
-            0 => "no timeout".to_owned(),
-            some => count(some, "timeout"),
-        };
         Figure {
             title: format!("Congestion window: {}", self.name),
-            how: format!(
-                "The congestion window as each segment left. Crosses mark where the \
-                 retransmission timer went off ({timeouts} here). Colour says which state the aid \
-                 was in (none: its usual one), grey that the network had a fault. A window that \
-                 falls where nothing was congested is what an aid is to prevent."
-            ),
+            how: "The congestion window as each segment left. Crosses mark where the \
+                  retransmission timer went off. Colour says which state the aid was in (none: its \
+                  usual one), grey that the network had a fault. A window that falls where nothing \
+                  was congested is what an aid is to prevent."
+                .to_owned(),
             notes: Vec::new(),
             json: json(plot),
             numbers: None,
         }
     }
 
-    /// What the time–sequence plot shows at first: some seconds around the retransmission that is
-    /// nearest to the middle of the transfer, or around the middle; all of it where that is little.
+    /// What the time–sequence plot shows at first: some seconds around the retransmission nearest to
+    /// the middle of the transfer near which new data was sent too (a standstill shows nothing), or
+    /// around the middle; all of it where that is little.
     fn first_shown(&self) -> Span {
         let times = || self.trace.events.iter().map(|(at, _)| at.as_secs_f64());
         let begin = times().next().unwrap_or(0.0);
@@ -177,15 +178,29 @@ impl Moments<'_> {
         if end - begin <= FIRST_SHOWN {
             return (0.0, self.end_s);
         }
+        let sent = |retransmission: bool| {
+            let time = move |(at, event): &(Instant, FlowEvent)| match event {
+                FlowEvent::Sent(segment) if segment.retransmission == retransmission => {
+                    Some(at.as_secs_f64())
+                }
+                _ => None,
+            };
+            self.trace.events.iter().filter_map(time).collect::<Vec<f64>>()
+        };
+        let around = |centre: f64| {
+            let from = (centre - FIRST_SHOWN / 2.0).clamp(begin, end - FIRST_SHOWN).floor();
+            (from, from + FIRST_SHOWN)
+        };
+        let new = sent(false);
+        let lively = |at: &f64| {
+            let (from, to) = around(*at);
+            new.partition_point(|at| *at <= to) - new.partition_point(|at| *at < from) >= LIVELY
+        };
         let middle = f64::midpoint(begin, end);
-        let resent = self.trace.events.iter().filter_map(|(at, event)| match event {
-            FlowEvent::Sent(segment) if segment.retransmission => Some(at.as_secs_f64()),
-            _ => None,
-        });
-        let near = |at: &f64| (at - middle).abs();
-        let centre = resent.min_by(|a, b| near(a).total_cmp(&near(b))).unwrap_or(middle);
-        let from = (centre - FIRST_SHOWN / 2.0).clamp(begin, end - FIRST_SHOWN).floor();
-        (from, from + FIRST_SHOWN)
+        let nearest = |a: &f64, b: &f64| (a - middle).abs().total_cmp(&(b - middle).abs());
+        let resent = sent(true);
+        let centre = resent.iter().copied().filter(lively).min_by(nearest);
+        around(centre.or_else(|| resent.into_iter().min_by(nearest)).unwrap_or(middle))
     }
 
     /// From which offset to which the stream moves within these times; `None`: nothing happens.
@@ -409,8 +424,9 @@ mod test {
         assert!(thinned.is_sorted_by(|a, b| a.0 <= b.0));
     }
 
-    /// A segment every second from 0 to 100 s; those of `resent` are retransmissions.
-    fn trace(resent: &[u64]) -> FlowTrace {
+    /// A segment every second from 0 to 100 s, but for `silence`; those of `resent` are
+    /// retransmissions.
+    fn trace(resent: &[u64], silence: std::ops::Range<u64>) -> FlowTrace {
         let segment = |second: u64| {
             let segment = SentSegment {
                 offset: second * 100,
@@ -421,15 +437,16 @@ mod test {
             };
             (Instant::from_secs(second), FlowEvent::Sent(segment))
         };
+        let sent = (0..=100).filter(|second| resent.contains(second) || !silence.contains(second));
         let mut trace = FlowTrace::default();
-        trace.events.extend((0..=100).map(segment));
+        trace.events.extend(sent.map(segment));
         trace
     }
 
     #[test]
     fn at_first_the_middle_is_shown_around_a_retransmission() {
         let shown = |resent: &[u64]| {
-            let trace = trace(resent);
+            let trace = trace(resent, 0..0);
             let moments = Moments { name: "", trace: &trace, faults: &[], end_s: 100.0 };
             let shown = moments.first_shown();
             (shown, moments.offsets(shown).unwrap())
@@ -438,6 +455,9 @@ mod test {
         assert_eq!(shown(&[]).0, (40.0, 60.0));
         assert_eq!(shown(&[97]).0, (80.0, 100.0));
         assert_eq!(shown(&[2]).0, (0.0, 20.0));
+        let cut = trace(&[35, 45, 55, 63, 65], 30..65);
+        let moments = Moments { name: "", trace: &cut, faults: &[], end_s: 100.0 };
+        assert_eq!(moments.first_shown(), (55.0, 75.0));
     }
 
     #[test]
