@@ -174,7 +174,7 @@ impl Moments<'_> {
     fn first_shown(&self) -> Span {
         let times = || self.trace.events.iter().map(|(at, _)| at.as_secs_f64());
         let begin = times().next().unwrap_or(0.0);
-        let end = times().last().unwrap_or(self.end_s);
+        let end = times().next_back().unwrap_or(self.end_s);
         if end - begin <= FIRST_SHOWN {
             return (0.0, self.end_s);
         }
