@@ -21,6 +21,9 @@ impl Connection {
         }
         let outstanding = flight.outstanding();
         let window = u32::from(segment.window) << self.snd.wnd_shift;
+        if let Some(timestamps) = segment.options.timestamps {
+            self.snd.echoed = timestamps.echo;
+        }
         let news = self.take_sack(segment);
         let duplicate = if self.agreed.sack {
             // RFC 6675 §2: new SACK information, whatever else the segment brings.
@@ -146,7 +149,12 @@ impl Connection {
             }
             _ => None,
         };
+        let untimed = self.snd.untimed;
+        if untimed.is_some_and(|end| segment.ack.at_or_after(end)) {
+            self.snd.untimed = None;
+        }
         let sample = match segment.options.timestamps.filter(|_| self.agreed.timestamps) {
+            Some(_) if untimed.is_some() => None,
             Some(Timestamps { echo, .. }) if echo != 0 => {
                 let ticks = self.timestamp(now).wrapping_sub(echo);
                 // An echo from the future, or from ages ago, was never ours.

@@ -18,6 +18,7 @@
 //! | the right edge is outside the window for an empty segment (RFC 9293 §3.10.7.4) | inside, as in BSD and Linux: it is SND.NXT of a peer that has filled the window |
 //! | Nagle with a window below two segments (RFC 9293 §3.8.6.2.1, rule 3) | half the largest window goes even with data outstanding, as in BSD |
 //! | retransmitting beyond an edge that scaling moved left (RFC 7323 §2.4) | within the window only, then by probes |
+//! | 4.3BSD-Reno's fast retransmit on duplicates of what a timeout sent again | none until `recover` is acknowledged (RFC 6582 §3.2), for Tahoe and Reno, too |
 //! | the initial sequence number after going back to LISTEN | the same; choosing it is the driver's (RFC 6528) |
 
 #![no_std]

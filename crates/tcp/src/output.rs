@@ -320,6 +320,9 @@ impl Connection {
             segment.payload = Payload::new(self.stream, self.snd.offset_at(start), len);
         }
         self.finish(now, &mut segment);
+        if choice.why == (Why::Aid { ahead_of_queue: true }) {
+            self.backdate(&mut segment);
+        }
         self.account(now, choice, end, len, retransmission);
         Transmit {
             ecn,
@@ -327,6 +330,17 @@ impl Connection {
             for_aid: matches!(choice.why, Why::Aid { .. }),
             retransmission,
             ..Transmit::of(segment)
+        }
+    }
+
+    /// A segment that overtakes others must not make them look old: a younger timestamp at the left
+    /// edge would move the peer's TS.Recent past theirs, and PAWS (RFC 7323 §5) would refuse them
+    /// all. It carries the timestamp that the peer has already; what it draws is no sample.
+    fn backdate(&mut self, segment: &mut TcpSegment) {
+        if let Some(timestamps) = &mut segment.options.timestamps {
+            timestamps.value = self.snd.echoed;
+            let end = segment.end();
+            self.snd.untimed = Some(self.snd.untimed.map_or(end, |other| other.max(end)));
         }
     }
 
@@ -342,12 +356,12 @@ impl Connection {
             }
             Why::Repair | Why::Aid { .. } | Why::Probe => {}
         }
-        if len > 0 {
+        if len > 0 && choice.why != Why::Probe {
             self.stats.segments_sent += 1;
             self.stats.bytes_sent += u64::from(len);
         }
         if retransmission {
-            self.stats.retransmissions += 1;
+            self.stats.retransmissions += u64::from(choice.why != Why::Probe);
             // Karn: what was sent twice can't be timed (RFC 6298 §3).
             self.snd.timed = self.snd.timed.filter(|(timed, _)| timed.at_or_before(start));
         } else if choice.why != Why::Probe && self.snd.timed.is_none() {

@@ -60,6 +60,10 @@ pub(crate) struct Sender {
     pub held: Option<Held>,
     /// What an aid wants sent again, and whether ahead of the queue.
     pub resend: VecDeque<(SeqRange, bool)>,
+    /// The peer's last echo of our clock, which is its TS.Recent (RFC 7323 §4.3).
+    pub echoed: u32,
+    /// The acknowledgment of what lies before this is no round-trip sample.
+    pub untimed: Option<Seq>,
     /// A probe is to be sent.
     pub probe_due: bool,
     /// A keep-alive is to be sent.
@@ -122,6 +126,8 @@ impl Sender {
             ecn: EcnSender::default(),
             held: None,
             resend: VecDeque::new(),
+            echoed: 0,
+            untimed: None,
             probe_due: false,
             keep_alive_due: false,
             probe_gap: Duration::ZERO,

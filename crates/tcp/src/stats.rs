@@ -5,13 +5,13 @@ use base::Duration;
 /// Counters since the connection was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Segments with payload sent, retransmissions included.
+    /// Segments with payload sent, retransmissions included, probes not.
     pub segments_sent: u64,
-    /// Payload bytes sent, retransmissions included.
+    /// Payload bytes in them.
     pub bytes_sent: u64,
     /// Segments sent that carried something sent before.
     pub retransmissions: u64,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts, those of a SYN included.
     pub timeouts: u64,
     /// Fast retransmits (recoveries begun by duplicates or SACK).
     pub fast_retransmits: u64,

@@ -33,6 +33,7 @@ impl Connection {
         if self.snd.flight.outstanding() == 0 {
             return;
         }
+        self.stats.timeouts += 1;
         self.snd.retries += 1;
         let most = if self.state.is_synchronized() {
             self.config.max_retries
@@ -53,7 +54,6 @@ impl Connection {
             self.syn_lost = true;
             return;
         }
-        self.stats.timeouts += 1;
         self.stats.slow_starts += 1;
         self.snd.recovery.on_timeout(now, &mut self.snd.flight);
         self.snd.reduced();
