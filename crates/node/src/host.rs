@@ -178,6 +178,12 @@ impl Host {
         Packet::icmp_error(self.address, about, message).map(|packet| self.stamp(packet))
     }
 
+    /// What a router says about a packet for which its queue had no room (RFC 792).
+    pub fn quench(&mut self, about: &Packet) -> Option<Packet> {
+        let message = |quoted| IcmpMessage::SourceQuench { quoted };
+        Packet::icmp_error(self.address, about, message).map(|packet| self.stamp(packet))
+    }
+
     /// What a router says about a packet whose time to live has run out.
     pub fn time_exceeded(&mut self, about: &Packet) -> Option<Packet> {
         let message = |quoted| IcmpMessage::TimeExceeded { reassembly: false, quoted };

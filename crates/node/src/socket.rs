@@ -132,10 +132,11 @@ impl Socket {
 
     /// The next segment that leaves this host.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        let Some(aid) = &mut self.aid else { return self.tcp.poll_transmit(now) };
         for _ in 0..self.kept_down.len() {
+            let Some(aid) = &mut self.aid else { break };
             let Some(kept) = self.kept_down.pop_front() else { break };
             let verdict = aid.on_down(now, &kept.segment, &self.tcp.view());
+            self.settle(now);
             match verdict {
                 Verdict::Pass => return Some(kept),
                 Verdict::Replace(segment) => return Some(Transmit { segment, ..kept }),
@@ -144,12 +145,12 @@ impl Socket {
             }
         }
         loop {
+            let Some(aid) = &mut self.aid else { return self.tcp.poll_transmit(now) };
             let view = self.tcp.view();
             let transmit = self.tcp.poll_transmit(now)?;
             if transmit.for_aid {
                 return Some(transmit);
             }
-            let Some(aid) = &mut self.aid else { return Some(transmit) };
             let verdict = aid.on_down(now, &transmit.segment, &view);
             self.settle(now);
             match verdict {

@@ -26,6 +26,9 @@ impl Problem {
 
 type Checked = Result<(), Problem>;
 
+/// Each flow has a port of its own, from 1024 on.
+const MOST_FLOWS: u64 = 60_000;
+
 /// Refuses the value of `key` unless `right`.
 fn must(right: bool, key: impl Into<String>, message: impl FnOnce() -> String) -> Checked {
     if right { Ok(()) } else { Err(Problem { key: key.into(), message: message() }) }
@@ -58,6 +61,7 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
         "no flow, so there is nothing to measure\nadd a [[flow]] with from, to and application"
             .into()
     })?;
+    within("flow".into(), "the number of flows", scenario.flows.len() as u64, 1, MOST_FLOWS)?;
     for (i, flow) in scenario.flows.iter().enumerate() {
         flow::check(&format!("flow.{i}"), flow, path.hops, scenario.duration)?;
     }

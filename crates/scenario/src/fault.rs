@@ -56,8 +56,7 @@ pub struct Partition {
     pub signal_loss: f64,
 }
 
-/// `kind = "congestion"`: a flood of foreign packets into a hop, in the direction of node 0 to the
-/// far end.
+/// `kind = "congestion"`: a flood of foreign packets into a hop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a congestion")]
 pub struct Congestion {
@@ -78,6 +77,9 @@ pub struct Congestion {
     /// scenario is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
+    /// Which way it goes. Default `"forward"`.
+    #[serde(default)]
+    pub direction: Direction,
 }
 
 /// `kind = "reordering"`: at each time, the next packets that arrive at the hop's queue go to its
@@ -96,6 +98,9 @@ pub struct Reordering {
     /// How many packets each time. Default 4.
     #[serde(default = "four")]
     pub packets: u32,
+    /// Packets of which direction. Default `"forward"`.
+    #[serde(default)]
+    pub direction: Direction,
 }
 
 /// `kind = "interference"`: foreign packets that use the hop's queue and rate.
@@ -189,7 +194,7 @@ pub enum Spacing {
     Poisson,
 }
 
-/// Which way foreign packets go.
+/// Which way along the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -198,7 +203,7 @@ pub enum Direction {
     Forward,
     /// Towards node 0.
     Backward,
-    /// One stream each way.
+    /// Each way.
     Both,
 }
 

@@ -14,6 +14,10 @@ pub struct Queue {
     /// Default: no marks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn_threshold: Option<u32>,
+    /// The router sends an ICMP source quench for each packet that it drops here (RFC 792; RFC 6633
+    /// says that none may be sent any more). Default false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub source_quench: bool,
     /// RED only: below this average queue (packets) nothing is dropped. Default 5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_threshold: Option<f64>,
@@ -64,6 +68,7 @@ impl Default for Queue {
             packets: 50,
             discipline: Discipline::DropTail,
             ecn_threshold: None,
+            source_quench: false,
             min_threshold: None,
             max_threshold: None,
             max_probability: None,

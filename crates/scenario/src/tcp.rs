@@ -26,7 +26,7 @@ pub struct Tcp {
     pub tick: Tick,
     /// Whether the receiver delays acknowledgments (RFC 5681 §4.2). Default true.
     pub delayed_ack: bool,
-    /// How long it delays them at most. With a coarse clock (timer ticks of 100 ms or more) this
+    /// How long it delays them at most. With a coarse clock (timer ticks of 200 ms or more) this
     /// timer fires on a tick of its own length, as BSD's fast timer does; otherwise exactly.
     /// Default 200 ms.
     pub delayed_ack_timeout: Time,
@@ -56,8 +56,9 @@ pub struct Tcp {
     pub persist_min: Time,
     /// The longest gap between probes of a zero window. Default 60 s.
     pub persist_max: Time,
-    /// Timeouts of one segment, or probes of any kind without an answer, before the connection is
-    /// given up (RFC 9293 §3.8.3). Default 15.
+    /// Timeouts of one segment, or zero-window probes and keep-alives without an answer, before the
+    /// connection is given up (RFC 9293 §3.8.3). While an aid holds the connection, that is the aid's
+    /// to decide. Default 15.
     pub max_retries: u32,
     /// Maximum segment lifetime: TIME-WAIT lasts twice that (RFC 9293 §3.4.2). Default 30 s.
     pub msl: Time,

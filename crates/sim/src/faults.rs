@@ -17,8 +17,8 @@ pub enum Deed {
     Cut { link: usize, queue: Queue },
     /// The cut of a link by this fault is over.
     Heal { link: usize },
-    /// The next frames that side A sends go to the front.
-    Reorder { link: usize, frames: u32 },
+    /// The next frames that a side sends go to the front.
+    Reorder { link: usize, side: Side, frames: u32 },
     /// A foreign packet of this size enters a link.
     Foreign { link: usize, side: Side, bytes: u32 },
     /// Another rate.
@@ -62,6 +62,7 @@ pub struct Cuts {
 /// Floods of a hop.
 pub struct Floods {
     link: usize,
+    side: Side,
     schedule: Schedule,
     lasts: Duration,
     bytes: u32,
@@ -95,14 +96,20 @@ pub struct Changes {
 /// The faults of a path, each as often as it has streams.
 pub fn at_work(path: &Path, duration: Time, seed: u64) -> Vec<FaultAtWork> {
     let mut all = Vec::new();
-    for (number, fault) in path.faults.iter().enumerate() {
-        let number = number as u64;
+    for (place, fault) in path.faults.iter().enumerate() {
+        // A fault's streams are those of the how-manieth of its kind, so that one more fault of
+        // another kind moves none of them.
+        let kind = std::mem::discriminant(fault);
+        let before = path.faults.iter().take(place);
+        let number = before.filter(|other| std::mem::discriminant(*other) == kind).count() as u64;
         match fault {
             Fault::Partition(fault) => {
                 all.push(FaultAtWork::Partition(Cuts::new(fault, path, duration, seed, number)));
             }
             Fault::Congestion(fault) => {
-                all.extend(Floods::new(fault, path).map(FaultAtWork::Congestion));
+                let sides = sides(fault.direction).iter();
+                let floods = sides.filter_map(|side| Floods::new(fault, *side, path));
+                all.extend(floods.map(FaultAtWork::Congestion));
             }
             Fault::Reordering(fault) => {
                 all.extend(fault.schedule().map(|schedule| FaultAtWork::Reordering {
@@ -154,7 +161,9 @@ impl FaultAtWork {
             Self::Reordering { fault, done, .. } => {
                 *done += 1;
                 let link = fault.hop as usize - 1;
-                deeds.push(Deed::Reorder { link, frames: fault.packets });
+                for &side in sides(fault.direction) {
+                    deeds.push(Deed::Reorder { link, side, frames: fault.packets });
+                }
             }
             Self::Interference(stream) => stream.act(deeds),
             Self::Change(changes) => {
@@ -174,9 +183,8 @@ impl FaultAtWork {
         }
     }
 
-    /// Does the router before a link that this fault has cut tell of a packet it refuses?
-    /// `None`: this fault does not cut that link. `Some(false)`: the message is drawn to be lost,
-    /// or none is sent.
+    /// What the router before a link that this fault has cut says about a packet that it refuses;
+    /// `None`: this fault does not cut that link.
     pub fn signals(&mut self, link: usize) -> Option<Told> {
         match self {
             Self::Partition(cuts) if cuts.cut.is_some_and(|(cut, _)| cut == link) => {
@@ -188,6 +196,15 @@ impl FaultAtWork {
             }
             _ => None,
         }
+    }
+}
+
+/// The sending sides of a direction.
+const fn sides(direction: Direction) -> &'static [Side] {
+    match direction {
+        Direction::Forward => &[Side::A],
+        Direction::Backward => &[Side::B],
+        Direction::Both => &[Side::A, Side::B],
     }
 }
 
@@ -261,13 +278,13 @@ impl Cuts {
 }
 
 impl Floods {
-    fn new(fault: &Congestion, path: &Path) -> Option<Self> {
+    fn new(fault: &Congestion, side: Side, path: &Path) -> Option<Self> {
         let BitRate(rate) = fault.rate.unwrap_or(path.link_of(fault.hop).rate);
         let bytes = bytes(fault.size);
         let Time(lasts) = fault.lasts;
         let gap = rate.time_for(bytes);
         let (link, schedule) = (fault.hop as usize - 1, fault.schedule()?);
-        Some(Self { link, schedule, lasts, bytes, gap, done: 0, on: None })
+        Some(Self { link, side, schedule, lasts, bytes, gap, done: 0, on: None })
     }
 
     fn next(&self) -> Option<Instant> {
@@ -275,7 +292,7 @@ impl Floods {
     }
 
     fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
-        let (link, side, bytes) = (self.link, Side::A, self.bytes);
+        let (link, side, bytes) = (self.link, self.side, self.bytes);
         match self.on {
             Some((_, end)) if end <= now => {
                 self.on = None;
@@ -304,11 +321,7 @@ impl Stream {
         number: u64,
     ) -> impl Iterator<Item = Self> {
         let Time(gap) = fault.every;
-        let sides: &[Side] = match fault.direction {
-            Direction::Forward => &[Side::A],
-            Direction::Backward => &[Side::B],
-            Direction::Both => &[Side::A, Side::B],
-        };
+        let sides = sides(fault.direction);
         let concerns = |link: usize, side: Side| match fault.hop {
             InterferenceHop::Number(hop) => link == hop as usize - 1,
             // liu-singh-2001 §V-E: each intermediate hop, sender and receiver excepted.
@@ -425,7 +438,7 @@ mod test {
         match deed {
             Deed::Cut { link, queue } => format!("cut {link} {queue:?}"),
             Deed::Heal { link } => format!("heal {link}"),
-            Deed::Reorder { link, frames } => format!("reorder {link} {frames}"),
+            Deed::Reorder { link, side, frames } => format!("reorder {link} {side:?} {frames}"),
             Deed::Foreign { link, side, bytes } => format!("foreign {link} {side:?} {bytes}"),
             Deed::Rate { link, rate } => format!("rate {link} {}", rate.as_bps()),
             Deed::Delay { link, delay } => format!("delay {link} {delay:?}"),
@@ -520,7 +533,7 @@ mod test {
     #[test]
     fn reordering_comes_back() {
         let mut fault = fault("reordering", "hop = 2\nevery = \"10 s\"");
-        expect(&turns(&mut fault, 2), &[(10_000, "reorder 1 4"), (20_000, "reorder 1 4")]);
+        expect(&turns(&mut fault, 2), &[(10_000, "reorder 1 A 4"), (20_000, "reorder 1 A 4")]);
     }
 
     #[test]

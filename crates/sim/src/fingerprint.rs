@@ -47,11 +47,17 @@ impl Fingerprint {
         let addresses = u64::from(u32::from(packet.ip.source)) << 32
             | u64::from(u32::from(packet.ip.destination));
         self.packets.add(addresses ^ u64::from(packet.ip.ecn.bits()));
-        self.packets.add(match &packet.body {
-            Body::Tcp(s) => u64::from(s.seq.0) << 32 | u64::from(s.ack.0 ^ u32::from(s.flags.0)),
-            Body::Udp(d) => d.payload.offset,
-            Body::Icmp(_) => u64::from(packet.ip.identification),
-        });
+        self.packets.add(u64::from(packet.len()));
+        let (first, second) = match &packet.body {
+            Body::Tcp(s) => (
+                u64::from(s.seq.0) << 32 | u64::from(s.ack.0),
+                u64::from(s.window) << 32 | u64::from(s.flags.0),
+            ),
+            Body::Udp(d) => (d.payload.offset, u64::from(d.destination_port)),
+            Body::Icmp(_) => (u64::from(packet.ip.identification), 0),
+        };
+        self.packets.add(first);
+        self.packets.add(second);
     }
 
     /// A number of the results.

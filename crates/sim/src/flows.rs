@@ -6,6 +6,8 @@ use base::{Duration, Instant};
 use scenario::{Application, Cbr, Flow, Size, Time, Transport};
 use wire::Payload;
 
+use crate::results::Outcome;
+
 /// As much as an endless transfer ever writes (bytes).
 const ENDLESS: u64 = 1 << 50;
 
@@ -27,6 +29,10 @@ pub struct FlowAtWork {
     pub datagrams_sent: u64,
     /// When it was complete.
     pub complete: Option<Instant>,
+    /// When its sender's connection gave up, and how.
+    pub gave_up: Option<(Instant, Outcome)>,
+    /// The run does not wait for it any more.
+    counted_out: bool,
     /// When the application acts next.
     pub next: Option<Instant>,
     /// First transmissions not delivered yet: end offset and time.
@@ -55,11 +61,36 @@ impl FlowAtWork {
             delivered: 0,
             datagrams_sent: 0,
             complete: None,
+            gave_up: None,
+            counted_out: false,
             next: Some(start),
             sent: VecDeque::with_capacity(256),
             reached: 0,
             delay: Duration::ZERO,
             pieces: 0,
+        }
+    }
+
+    /// The sender's connection is gone. There is nothing to close, hence `false`.
+    pub fn give_up(&mut self, now: Instant, how: Outcome) -> bool {
+        if self.complete.is_none() {
+            self.gave_up.get_or_insert((now, how));
+        }
+        false
+    }
+
+    /// Is it complete or given up, and has nobody asked since it is?
+    pub fn is_over_now(&mut self) -> bool {
+        let over = self.outcome() != Outcome::Running;
+        over && !std::mem::replace(&mut self.counted_out, true)
+    }
+
+    /// What has become of it.
+    pub fn outcome(&self) -> Outcome {
+        match (self.complete, self.gave_up) {
+            (Some(_), _) => Outcome::Complete,
+            (None, Some((_, outcome))) => outcome,
+            (None, None) => Outcome::Running,
         }
     }
 

@@ -64,7 +64,7 @@ pub struct FlowResult {
     pub aid: String,
     /// When it started (s).
     pub start_s: f64,
-    /// When it was complete, else the run's end (s).
+    /// When it was complete or its connection gave up, else the run's end (s).
     pub end_s: f64,
     /// Payload delivered in order (bytes).
     pub delivered_bytes: u64,
@@ -72,6 +72,8 @@ pub struct FlowResult {
     pub throughput_bps: Option<f64>,
     /// Payload delivered over payload sent, retransmissions included.
     pub goodput_ratio: Option<f64>,
+    /// What became of it.
+    pub outcome: Outcome,
     /// How long the transfer took, from start to end (s); `null` if it did not complete.
     pub completion_s: Option<f64>,
     /// Data segments (or datagrams) sent, retransmissions included.
@@ -84,10 +86,28 @@ pub struct FlowResult {
     pub fast_retransmits: Option<u64>,
     /// Timeouts that set the congestion window to one segment.
     pub slow_starts: Option<u64>,
-    /// Mean of the round-trip samples that TCP took (s).
+    /// Persist probes sent; they are neither segments nor retransmissions.
+    pub probes: Option<u64>,
+    /// Mean of the round-trip samples that TCP took (s): by its own clock, and none of what was
+    /// sent twice, so it can be far from what packets needed.
     pub rtt_s: Option<f64>,
     /// Mean time from a payload's first transmission to its in-order delivery (s).
     pub delay_s: Option<f64>,
+}
+
+/// What became of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Everything was delivered.
+    Complete,
+    /// It was still going when the run ended.
+    #[default]
+    Running,
+    /// The sender gave up after as many timeouts as it may have.
+    TimedOut,
+    /// The connection was reset.
+    Reset,
 }
 
 /// One direction of one hop of a path.

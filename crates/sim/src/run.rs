@@ -202,7 +202,9 @@ impl<'a> Run<'a> {
             self.now = self.end;
             return Ok(false);
         };
-        debug_assert!(at >= self.now, "time goes back");
+        if at < self.now {
+            return Err(RunError::Books(format!("time goes back from {:?} to {at:?}", self.now)));
+        }
         self.now = at;
         self.handled += 1;
         self.fingerprint.event(at, class as u8, entity);

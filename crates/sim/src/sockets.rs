@@ -8,7 +8,7 @@ use tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
 use crate::topology::Topology;
 
 /// Coarser clocks than this are BSD's kind: its delayed acknowledgments have a tick of their own.
-const COARSE: Duration = Duration::from_millis(100);
+const COARSE: Duration = Duration::from_millis(200);
 
 /// Which end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

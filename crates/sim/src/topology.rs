@@ -35,6 +35,8 @@ struct Route {
 pub struct Topology {
     places: Vec<Place>,
     routes: Vec<Route>,
+    /// Which links' routers send source quenches.
+    quenches: Vec<bool>,
     /// The nodes at side A and B of each link.
     joins: Vec<[usize; 2]>,
     spread: Spread,
@@ -52,6 +54,8 @@ impl Topology {
         let mut links: Vec<PathLink> = (1..=path.hops)
             .map(|hop| PathLink::new(config(&path.link_of(hop)), seed, hop - 1))
             .collect();
+        let mut quenches: Vec<bool> =
+            (1..=path.hops).map(|hop| path.link_of(hop).queue.source_quench).collect();
         let mut routes = Vec::new();
         for beside in &path.parallel {
             let route = routes.len();
@@ -67,14 +71,16 @@ impl Topology {
                 own.push(links.len());
                 joins.push([last, next]);
                 let number = links.len() as u32;
-                links.push(PathLink::new(config(&path.link_beside(beside)), seed, number));
+                let link = path.link_beside(beside);
+                quenches.push(link.queue.source_quench);
+                links.push(PathLink::new(config(&link), seed, number));
                 last = next;
             }
             routes.push(Route { from: beside.from as usize, to: beside.to as usize, links: own });
         }
         let draws = (0..places.len()).map(|n| RandomStream::new(seed, "route", n as u64)).collect();
         let turns = vec![0; places.len()];
-        (Self { places, routes, joins, spread: path.spread, turns, draws }, links)
+        (Self { places, routes, quenches, joins, spread: path.spread, turns, draws }, links)
     }
 
     /// How many nodes there are.
@@ -91,6 +97,11 @@ impl Topology {
     pub fn node_at(&self, address: Ipv4Addr) -> Option<usize> {
         let node = u32::from(address).checked_sub(0x0a00_0001)? as usize;
         (node < self.places.len()).then_some(node)
+    }
+
+    /// Does a drop in this link's queues draw a source quench?
+    pub fn quenches(&self, link: usize) -> bool {
+        self.quenches[link]
     }
 
     /// The node at the other end of a link.

@@ -10,6 +10,7 @@ use wire::{Body, Payload, UdpDatagram};
 use super::network::DISCARD;
 use super::{Run, RunError, SocketAt};
 use crate::events::Class;
+use crate::results::Outcome;
 use crate::sabotage::Crime;
 use crate::sockets::{self, End};
 use crate::topology::Topology;
@@ -116,7 +117,11 @@ impl Run<'_> {
                     TcpEvent::Connected => sender && closes,
                     // The receiver has nothing to send, so it closes, too.
                     TcpEvent::PeerClosed => true,
-                    _ => false,
+                    TcpEvent::TimedOut if sender => {
+                        self.flows[flow].give_up(self.now, Outcome::TimedOut)
+                    }
+                    TcpEvent::Reset if sender => self.flows[flow].give_up(self.now, Outcome::Reset),
+                    TcpEvent::TimedOut | TcpEvent::Reset | TcpEvent::Closed => false,
                 };
                 if done {
                     socket.tcp_mut().close();
@@ -141,9 +146,14 @@ impl Run<'_> {
                 let place = if transmit.ahead_of_queue { Place::Front } else { Place::Tail };
                 self.send(node, packet, place);
             }
+            // What TCP sends can move its aid, too.
+            self.note(number, node, at_host);
             if !again {
                 break;
             }
+        }
+        if self.flows[flow].is_over_now() {
+            self.incomplete = self.incomplete.map(|n| n.saturating_sub(1));
         }
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
         let number = number as u32;
@@ -161,7 +171,6 @@ impl Run<'_> {
             return;
         }
         let flow = &mut self.flows[number / 2];
-        let before = flow.complete.is_some();
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
         while let Some(part) = socket.tcp_mut().read(u32::MAX) {
             let twice = self.sabotage.on_delivery() == Crime::Twice;
@@ -173,9 +182,6 @@ impl Run<'_> {
             if let Some(trace) = &mut self.trace {
                 trace.flow(number / 2).delivered(self.now, flow.delivered);
             }
-        }
-        if !before && flow.complete.is_some() {
-            self.incomplete = self.incomplete.map(|n| n.saturating_sub(1));
         }
     }
 

@@ -103,7 +103,14 @@ impl Run<'_> {
                 }
             }
             Enqueued::Dropped { reason } => {
-                self.drop(id, link, reason_of(reason));
+                let dropped = self.drop(id, link, reason_of(reason));
+                let node = self.topology.across(link, side.other());
+                if self.topology.quenches(link)
+                    && let Some(quench) =
+                        dropped.and_then(|packet| self.hosts[node].quench(&packet))
+                {
+                    self.send(node, quench, Place::Tail);
+                }
             }
             Enqueued::Refused => self.refuse(link, side, id),
         }
@@ -154,8 +161,8 @@ impl Run<'_> {
                     self.on_healed(link);
                 }
             }
-            Deed::Reorder { link, frames } => {
-                self.links[link].front_next(Side::A, frames);
+            Deed::Reorder { link, side, frames } => {
+                self.links[link].front_next(side, frames);
                 self.mark(kind, link, true);
             }
             Deed::Foreign { link, side, bytes } => self.foreign_packet(link, side, bytes),

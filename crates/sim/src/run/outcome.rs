@@ -48,7 +48,8 @@ impl Run<'_> {
             .number
             .and_then(|at_host| self.hosts[at.node].socket(at_host))
             .map_or(Stats::default(), |socket| *socket.tcp().stats());
-        let end = flow.complete.unwrap_or(self.now).max(flow.start);
+        let gave_up = flow.gave_up.map(|(at, _)| at);
+        let end = flow.complete.or(gave_up).unwrap_or(self.now).max(flow.start);
         let took = end.since(flow.start);
         let (segments, sent) = match tcp {
             Some(_) => (stats.segments_sent, stats.bytes_sent),
@@ -65,12 +66,14 @@ impl Run<'_> {
             delivered_bytes: flow.delivered,
             throughput_bps: per(flow.delivered as f64 * 8.0, took.as_secs_f64()),
             goodput_ratio: per(flow.delivered as f64, sent as f64),
+            outcome: flow.outcome(),
             completion_s: flow.complete.map(|at: Instant| at.since(flow.start).as_secs_f64()),
             segments_sent: segments,
             retransmissions: of_tcp(stats.retransmissions),
             timeouts: of_tcp(stats.timeouts),
             fast_retransmits: of_tcp(stats.fast_retransmits),
             slow_starts: of_tcp(stats.slow_starts),
+            probes: of_tcp(stats.probes),
             rtt_s: per(stats.rtt_sum.as_secs_f64(), stats.rtt_samples as f64),
             delay_s: flow.mean_delay(),
         }

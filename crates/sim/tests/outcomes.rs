@@ -1,0 +1,85 @@
+//! What becomes of flows in the end, and pairs of features that once did each other harm.
+
+mod common;
+
+use common::{completion, drops, example, run, run_text};
+use sim::results::Outcome;
+
+/// One hop that loses everything, or nothing.
+fn hop(link: &str, rest: &str) -> String {
+    format!(
+        "name = \"one hop\"\nduration = \"3000 s\"\n[network]\nkind = \"path\"\nhops = 1\n\
+         link = {{ rate = \"64 kbit/s\", delay = \"10 ms\", {link} }}\n{rest}"
+    )
+}
+
+const TRANSFER: &str = "[[flow]]\nfrom = 0\nto = 1\napplication = { transfer = \"100 kB\" }\n";
+
+#[test]
+fn a_sender_that_gives_up_ends_the_run() {
+    // A SYN is tried seven times: 1 + 2 + … + 64 s.
+    let result = run_text(&hop("packet_error_rate = 1.0", TRANSFER), 1);
+    let flow = &result.flows[0];
+    assert_eq!(flow.outcome, Outcome::TimedOut);
+    assert_eq!((flow.completion_s, flow.delivered_bytes, flow.timeouts), (None, 0, Some(7)));
+    assert!((125.0..=128.0).contains(&flow.end_s), "{}", flow.end_s);
+    assert_eq!(result.duration_s, flow.end_s);
+}
+
+#[test]
+fn one_that_gives_up_does_not_stop_another() {
+    let both = format!(
+        "{TRANSFER}start = \"0 s\"\n[[flow]]\nfrom = 1\nto = 0\nstart = \"200 s\"\n\
+                        application = {{ transfer = \"100 kB\" }}\n"
+    );
+    let cut = "[[network.fault]]\nkind = \"partition\"\nhop = 1\nfirst = \"1 ms\"\n\
+               lasts = \"190 s\"\nsignal = \"none\"\n";
+    let result = run_text(&hop("queue = { packets = 50 }", &format!("{cut}{both}")), 1);
+    assert_eq!(result.flows[0].outcome, Outcome::TimedOut);
+    assert_eq!(result.flows[1].outcome, Outcome::Complete);
+    assert!(result.flows[1].start_s > result.flows[0].end_s);
+}
+
+#[test]
+fn what_has_no_end_is_still_running() {
+    let flow = "[[flow]]\nfrom = 0\nto = 1\napplication = \"ftp\"\n";
+    let result = run_text(&hop("packet_error_rate = 0.0", flow).replace("3000 s", "10 s"), 1);
+    assert_eq!(result.flows[0].outcome, Outcome::Running);
+}
+
+#[test]
+fn a_full_queue_quenches_its_source() {
+    // liu-singh-2001 §III-A; what TCP makes of it is `source_quench` of its own.
+    let tcp =
+        "tcp = { mss = \"500 B\", window = \"32 kB\", source_quench = true, nagle = false }\n";
+    let network = |quench: &str| {
+        let fast = hop("queue = { packets = 200 }", "").replace("hops = 1", "hops = 2");
+        format!(
+            "{fast}[[network.override]]\nhop = 2\nrate = \"16 kbit/s\"\n\
+             queue = {{ packets = 5{quench} }}\n\
+             {}{tcp}",
+            TRANSFER.replace("to = 1", "to = 2")
+        )
+    };
+    let silent = run_text(&network(""), 1);
+    let quenched = run_text(&network(", source_quench = true"), 1);
+    assert!(drops(&silent, "queue-overflow") > 0);
+    assert_ne!(silent.fingerprint, quenched.fingerprint);
+    assert!(drops(&quenched, "queue-overflow") < drops(&silent, "queue-overflow"));
+}
+
+#[test]
+fn atcp_does_not_fall_foul_of_timestamps() {
+    // What ATCP sends ahead of its own queue must not make what it overtakes look old to PAWS: each
+    // packet so refused would have to be sent again. (The time still differs: with timestamps TCP
+    // knows how long its queue is, and ATCP's own timer, which is TCP's RTO, waits that long.)
+    let sent_again = |timestamps: &str| {
+        let changes =
+            [("flow.0.tcp.timestamps", timestamps), ("flow.0.application.transfer", "200 kB")];
+        let result = run(&example("figure-8-atcp", &changes), 1);
+        completion(&result.flows[0]);
+        result.flows[0].retransmissions.unwrap()
+    };
+    let (without, with) = (sent_again("false"), sent_again("true"));
+    assert!(with < 2 * without, "{without} without, {with} with timestamps");
+}
