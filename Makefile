@@ -29,7 +29,8 @@ lint: need $(TOOLS)/bin/cargo-deny
 	$(CARGO) clippy --locked --workspace --all-targets --all-features -- -D warnings
 	$(TOOLS)/bin/cargo-deny --locked --log-level error check bans licenses sources
 
-# In the debug profile, because it is run three times and built once.
+# Advisories are left out: their database is not in a package registry. In the debug profile,
+# because it is built once and run for a second.
 $(TOOLS)/bin/cargo-deny:
 	$(CARGO) install --quiet --locked --debug --root $(TOOLS) --target-dir $(TOOLS)/build cargo-deny@0.20.2
 	@rm -rf $(TOOLS)/build
