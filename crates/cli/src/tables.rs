@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use scenario::Application;
-use sim::results::{Direction, Document, FlowSummary, METRICS, RunResult};
+use sim::results::{Direction, Document, FlowSummary, METRICS, Outcome, RunResult};
 
 use crate::summary::estimate;
 use crate::text::{Grid, count, list, mean, title, value};
@@ -134,9 +134,19 @@ pub fn incomplete(document: &Document) -> Vec<String> {
                 list(&seeds)
             ),
         };
-        let end = value("_s", first.duration_s);
+        let of = |run: &RunResult| run.flows[index].outcome;
+        let end = if late.iter().all(|run| of(run) == of(first)) {
+            let at = value("_s", first.flows[index].end_s);
+            match of(first) {
+                Outcome::TimedOut => format!("when its sender gave up ({at})"),
+                Outcome::Reset => format!("when the connection was reset ({at})"),
+                Outcome::Running | Outcome::Complete => format!("when the time was up ({at})"),
+            }
+        } else {
+            "when the time was up or the connection was gone".to_owned()
+        };
         Some(format!(
-            "Flow {} did not complete{when}: {delivered} delivered when the time was up ({end}).",
+            "Flow {} did not complete{when}: {delivered} delivered {end}.",
             flow_name(flow)
         ))
     };

@@ -59,7 +59,7 @@ pub fn title(metric: &str) -> String {
         "throughput_bps" => "throughput".into(),
         "delivered_bytes" => "delivered".into(),
         "goodput_ratio" => "goodput ratio".into(),
-        "rtt_s" => "round-trip time".into(),
+        "rtt_s" => "TCP's round trips".into(),
         "delay_s" => "delay".into(),
         other => other.replace('_', " "),
     }
