@@ -21,7 +21,7 @@ demo: need
 	$(CARGO) build --release --locked -p driftway-cli
 	@DRIFTWAY=$(RELEASE) scripts/demo out/demo
 
-test: need lint unit broken kernel no-std determinism fuzz-short
+test: need lint unit broken kernel no-std determinism demo fuzz-short
 	@echo "make test: all passed"
 
 lint: need $(TOOLS)/bin/cargo-deny
