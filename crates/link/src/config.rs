@@ -76,6 +76,9 @@ pub enum Duplex {
     Full,
     /// One frame at a time; when frames wait on both sides, the sides take turns.
     Shared,
+    /// Each frame has the whole rate to itself: none waits for another, and the queues stay empty
+    /// (the network model of `chandran-1998` §5.2).
+    PerPacket,
 }
 
 /// May a frame overtake its predecessor in the same direction, when its delay is shorter?

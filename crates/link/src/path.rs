@@ -179,12 +179,15 @@ impl PathLink {
     /// A frame for the other side.
     pub fn enqueue(&mut self, now: Instant, side: Side, frame: Frame, place: Place) -> Enqueued {
         let now = self.advance(now);
-        let cut = self.cut;
-        let direction = self.direction_mut(side);
-        if cut {
-            direction.counters.refused += 1;
+        if self.cut {
+            self.direction_mut(side).counters.refused += 1;
             return Enqueued::Refused;
         }
+        if self.duplex == Duplex::PerPacket {
+            self.send_beside_others(now, side, frame);
+            return Enqueued::Accepted { mark: false, pushed_out: None };
+        }
+        let direction = self.direction_mut(side);
         let place = if direction.front_next > 0 { Place::Front } else { place };
         let verdict = direction.queue.enqueue(now, frame, place);
         if matches!(verdict, Enqueued::Accepted { .. }) {
@@ -299,6 +302,19 @@ impl PathLink {
         self.now
     }
 
+    /// A frame has the rate to itself: its serialisation and its way begin at once.
+    fn send_beside_others(&mut self, now: Instant, from: Side, frame: Frame) {
+        let ends = now + self.rate.time_for(frame.bytes);
+        let (delay, order) = (self.delay, self.order);
+        let error = self.errors.chance(frame.bytes);
+        let service = Service { frame, began: now, ends, delay, error };
+        let direction = self.direction_mut(from);
+        let damaged = direction.leave(service, order);
+        let due = direction.next_arrival();
+        self.due = self.due.min(due);
+        self.tell_of_damage(from, damaged);
+    }
+
     fn arrive(&mut self, from: Side) {
         let direction = self.direction_mut(from);
         if let Some(InFlight { frame, .. }) = direction.in_flight.pop_front() {
@@ -309,11 +325,16 @@ impl PathLink {
 
     fn end_service(&mut self, at: Instant, from: Side) {
         let order = self.order;
-        if let Some(frame) = self.direction_mut(from).end_service(at, order) {
-            let reason = DropReason::BitError;
-            self.events.push_back(LinkEvent::Lost { from, id: frame.id, reason });
-        }
+        let direction = self.direction_mut(from);
+        let damaged = direction.service.take().and_then(|service| direction.leave(service, order));
+        self.tell_of_damage(from, damaged);
         self.start(at, from);
+    }
+
+    fn tell_of_damage(&mut self, from: Side, damaged: Option<Frame>) {
+        let lost =
+            |frame: Frame| LinkEvent::Lost { from, id: frame.id, reason: DropReason::BitError };
+        self.events.extend(damaged.map(lost));
     }
 
     /// Gives a free transmitter its next frame. `side` is where something changed.
@@ -322,7 +343,7 @@ impl PathLink {
             return;
         }
         let side = match self.duplex {
-            Duplex::Full => side,
+            Duplex::Full | Duplex::PerPacket => side,
             Duplex::Shared => {
                 if self.direction(side.other()).service.is_some() {
                     return;
@@ -392,11 +413,11 @@ impl Direction {
         all.map(move |(frame, whereabouts)| Held { from, frame, whereabouts })
     }
 
-    /// The frame in service is sent: it is on its way, or damaged and returned. Each frame that
+    /// A frame is serialised: it is on its way, or damaged and returned. Each frame that
     /// comes so far takes one number of each stream, whatever becomes of it, so that the n-th
     /// frame's error and delay are the same in runs that differ in anything else.
-    fn end_service(&mut self, at: Instant, order: Order) -> Option<Frame> {
-        let Service { frame, began, delay, error, .. } = self.service.take()?;
+    fn leave(&mut self, service: Service, order: Order) -> Option<Frame> {
+        let Service { frame, began, ends: at, delay, error } = service;
         self.counters.frames += 1;
         self.counters.bits += u64::from(frame.bytes) * 8;
         self.counters.busy = self.counters.busy + at.since(began);

@@ -27,7 +27,7 @@ pub struct Link {
     /// The queue before it, one for each direction.
     #[serde(default)]
     pub queue: Queue,
-    /// Whether both directions share the rate. Default `"full"`.
+    /// Which packets share the rate. Default `"full"`.
     #[serde(default)]
     pub duplex: Duplex,
     /// Whether a packet may overtake another by a shorter delay. Default `"fifo"`.
@@ -144,7 +144,7 @@ impl LinkChange {
     }
 }
 
-/// Whether both directions of a hop share its rate.
+/// Whether packets on a hop share its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplex {
@@ -153,6 +153,9 @@ pub enum Duplex {
     Full,
     /// One packet at a time; when packets wait at both ends, the ends take turns.
     Shared,
+    /// `"per-packet"`: each packet has the whole rate to itself. None waits for another, so that
+    /// queues stay empty: the model of a network that chandran-1998 §5.2 simulates.
+    PerPacket,
 }
 
 /// Whether packets stay in order on a link.

@@ -99,7 +99,7 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         ),
         (Just("network.link.bit_error_rate"), ratio()),
         (Just("network.link.mark_loss"), ratio()),
-        (Just("network.link.duplex"), word(&["full", "shared"])),
+        (Just("network.link.duplex"), word(&["full", "shared", "per-packet"])),
         (Just("network.link.order"), word(&["full", "free", "fifo"])),
         (Just("network.link.queue.packets"), (20..100_u32).prop_map(|n| n.to_string())),
         (Just("network.link.queue.ecn_threshold"), count()),

@@ -223,7 +223,7 @@ help: the kind that exists is "path""#,
         "hop = 3",
         r#"hop = 3
 duplex = "half""#,
-        "test.toml:14:10: `half` is not known here\nhelp: known are full, shared",
+        "test.toml:14:10: `half` is not known here\nhelp: known are full, shared, per-packet",
     ),
     (
         "a word with a suggestion",
@@ -353,6 +353,19 @@ rate = ["1 Mbit/s"]
 
 [[flow]]"#,
         "test.toml:24:9: no partition ever cuts hop 4\nhelp: add one, or use `at`",
+    ),
+    (
+        "a flood where nothing waits",
+        "hop = 3",
+        r#"hop = 3
+duplex = "per-packet"
+
+[[network.fault]]
+kind = "congestion"
+hop = 3
+every = "30 s"
+lasts = "6 s""#,
+        "test.toml:18:7: packets on hop 3 do not wait for each other (duplex = \"per-packet\"), so this fault would do nothing\nhelp: take a hop with duplex = \"full\" or \"shared\", or leave the fault out",
     ),
     (
         "a route that goes back",

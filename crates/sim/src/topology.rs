@@ -188,6 +188,7 @@ fn config(link: &Link) -> LinkConfig {
         duplex: match link.duplex {
             scenario::Duplex::Full => Duplex::Full,
             scenario::Duplex::Shared => Duplex::Shared,
+            scenario::Duplex::PerPacket => Duplex::PerPacket,
         },
         order: match link.order {
             scenario::Order::Fifo => Order::Fifo,

@@ -63,7 +63,7 @@ fn disciplines() -> impl Strategy<Value = Discipline> {
 fn configs() -> impl Strategy<Value = LinkConfig> {
     let queue = (0..8_usize, disciplines(), 0.0..1.0)
         .prop_map(|(limit, discipline, mark_loss)| QueueConfig { limit, discipline, mark_loss });
-    let duplex = prop_oneof![Just(Duplex::Full), Just(Duplex::Shared)];
+    let duplex = prop_oneof![Just(Duplex::Full), Just(Duplex::Shared), Just(Duplex::PerPacket)];
     let order = prop_oneof![Just(Order::Fifo), Just(Order::Free)];
     (rates(), delays(), errors(), queue, duplex, order).prop_map(
         |(rate, delay, errors, queue, duplex, order)| LinkConfig {

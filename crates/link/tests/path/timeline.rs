@@ -44,6 +44,44 @@ fn frames_follow_each_other_at_the_rate() {
     assert_eq!(bench.said(), [(55, 1, true), (90, 2, true), (125, 3, true)]);
 }
 
+/// chandran-1998 §5.2: each packet's time depends on its size and the rate alone.
+#[test]
+fn frames_with_the_rate_to_themselves_do_not_wait_for_each_other() {
+    let mut bench = Bench::new(LinkConfig { duplex: Duplex::PerPacket, ..usual() });
+    for id in 1..=3 {
+        bench.send(0, A, id);
+    }
+    bench.send(10, A, 4);
+    bench.send(10, B, 5);
+    assert_eq!(bench.link.waiting(A), 0);
+    bench.finish();
+    let said = bench.said();
+    assert_eq!(said, [(55, 1, true), (55, 2, true), (55, 3, true), (65, 4, true), (65, 5, true)]);
+}
+
+#[test]
+fn a_cut_takes_all_frames_that_have_the_rate_to_themselves() {
+    let mut bench = Bench::new(LinkConfig { duplex: Duplex::PerPacket, ..usual() });
+    bench.send(0, A, 1);
+    bench.send(30, A, 2);
+    bench.link.partition(ms(54), link::Queue::Wait);
+    bench.finish();
+    assert_eq!(bench.said(), [(54, 1, false), (54, 2, false)]);
+    assert_eq!((bench.link.held(), bench.link.counters(A).partitioned), (0, 2));
+}
+
+#[test]
+fn a_short_frame_that_has_the_rate_to_itself_overtakes_only_if_it_may() {
+    for (order, first) in [(Order::Free, 2), (Order::Fifo, 1)] {
+        let mut bench = Bench::new(LinkConfig { duplex: Duplex::PerPacket, order, ..usual() });
+        bench.send(0, A, 1);
+        let short = Frame { bytes: 40, ..data(2) };
+        bench.link.enqueue(ms(1), A, short, Place::Tail);
+        bench.finish();
+        assert_eq!(bench.said()[0].1, first, "{order:?}");
+    }
+}
+
 /// Four hops take four times as long as one: each has the whole frame before it sends it on.
 #[test]
 fn a_path_stores_and_forwards() {

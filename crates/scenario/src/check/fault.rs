@@ -1,7 +1,7 @@
 //! Rules for faults.
 
 use super::{Checked, hop, link, must, positive, probability, within};
-use crate::{CutHop, Fault, InterferenceHop, Path, Size, Time};
+use crate::{CutHop, Duplex, Fault, InterferenceHop, Path, Size, Time};
 
 /// An IP header and a UDP header: the smallest foreign packet.
 const SMALLEST: u64 = 28;
@@ -36,6 +36,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
         }
         Fault::Congestion(flood) => {
             in_range(flood.hop)?;
+            shares_its_rate(key, flood.hop, path)?;
             positive(format!("{key}.lasts"), flood.lasts)?;
             begins(key, flood.every, flood.first, false, "")?;
             ends_before_next(key, flood.every, flood.lasts)?;
@@ -43,15 +44,22 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
         }
         Fault::Reordering(fault) => {
             in_range(fault.hop)?;
+            shares_its_rate(key, fault.hop, path)?;
             begins(key, fault.every, fault.first, false, "")?;
             must(fault.packets > 0, format!("{key}.packets"), || "no packet is reordered".into())
         }
         Fault::Interference(fault) => {
             match fault.hop {
-                InterferenceHop::Number(number) => in_range(number)?,
-                InterferenceHop::Intermediate => must(path.hops > 1, format!("{key}.hop"), || {
-                    "a path of one hop has no intermediate node\nname the hop: 1".into()
-                })?,
+                InterferenceHop::Number(number) => {
+                    in_range(number)?;
+                    shares_its_rate(key, number, path)?;
+                }
+                InterferenceHop::Intermediate => {
+                    must(path.hops > 1, format!("{key}.hop"), || {
+                        "a path of one hop has no intermediate node\nname the hop: 1".into()
+                    })?;
+                    (1..=path.hops).try_for_each(|hop| shares_its_rate(key, hop, path))?;
+                }
             }
             positive(format!("{key}.every"), fault.every)?;
             size(key, fault.size)
@@ -82,6 +90,17 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             delays.into_iter().try_for_each(|(i, d)| link::delay(&format!("{key}.delay.{i}"), *d))
         }
     }
+}
+
+/// Foreign packets and other orders of waiting ones mean something only where packets wait for each
+/// other.
+fn shares_its_rate(key: &str, hop: u32, path: &Path) -> Checked {
+    must(path.link_of(hop).duplex != Duplex::PerPacket, format!("{key}.hop"), || {
+        format!(
+            "packets on hop {hop} do not wait for each other (duplex = \"per-packet\"), so this fault \
+             would do nothing\ntake a hop with duplex = \"full\" or \"shared\", or leave the fault out"
+        )
+    })
 }
 
 /// A fault must say when it begins; `other` describes a third way to, `otherwise` whether it was

@@ -14,7 +14,7 @@ fn one_of<T: Copy + std::fmt::Debug + 'static>(values: &'static [T]) -> impl Str
 pub fn scenario() -> impl Strategy<Value = (String, u64)> {
     (1_u32..=5).prop_flat_map(|hops| {
         let parts = (
-            link(),
+            link(SHARING),
             one_of(&["round-robin", "random"]),
             vec(override_of(hops), 0..3),
             vec(parallel(hops), 0..2),
@@ -57,7 +57,10 @@ fn queue() -> impl Strategy<Value = String> {
     ]
 }
 
-fn link() -> impl Strategy<Value = String> {
+/// The ways of sharing a rate that every fault goes with.
+const SHARING: &[&str] = &["full", "shared"];
+
+fn link(duplex: &'static [&'static str]) -> impl Strategy<Value = String> {
     let mark_loss = prop_oneof![Just(0.0), 0.0..1.0_f64];
     let parts = (
         rate(),
@@ -65,7 +68,7 @@ fn link() -> impl Strategy<Value = String> {
         0.0..1.0_f64,
         errors(),
         queue(),
-        one_of(&["full", "shared"]),
+        one_of(duplex),
         one_of(&["fifo", "free"]),
         mark_loss,
     );
@@ -79,14 +82,17 @@ fn link() -> impl Strategy<Value = String> {
 }
 
 fn override_of(hops: u32) -> impl Strategy<Value = String> {
-    (1..=hops, link()).prop_map(|(hop, link)| format!("[[network.override]]\nhop = {hop}\n{link}"))
+    (1..=hops, link(SHARING))
+        .prop_map(|(hop, link)| format!("[[network.override]]\nhop = {hop}\n{link}"))
 }
 
 fn parallel(hops: u32) -> impl Strategy<Value = String> {
-    (0..hops, 1_u32..=hops, 1_u32..4, link()).prop_map(move |(from, more, own, link)| {
-        let to = (from + more).min(hops);
-        format!("[[network.parallel]]\nfrom = {from}\nto = {to}\nhops = {own}\n{link}")
-    })
+    (0..hops, 1_u32..=hops, 1_u32..4, link(&["full", "shared", "per-packet"])).prop_map(
+        move |(from, more, own, link)| {
+            let to = (from + more).min(hops);
+            format!("[[network.parallel]]\nfrom = {from}\nto = {to}\nhops = {own}\n{link}")
+        },
+    )
 }
 
 fn fault(hops: u32) -> impl Strategy<Value = String> {
