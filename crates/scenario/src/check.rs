@@ -61,7 +61,13 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
         "no flow, so there is nothing to measure\nadd a [[flow]] with from, to and application"
             .into()
     })?;
-    within("flow".into(), "the number of flows", scenario.flows.len() as u64, 1, MOST_FLOWS)?;
+    let mut count = 0;
+    for (i, flow) in scenario.flows.iter().enumerate() {
+        let copies = u64::from(flow.copies);
+        within(format!("flow.{i}.copies"), "the number of copies", copies, 1, MOST_FLOWS)?;
+        count += copies;
+    }
+    within("flow".into(), "the number of flows", count, 1, MOST_FLOWS)?;
     for (i, flow) in scenario.flows.iter().enumerate() {
         flow::check(&format!("flow.{i}"), flow, path.hops, scenario.duration)?;
     }

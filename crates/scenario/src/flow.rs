@@ -12,6 +12,10 @@ pub struct Flow {
     pub from: u32,
     /// The node that receives.
     pub to: u32,
+    /// How many alike there are, each with a connection of its own; once the scenario is read,
+    /// each stands for itself. Default 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub copies: u32,
     /// When the application starts. Default 0 s.
     #[serde(default)]
     pub start: Time,
@@ -29,6 +33,14 @@ pub struct Flow {
     /// What helps the receiver's TCP. Default `"none"`.
     #[serde(default)]
     pub receiver_aid: Aid,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(copies: &u32) -> bool {
+    *copies == 1
 }
 
 /// What an application sends.

@@ -41,6 +41,7 @@ impl Scenario {
         let mut scenario: Self = reader::read(&tree).map_err(placed)?;
         scenario.resolve();
         check::check(&scenario).map_err(|problem| placed(problem.in_tree(&tree)))?;
+        scenario.write_out_copies();
         Ok(scenario)
     }
 

@@ -54,4 +54,14 @@ impl Scenario {
             }
         }
     }
+
+    /// Writes each of several alike flows out.
+    pub(crate) fn write_out_copies(&mut self) {
+        let flows = std::mem::take(&mut self.flows);
+        let copies = flows.into_iter().flat_map(|flow| {
+            let copies = flow.copies as usize;
+            std::iter::repeat_n(Flow { copies: 1, ..flow }, copies)
+        });
+        self.flows = copies.collect();
+    }
 }

@@ -84,3 +84,12 @@ fn overrides_reach_into_a_file() {
     let five = OptionValue::Duration(Duration::from_secs(5));
     assert!(flow.aid.name() == "atcp" && flow.aid.settings().contains(&("persist_min", five)));
 }
+
+#[test]
+fn copies_of_a_flow_are_flows() {
+    let three = [("flow.0.copies".to_owned(), "3".to_owned())];
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lossy-path.toml");
+    let one = Scenario::load(path, &[]).unwrap();
+    let copied = Scenario::load(path, &three).unwrap();
+    assert_eq!(copied.flows, vec![one.flows[0].clone(); 3]);
+}

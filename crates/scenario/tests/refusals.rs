@@ -355,6 +355,12 @@ rate = ["1 Mbit/s"]
         "test.toml:24:9: no partition ever cuts hop 4\nhelp: add one, or use `at`",
     ),
     (
+        "a flow of which there is none",
+        "to = 4",
+        "to = 4\ncopies = 0",
+        "test.toml:24:10: the number of copies 0 out of range 1–60000",
+    ),
+    (
         "a flood where nothing waits",
         "hop = 3",
         r#"hop = 3
