@@ -181,7 +181,7 @@ impl Atcp {
     }
 
     fn transmit_unacknowledged(&mut self, view: &TcpView) {
-        let Some(outstanding) = outstanding(view) else { return };
+        let Some(outstanding) = view.outstanding() else { return };
         let segment = view.mss.value().unwrap_or(DEFAULT_MSS).max(1);
         let bytes = match self.options.resend {
             Resend::First => segment,
@@ -215,7 +215,7 @@ impl Atcp {
     }
 
     fn classify(&self, segment: &TcpSegment, view: &TcpView) -> Acknowledgment {
-        let Some(outstanding) = outstanding(view) else { return Acknowledgment::Other };
+        let Some(outstanding) = view.outstanding() else { return Acknowledgment::Other };
         if !segment.flags.contains(TcpFlags::ACK) {
             Acknowledgment::Other
         } else if segment.ack.after(outstanding.start) && segment.ack.at_or_before(outstanding.end)
@@ -273,7 +273,7 @@ impl Atcp {
     fn concerns_us(&self, signal: &Signal, view: &TcpView) -> bool {
         let ports = signal.about.flow.map(|flow| (flow.source.port, flow.destination.port));
         let quotes_us = ports.is_none_or(|quoted| self.ports.is_none_or(|ours| ours == quoted));
-        let is_outstanding = |seq| outstanding(view).is_some_and(|range| range.contains(seq));
+        let is_outstanding = |seq| view.outstanding().is_some_and(|range| range.contains(seq));
         quotes_us && signal.about.seq.is_none_or(is_outstanding)
     }
 
@@ -288,13 +288,6 @@ impl Atcp {
             self.take_out_of_persist(Setting::Keep);
         }
     }
-}
-
-/// What is sent and not acknowledged, the SYN's and the FIN's number included.
-fn outstanding(view: &TcpView) -> Option<SeqRange> {
-    let una = view.una.value()?;
-    let end = view.max.value().or(view.nxt.value())?;
-    end.after(una).then_some(SeqRange::new(una, end))
 }
 
 fn persists(view: &TcpView) -> bool {
@@ -410,8 +403,6 @@ impl Aid for Atcp {
         if !self.takes_part(now, view) || !self.concerns_us(signal, view) {
             return;
         }
-        // What is not in the paper means nothing to ATCP.
-        #[allow(clippy::match_same_arms, unreachable_patterns, reason = "signals will be added")]
         match signal.kind {
             SignalKind::Unreachable(_) => {
                 // Each probe into a partition draws one more of these; holding again would start
@@ -425,6 +416,7 @@ impl Aid for Atcp {
             }
             SignalKind::SourceQuench => self.happens(now, Cause::SourceQuench, view),
             SignalKind::EcnEcho => self.happens(now, Cause::CongestionEcho, view),
+            // What is not in the paper means nothing to ATCP.
             _ => {}
         }
     }
@@ -442,12 +434,12 @@ impl Aid for Atcp {
             State::Normal => {
                 let about_to_expire =
                     deadline.is_some_and(|deadline| self.happens_before_next_tick(now, deadline));
-                if about_to_expire && outstanding(view).is_some() {
+                if about_to_expire && view.outstanding().is_some() {
                     self.happens(now, Cause::TimeoutImminent, view);
                 }
             }
             // All was acknowledged, by what ATCP was not shown.
-            State::Loss if outstanding(view).is_none() => self.happens(now, Cause::NewAck, view),
+            State::Loss if view.outstanding().is_none() => self.happens(now, Cause::NewAck, view),
             // In 4.4BSD a timer of n ticks goes off at the n-th tick: between n − 1 and n of them
             // later, which is the same rule as for TCP's.
             State::Loss if self.happens_before_next_tick(now, self.loss.deadline) => {

@@ -21,6 +21,10 @@ pub enum SignalKind {
     SourceQuench,
     /// The peer echoes a congestion mark (RFC 3168).
     EcnEcho,
+    /// The route to the destination has failed (chandran-1998 §4: RFN).
+    RouteFailed,
+    /// There is a route to the destination again (chandran-1998 §4: RRN).
+    RouteRestored,
 }
 
 /// What cannot be reached.
@@ -30,6 +34,15 @@ pub enum Scope {
     Net,
     /// The host.
     Host,
+}
+
+/// A link that does not carry any more, in the direction of the packets that it does not carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FailedLink {
+    /// Who can't send over it: the failure point.
+    pub from: Ipv4Addr,
+    /// Whom it can't reach.
+    pub to: Ipv4Addr,
 }
 
 /// Where a signal comes from and what it speaks of; each field where known.
@@ -43,6 +56,8 @@ pub struct About {
     pub seq: Option<Seq>,
     /// The sequence numbers concerned.
     pub range: Option<SeqRange>,
+    /// The link whose failure, or return, it is about.
+    pub failed_link: Option<FailedLink>,
     /// Who reports it.
     pub reporter: Option<Ipv4Addr>,
 }

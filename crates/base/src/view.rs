@@ -1,6 +1,6 @@
 //! What an aid sees of a connection.
 
-use crate::{Duration, Instant, Seq};
+use crate::{Duration, Instant, Seq, SeqRange};
 
 /// How well a field is known. Our own TCP is known exactly; under a foreign kernel much is
 /// estimated from the packets that pass, or not known at all.
@@ -69,4 +69,14 @@ pub struct TcpView {
     pub rcv_nxt: Known<Seq>,
     /// The receive window we advertise (bytes).
     pub advertised_window: Known<u32>,
+}
+
+impl TcpView {
+    /// What is sent and not acknowledged, the SYN's and the FIN's number included; `None` if that
+    /// is nothing, or not known.
+    pub fn outstanding(&self) -> Option<SeqRange> {
+        let una = self.una.value()?;
+        let end = self.max.value().or(self.nxt.value())?;
+        end.after(una).then_some(SeqRange::new(una, end))
+    }
 }

@@ -22,6 +22,8 @@ pub struct Host {
 pub enum Arrived {
     /// It was for this socket, which may have something to send now.
     Socket(usize),
+    /// It was for all sockets whose peer is at this address, and each may have something to send.
+    SocketsTo(Ipv4Addr),
     /// It was a datagram for whoever listens at its port.
     Datagram(UdpDatagram),
     /// It asks for this answer.
@@ -104,22 +106,42 @@ impl Host {
             }
             IcmpMessage::Unreachable { code, quoted } => return self.on_hard_error(code, quoted),
             IcmpMessage::SourceQuench { quoted } => (SignalKind::SourceQuench, quoted),
+            IcmpMessage::RouteFailed { quoted, .. } => (SignalKind::RouteFailed, quoted),
+            IcmpMessage::RouteRestored { quoted, .. } => {
+                let about = about(packet.ip.source, message, quoted);
+                return self.on_route_restored(now, quoted, about);
+            }
             IcmpMessage::TimeExceeded { .. } => return Arrived::Nothing,
         };
         let Some(number) = self.quoted_socket(quoted) else { return Arrived::Nothing };
         let Some(socket) = self.sockets.get_mut(number) else { return Arrived::Nothing };
         let about = About {
-            destination: Some(quoted.destination),
             flow: Some(FlowKey {
                 source: Endpoint::new(quoted.source, quoted.ports().0),
                 destination: Endpoint::new(quoted.destination, quoted.ports().1),
             }),
             seq: Some(quoted.seq()),
-            range: None,
-            reporter: Some(packet.ip.source),
+            ..about(packet.ip.source, message, quoted)
         };
         socket.on_signal(now, &Signal { kind, about });
         Arrived::Socket(number)
+    }
+
+    /// chandran-1998 §4, §5.4: routers know sources, not connections. One message for a source is
+    /// for each connection to that destination; the packet that it quotes is one of them, and may
+    /// be acknowledged by now. Who makes such a message up takes from TCP what TCP-F has given it,
+    /// and nothing more, so its numbers are not checked (RFC 5927 §4).
+    fn on_route_restored(&mut self, now: Instant, quoted: &Quoted, about: About) -> Arrived {
+        if quoted.source != self.address {
+            return Arrived::Nothing;
+        }
+        let signal = Signal { kind: SignalKind::RouteRestored, about };
+        for socket in &mut self.sockets {
+            if socket.tcp().remote().address == quoted.destination {
+                socket.on_signal(now, &signal);
+            }
+        }
+        Arrived::SocketsTo(quoted.destination)
     }
 
     /// Protocol and port unreachable end an attempt to connect (RFC 9293 §3.9.2.2).
@@ -149,6 +171,11 @@ impl Host {
         (ours && tcp.may_have_sent(quoted.seq())).then_some(number)
     }
 
+    /// Is a socket's peer at this address?
+    pub fn talks_to(&self, number: usize, peer: Ipv4Addr) -> bool {
+        self.sockets.get(number).is_some_and(|socket| socket.tcp().remote().address == peer)
+    }
+
     /// The next packet that a socket sends, and whether it goes ahead of the own queue.
     pub fn poll_transmit(&mut self, now: Instant, number: usize) -> Option<(Packet, Transmit)> {
         let socket = self.sockets.get_mut(number)?;
@@ -165,7 +192,7 @@ impl Host {
     }
 
     /// Gives a packet of ours an identification of its own.
-    fn stamp(&mut self, mut packet: Packet) -> Packet {
+    pub fn stamp(&mut self, mut packet: Packet) -> Packet {
         self.identification = self.identification.wrapping_add(1);
         packet.ip.identification = self.identification;
         packet
@@ -188,5 +215,21 @@ impl Host {
     pub fn time_exceeded(&mut self, about: &Packet) -> Option<Packet> {
         let message = |quoted| IcmpMessage::TimeExceeded { reassembly: false, quoted };
         Packet::icmp_error(self.address, about, message).map(|packet| self.stamp(packet))
+    }
+}
+
+/// What an ICMP message says of the destination that it is about.
+fn about(reporter: Ipv4Addr, message: &IcmpMessage, quoted: &Quoted) -> About {
+    let failed_link = match message {
+        IcmpMessage::RouteFailed { link, .. } | IcmpMessage::RouteRestored { link, .. } => {
+            Some(*link)
+        }
+        _ => None,
+    };
+    About {
+        destination: Some(quoted.destination),
+        failed_link,
+        reporter: Some(reporter),
+        ..About::default()
     }
 }

@@ -103,7 +103,7 @@ impl Socket {
         match signal.kind {
             SignalKind::Unreachable(_) => self.tcp.on_unreachable(false),
             SignalKind::SourceQuench => self.tcp.on_source_quench(),
-            SignalKind::EcnEcho => {}
+            SignalKind::EcnEcho | SignalKind::RouteFailed | SignalKind::RouteRestored => {}
         }
     }
 

@@ -1,10 +1,11 @@
-//! ICMP messages (RFC 792, RFC 1122 §3.2.2): those that a path of driftway sends.
+//! ICMP messages (RFC 792, RFC 1122 §3.2.2): those that a path of driftway sends. The two of
+//! chandran-1998, which has no format for them, are an experiment's (RFC 4727 §3).
 
-use base::{Ecn, Ipv4Addr, Seq};
+use base::{Ecn, FailedLink, Ipv4Addr, Seq};
 
 use crate::cursor::{Reader, Writer};
 use crate::ip::ReadHeader;
-use crate::{Body, DecodeError, EncodeError, IpHeader, Packet, Payload};
+use crate::{Body, DecodeError, EncodeError, IPV4_HEADER, IpHeader, Packet, Payload};
 
 // The types.
 const ECHO_REPLY: u8 = 0;
@@ -12,6 +13,13 @@ const UNREACHABLE: u8 = 3;
 const SOURCE_QUENCH: u8 = 4;
 const ECHO: u8 = 8;
 const TIME_EXCEEDED: u8 = 11;
+/// RFC 4727 §3: one of the two types for experiments. The code says which notification it is.
+const ROUTE_NOTIFICATION: u8 = 253;
+const FAILED: u8 = 0;
+const RESTORED: u8 = 1;
+
+/// An IP header without options and 8 bytes of what follows it.
+const QUOTATION: u32 = IPV4_HEADER + 8;
 
 /// The three bits of the service code point that RFC 791 called precedence.
 const PRECEDENCE: u8 = 0b111_000;
@@ -50,6 +58,22 @@ pub enum IcmpMessage {
         /// The packet that was given up.
         quoted: Quoted,
     },
+    /// Route failure notification, RFN (chandran-1998 §4): type 253, code 0. Both ends of the
+    /// failed link come before the quotation, that of the failure point in the header's second
+    /// word.
+    RouteFailed {
+        /// The link that failed.
+        link: FailedLink,
+        /// The packet that has no way.
+        quoted: Quoted,
+    },
+    /// Route re-establishment notification, RRN (chandran-1998 §4): type 253, code 1.
+    RouteRestored {
+        /// The link whose failure was notified.
+        link: FailedLink,
+        /// A packet that had no way.
+        quoted: Quoted,
+    },
 }
 
 impl IcmpMessage {
@@ -59,7 +83,25 @@ impl IcmpMessage {
             Self::Echo { .. } => None,
             Self::Unreachable { quoted, .. }
             | Self::SourceQuench { quoted }
-            | Self::TimeExceeded { quoted, .. } => Some(quoted),
+            | Self::TimeExceeded { quoted, .. }
+            | Self::RouteFailed { quoted, .. }
+            | Self::RouteRestored { quoted, .. } => Some(quoted),
+        }
+    }
+
+    /// The link that a route notification speaks of.
+    const fn link(&self) -> Option<FailedLink> {
+        match self {
+            Self::RouteFailed { link, .. } | Self::RouteRestored { link, .. } => Some(*link),
+            _ => None,
+        }
+    }
+
+    /// How long the message is (bytes).
+    pub(crate) const fn size(&self) -> u32 {
+        match self {
+            Self::Echo { payload, .. } => payload.len.saturating_add(8),
+            _ => 8 + if self.link().is_some() { 4 } else { 0 } + QUOTATION,
         }
     }
 
@@ -73,12 +115,17 @@ impl IcmpMessage {
             Self::Unreachable { code, .. } => (UNREACHABLE, code.number(), (0, code.mtu())),
             Self::SourceQuench { .. } => (SOURCE_QUENCH, 0, (0, 0)),
             Self::TimeExceeded { reassembly, .. } => (TIME_EXCEEDED, reassembly.into(), (0, 0)),
+            Self::RouteFailed { link, .. } => (ROUTE_NOTIFICATION, FAILED, halves(link.from)),
+            Self::RouteRestored { link, .. } => (ROUTE_NOTIFICATION, RESTORED, halves(link.from)),
         };
         to.u8(kind)?;
         to.u8(code)?;
         to.u16(0)?;
         to.u16(word.0)?;
         to.u16(word.1)?;
+        if let Some(link) = self.link() {
+            to.u32(link.to.to_bits())?;
+        }
         self.quoted().map_or(Ok(()), |quoted| quoted.write(to))
     }
 
@@ -105,10 +152,25 @@ impl IcmpMessage {
             (TIME_EXCEEDED, 0 | 1) => {
                 Self::TimeExceeded { reassembly: code == 1, quoted: Quoted::read(from.0)? }
             }
+            (ROUTE_NOTIFICATION, FAILED | RESTORED) => {
+                let from_bits = u32::from(high) << 16 | u32::from(low);
+                let link = FailedLink { from: Ipv4Addr::from_bits(from_bits), to: from.address()? };
+                let quoted = Quoted::read(from.0)?;
+                match code {
+                    FAILED => Self::RouteFailed { link, quoted },
+                    _ => Self::RouteRestored { link, quoted },
+                }
+            }
             _ => return Err(DecodeError::IcmpMessage { kind, code }),
         };
         Ok((message, &[]))
     }
+}
+
+/// An address as the two halves of a word.
+const fn halves(address: Ipv4Addr) -> (u16, u16) {
+    let [a, b, c, d] = address.octets();
+    (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
 }
 
 /// The codes of destination unreachable.
@@ -283,12 +345,18 @@ impl Packet {
         offending: &Self,
         message: impl FnOnce(Quoted) -> IcmpMessage,
     ) -> Option<Self> {
-        let message = message(Quoted::of(offending)?);
-        let mut ip = IpHeader::new(reporter, offending.ip.source);
+        Self::icmp_about(reporter, message(Quoted::of(offending)?))
+    }
+
+    /// The same where only the quotation of the packet is left: `message` goes to whoever sent what
+    /// it quotes. `None` for a message that quotes nothing.
+    pub fn icmp_about(reporter: Ipv4Addr, message: IcmpMessage) -> Option<Self> {
+        let quoted = message.quoted()?;
+        let mut ip = IpHeader::new(reporter, quoted.source);
         // RFC 1812 §4.3.2.5: the precedence of internetwork control, but a source quench has that
         // of the packet it is about.
         ip.dscp = match message {
-            IcmpMessage::SourceQuench { .. } => offending.ip.dscp & PRECEDENCE,
+            IcmpMessage::SourceQuench { .. } => (quoted.tos >> 2) & PRECEDENCE,
             _ => INTERNETWORK_CONTROL,
         };
         Some(Self { ip, body: Body::Icmp(message) })

@@ -193,8 +193,7 @@ impl Packet {
         ip.saturating_add(match &self.body {
             Body::Tcp(segment) => (20 + segment.options.len()).saturating_add(segment.payload.len),
             Body::Udp(datagram) => datagram.payload.len.saturating_add(8),
-            Body::Icmp(IcmpMessage::Echo { payload, .. }) => payload.len.saturating_add(8),
-            Body::Icmp(_) => 8 + IPV4_HEADER + 8,
+            Body::Icmp(message) => message.size(),
         })
     }
     /// Never: a packet has at least its header. Here for those who ask.

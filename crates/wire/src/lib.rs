@@ -14,6 +14,7 @@
 //! | TCP's reserved bits (RFC 9768 takes one): dropped | ECN is that of RFC 3168 |
 //! | TCP options other than those of [`TcpOptions`]: dropped | RFC 9293 §3.2 allows it |
 //! | more of a quoted packet than 8 bytes (RFC 1812 §4.3.2.3): dropped | they hold ports and sequence number |
+//! | a standard form of RFN and RRN: there is none | chandran-1998 gives them fields and no format; ICMP has types for experiments (RFC 4727) |
 //! | what follows a UDP datagram in its packet (RFC 9868): dropped | UDP is background load here |
 
 #![no_std]

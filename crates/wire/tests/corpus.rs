@@ -4,12 +4,14 @@
 
 use std::path::PathBuf;
 
-use base::{Ecn, Ipv4Addr, Seq, SeqRange};
+use base::{Ecn, FailedLink, Ipv4Addr, Seq, SeqRange};
 use wire::*;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const ROUTER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+/// One that failed.
+const LINK: FailedLink = FailedLink { from: ROUTER, to: PEER };
 
 fn encoded(packet: &Packet) -> Vec<u8> {
     let mut bytes = vec![0; packet.len() as usize];
@@ -109,6 +111,14 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         (
             "icmp-time-exceeded",
             error(&udp(13), |quoted| IcmpMessage::TimeExceeded { reassembly: false, quoted }),
+        ),
+        (
+            "icmp-route-failed",
+            error(&data, |quoted| IcmpMessage::RouteFailed { link: LINK, quoted }),
+        ),
+        (
+            "icmp-route-restored",
+            error(&data, |quoted| IcmpMessage::RouteRestored { link: LINK, quoted }),
         ),
     ]
 }

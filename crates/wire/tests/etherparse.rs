@@ -3,7 +3,7 @@
 
 mod packets;
 
-use base::{Ecn, Seq, SeqRange};
+use base::{Ecn, FailedLink, Seq, SeqRange};
 use etherparse::icmpv4::{DestUnreachableHeader, TYPE_DEST_UNREACH, TimeExceededCode};
 use etherparse::{
     IcmpEchoHeader, Icmpv4Type, IpHeaders, IpNumber, Ipv4Header, NetHeaders, PacketBuilder,
@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use wire::*;
 
 const SOURCE_QUENCH: u8 = 4;
+const ROUTE_NOTIFICATION: u8 = 253;
 
 proptest! {
     #[test]
@@ -183,6 +184,22 @@ fn their_options(options: &TcpOptions) -> Vec<TcpOptionElement> {
     theirs
 }
 
+fn quotation(bytes: &[u8]) -> Quoted {
+    let (ip, head) = Ipv4Header::from_slice(bytes).unwrap();
+    assert_eq!(ip.header_checksum, ip.calc_header_checksum());
+    Quoted {
+        source: ip.source.into(),
+        destination: ip.destination.into(),
+        protocol: ip.protocol.0,
+        total_len: ip.total_len,
+        identification: ip.identification,
+        ttl: ip.time_to_live,
+        tos: (ip.dscp.value() << 2) | ip.ecn.value(),
+        dont_fragment: ip.dont_fragment,
+        head: head.try_into().unwrap(),
+    }
+}
+
 fn our_message(icmp: &Icmpv4Type, payload: &[u8]) -> IcmpMessage {
     let echo = |echo: &IcmpEchoHeader, reply| IcmpMessage::Echo {
         reply,
@@ -190,21 +207,7 @@ fn our_message(icmp: &Icmpv4Type, payload: &[u8]) -> IcmpMessage {
         sequence: echo.seq,
         payload: of_len(payload.len()),
     };
-    let quoted = || {
-        let (ip, head) = Ipv4Header::from_slice(payload).unwrap();
-        assert_eq!(ip.header_checksum, ip.calc_header_checksum());
-        Quoted {
-            source: ip.source.into(),
-            destination: ip.destination.into(),
-            protocol: ip.protocol.0,
-            total_len: ip.total_len,
-            identification: ip.identification,
-            ttl: ip.time_to_live,
-            tos: (ip.dscp.value() << 2) | ip.ecn.value(),
-            dont_fragment: ip.dont_fragment,
-            head: head.try_into().unwrap(),
-        }
-    };
+    let quoted = || quotation(payload);
     match icmp {
         Icmpv4Type::EchoRequest(header) => echo(header, false),
         Icmpv4Type::EchoReply(header) => echo(header, true),
@@ -233,6 +236,15 @@ fn our_message(icmp: &Icmpv4Type, payload: &[u8]) -> IcmpMessage {
             let code = UnreachableCode::Other(*code_u8);
             IcmpMessage::Unreachable { code, quoted: quoted() }
         }
+        Icmpv4Type::Unknown { type_u8: ROUTE_NOTIFICATION, code_u8, bytes5to8 } => {
+            let (to, behind) = payload.split_first_chunk::<4>().unwrap();
+            let link = FailedLink { from: (*bytes5to8).into(), to: (*to).into() };
+            let quoted = quotation(behind);
+            match code_u8 {
+                0 => IcmpMessage::RouteFailed { link, quoted },
+                _ => IcmpMessage::RouteRestored { link, quoted },
+            }
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -240,6 +252,7 @@ fn our_message(icmp: &Icmpv4Type, payload: &[u8]) -> IcmpMessage {
 /// With what stands behind it.
 fn their_message(message: &IcmpMessage, payload: Vec<u8>) -> (Icmpv4Type, Vec<u8>) {
     let unknown = |type_u8, code_u8| Icmpv4Type::Unknown { type_u8, code_u8, bytes5to8: [0; 4] };
+    let mut before = Vec::new();
     let icmp = match *message {
         IcmpMessage::Echo { reply, identifier, sequence, .. } => {
             let echo = IcmpEchoHeader { id: identifier, seq: sequence };
@@ -266,6 +279,14 @@ fn their_message(message: &IcmpMessage, payload: Vec<u8>) -> (Icmpv4Type, Vec<u8
         IcmpMessage::TimeExceeded { reassembly: true, .. } => {
             Icmpv4Type::TimeExceeded(TimeExceededCode::FragmentReassemblyTimeExceeded)
         }
+        IcmpMessage::RouteFailed { link, .. } | IcmpMessage::RouteRestored { link, .. } => {
+            before = link.to.octets().to_vec();
+            Icmpv4Type::Unknown {
+                type_u8: ROUTE_NOTIFICATION,
+                code_u8: matches!(message, IcmpMessage::RouteRestored { .. }).into(),
+                bytes5to8: link.from.octets(),
+            }
+        }
     };
     let quoted = message.quoted().unwrap();
     let header = Ipv4Header {
@@ -282,7 +303,8 @@ fn their_message(message: &IcmpMessage, payload: Vec<u8>) -> (Icmpv4Type, Vec<u8
         options: [1, 1, 1, 0].into(),
         ..Ipv4Header::default()
     };
-    let mut behind = header.to_bytes().to_vec();
+    let mut behind = before;
+    behind.extend_from_slice(&header.to_bytes());
     behind.extend(quoted.head);
     behind.extend([0xee; 12]);
     (icmp, behind)

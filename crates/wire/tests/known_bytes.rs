@@ -2,7 +2,7 @@
 
 mod packets;
 
-use base::{Ecn, Ipv4Addr, Seq};
+use base::{Ecn, FailedLink, Ipv4Addr, Seq};
 use packets::{encoded, packet};
 use proptest::prelude::*;
 use wire::*;
@@ -124,6 +124,34 @@ fn a_source_quench_keeps_the_precedence_of_its_packet() {
     let quench =
         Packet::icmp_error(HOST, &offending, |quoted| IcmpMessage::SourceQuench { quoted });
     assert_eq!(quench.unwrap().ip.dscp, 0b011_000);
+}
+
+/// An experiment's type (RFC 4727 §3): both ends of the link, and the quotation of any ICMP error.
+#[test]
+fn route_notifications_byte_by_byte() {
+    let link = FailedLink { from: HOST, to: [10, 1, 2, 3].into() };
+    let quotation = &bytes(UNREACHABLE)[28..56];
+    let failed = |quoted| IcmpMessage::RouteFailed { link, quoted };
+    let restored = |quoted| IcmpMessage::RouteRestored { link, quoted };
+    for (code, packet) in [
+        (0, Packet::icmp_error(HOST, &forwarded(), failed).unwrap()),
+        (1, Packet::icmp_error(HOST, &forwarded(), restored).unwrap()),
+    ] {
+        assert_eq!((packet.ip.destination, packet.len()), (PEER, 60));
+        let bytes = encoded(&packet);
+        assert_eq!(bytes[20..22], [253, code]);
+        assert_eq!(bytes[24..32], [192, 0, 2, 1, 10, 1, 2, 3]);
+        assert_eq!(bytes[32..], *quotation);
+        assert_eq!(Packet::decode(&bytes).unwrap().packet, packet);
+        // No notification is answered with another (RFC 1122 §3.2.2).
+        assert_eq!(Packet::icmp_error(HOST, &packet, failed), None);
+        let Body::Icmp(message) = packet.body else { panic!("{packet:?}") };
+        assert_eq!(Packet::icmp_about(HOST, message), Some(packet));
+    }
+    let mut other_code = encoded(&Packet::icmp_error(HOST, &forwarded(), failed).unwrap());
+    other_code[21] = 2;
+    packets::repair(&mut other_code);
+    assert_eq!(Packet::decode(&other_code), Err(DecodeError::IcmpMessage { kind: 253, code: 2 }));
 }
 
 #[test]

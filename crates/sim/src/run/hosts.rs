@@ -35,6 +35,15 @@ impl Run<'_> {
                     self.serve(socket);
                 }
             }
+            Arrived::SocketsTo(peer) => {
+                for number in 0..self.sockets.len() {
+                    let SocketAt { node: at, number: at_host, .. } = self.sockets[number];
+                    let concerned = |at_host| self.hosts[node].talks_to(at_host, peer);
+                    if at == node && at_host.is_some_and(concerned) {
+                        self.serve(number);
+                    }
+                }
+            }
             Arrived::Datagram(datagram) => self.on_datagram(datagram),
             Arrived::Answer(answer) => self.send(node, answer, Place::Tail),
             Arrived::Nothing => {}

@@ -1,7 +1,7 @@
 //! Arbitrary valid packets, and their bytes.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
-use base::{Ecn, Ipv4Addr, Seq, SeqRange};
+use base::{Ecn, FailedLink, Ipv4Addr, Seq, SeqRange};
 use proptest::prelude::*;
 use wire::*;
 
@@ -151,7 +151,13 @@ pub fn icmp_message(max_payload: u32) -> impl Strategy<Value = IcmpMessage> {
         quoted().prop_map(|quoted| IcmpMessage::SourceQuench { quoted }),
         (any::<bool>(), quoted())
             .prop_map(|(reassembly, quoted)| IcmpMessage::TimeExceeded { reassembly, quoted }),
+        (link(), quoted()).prop_map(|(link, quoted)| IcmpMessage::RouteFailed { link, quoted }),
+        (link(), quoted()).prop_map(|(link, quoted)| IcmpMessage::RouteRestored { link, quoted }),
     ]
+}
+
+fn link() -> impl Strategy<Value = FailedLink> {
+    (address(), address()).prop_map(|(from, to)| FailedLink { from, to })
 }
 
 fn quoted() -> impl Strategy<Value = Quoted> {
