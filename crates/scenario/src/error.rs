@@ -79,6 +79,13 @@ pub(crate) enum Origin {
     Set(usize),
 }
 
+impl Origin {
+    /// Does it stand in the file?
+    pub const fn is_text(self) -> bool {
+        matches!(self, Self::Text(_))
+    }
+}
+
 /// What is wrong, before its place is known in lines and columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fault {

@@ -43,6 +43,7 @@ mod flow;
 mod link;
 mod load;
 mod network;
+mod preset;
 mod quantity;
 mod queue;
 mod reader;

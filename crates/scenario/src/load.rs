@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{Error, Fault};
 use crate::tree::{Node, Value};
-use crate::{Scenario, check, reader, set};
+use crate::{Scenario, check, preset, reader, set};
 
 /// Larger files are refused.
 const MOST_BYTES: u64 = 16 << 20;
@@ -38,6 +38,7 @@ impl Scenario {
         for (number, (key, value)) in overrides.iter().enumerate() {
             set::set(&mut tree, number, key, value).map_err(placed)?;
         }
+        preset::expand(&mut tree).map_err(placed)?;
         let mut scenario: Self = reader::read(&tree).map_err(placed)?;
         scenario.resolve();
         check::check(&scenario).map_err(|problem| placed(problem.in_tree(&tree)))?;

@@ -1,6 +1,7 @@
 //! `--set key=value`: what a command line changes in a file before it is read.
 
 use crate::error::{Fault, Origin, quoted};
+use crate::preset;
 use crate::tree::{Entry, Node, Value};
 
 /// Sets the dotted `key` of `tree` to `value`, which is TOML or, where it isn't, plain text:
@@ -46,12 +47,15 @@ fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<()
                 }
             };
             let inner = &mut entries[place].node;
-            // `aid = "atcp"` is short for `aid = { name = "atcp" }`.
-            if let (Value::String(_), "aid" | "receiver_aid", [_, ..]) =
-                (&inner.value, *first, rest)
-            {
-                let name = Entry { key: "name".into(), origin: inner.origin, node: inner.clone() };
-                inner.value = Value::Table(vec![name]);
+            // `aid = "atcp"` is short for `aid = { name = "atcp" }`, `tcp = "linux"` for
+            // `tcp = { preset = "linux" }`.
+            let short_for = match *first {
+                "aid" | "receiver_aid" => Some("name"),
+                "tcp" => Some(preset::KEY),
+                _ => None,
+            };
+            if let (Value::String(_), Some(key), [_, ..]) = (&inner.value, short_for, rest) {
+                inner.expand_to_table(key);
             }
             put(inner, rest, value, origin)
         }

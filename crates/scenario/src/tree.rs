@@ -87,6 +87,33 @@ impl Node {
         }
     }
 
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
+        match &mut self.value {
+            Value::Table(entries) => entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node),
+            _ => None,
+        }
+    }
+
+    /// Writes a value that is short for a table with one key as that table.
+    pub fn expand_to_table(&mut self, key: &str) {
+        let entry = Entry { key: key.to_owned(), origin: self.origin, node: self.clone() };
+        self.value = Value::Table(vec![entry]);
+    }
+
+    /// Says of this and all within that it is written at `origin`.
+    pub fn move_to(&mut self, origin: Origin) {
+        self.origin = origin;
+        match &mut self.value {
+            Value::Array(nodes) => nodes.iter_mut().for_each(|node| node.move_to(origin)),
+            Value::Table(entries) => entries.iter_mut().for_each(|entry| {
+                entry.origin = origin;
+                entry.node.move_to(origin);
+            }),
+            _ => {}
+        }
+    }
+
     /// Where the value at a dotted path begins; for a value that is not written, where the
     /// innermost table around it does.
     pub fn origin_of(&self, path: &str) -> Origin {

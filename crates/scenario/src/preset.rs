@@ -1,0 +1,137 @@
+//! `tcp = "linux"`: TCPs by name. A preset is laid under the keys that a scenario writes, in the
+//! tree, before it is read: so it gives defaults only, and what it says reads and fails like text.
+
+use crate::error::{Fault, unknown_word};
+use crate::tree::{Entry, Node, Value};
+
+/// The key that names a preset.
+pub(crate) const KEY: &str = "preset";
+
+/// A TCP with a name. All presets say the same keys, so that one takes the place of another; what
+/// none of them says (`mss`, `window`, `ecn`, `nagle`, `keep_alive`, `msl`) is the scenario's.
+struct Preset {
+    name: &'static str,
+    /// Its keys, as a scenario writes them.
+    keys: [&'static str; 2],
+}
+
+const PRESETS: &[Preset] = &[
+    Preset { name: "tahoe-1988", keys: [r#"recovery = "tahoe""#, BSD] },
+    Preset { name: "reno-bsd", keys: [r#"recovery = "reno""#, BSD] },
+    Preset { name: "newreno", keys: [r#"recovery = "newreno""#, RFC] },
+    Preset { name: "sack", keys: [r#"recovery = "sack""#, RFC] },
+    Preset { name: "linux", keys: [r#"recovery = "sack""#, LINUX] },
+];
+
+/// The timers of 4.4BSD (netinet/tcp_timer.h, tcp_subr.c). With nothing measured, its first timeout
+/// is ((TCPTV_SRTTBASE >> 2) + (TCPTV_SRTTDFLT << 2)) >> 1, which is 6 s.
+const BSD: &str = r#"
+growth = "reno"
+tick = { rtt = "500 ms", timer = "500 ms" }
+delayed_ack = true
+delayed_ack_timeout = "200 ms"
+timestamps = false
+window_scale = false
+limited_transmit = false
+initial_window = 1
+initial_rto = "6 s"
+min_rto = "1 s"
+max_rto = "64 s"
+persist_min = "5 s"
+persist_max = "60 s"
+max_retries = 12
+source_quench = true
+"#;
+
+/// What the RFCs of today recommend, with nothing that is optional.
+const RFC: &str = r#"
+growth = "reno"
+tick = { rtt = "1 ms", timer = "1 ms" }
+delayed_ack = true
+delayed_ack_timeout = "200 ms"
+timestamps = false
+window_scale = false
+limited_transmit = true
+initial_window = 10
+initial_rto = "1 s"
+min_rto = "1 s"
+max_rto = "64 s"
+persist_min = "1 s"
+persist_max = "60 s"
+max_retries = 15
+source_quench = false
+"#;
+
+/// Linux 6 with its default settings, but for HyStart, which is not built here, and the delayed
+/// acknowledgment, which adapts between 40 and 200 ms there.
+const LINUX: &str = r#"
+growth = "cubic"
+tick = { rtt = "1 ms", timer = "1 ms" }
+delayed_ack = true
+delayed_ack_timeout = "40 ms"
+timestamps = true
+window_scale = true
+limited_transmit = true
+initial_window = 10
+initial_rto = "1 s"
+min_rto = "200 ms"
+max_rto = "120 s"
+persist_min = "200 ms"
+persist_max = "120 s"
+max_retries = 15
+source_quench = false
+"#;
+
+/// The names of all presets.
+pub(crate) fn names() -> Vec<&'static str> {
+    PRESETS.iter().map(|preset| preset.name).collect()
+}
+
+/// Lays the presets that the flows name under what they write.
+pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
+    let Some(Value::Array(flows)) = tree.get_mut("flow").map(|flows| &mut flows.value) else {
+        return Ok(());
+    };
+    flows.iter_mut().filter_map(|flow| flow.get_mut("tcp")).try_for_each(lay_under)
+}
+
+fn lay_under(tcp: &mut Node) -> Result<(), Fault> {
+    if let Value::String(_) = tcp.value {
+        tcp.expand_to_table(KEY);
+    }
+    let Some(preset) = tcp.get(KEY) else { return Ok(()) };
+    let origin = preset.origin;
+    let Value::String(name) = &preset.value else {
+        let help = format!("presets are {}", names().join(", "));
+        return Err(Fault::new(&format!("this is not the name of a preset\n{help}")).at(origin));
+    };
+    let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
+        return Err(Fault::new(&unknown_word(name, &names())).at(origin));
+    };
+    let Value::Table(written) = &mut tcp.value else { return Ok(()) };
+    for keys in preset.keys {
+        let mut keys = Node::parse(keys)?;
+        keys.move_to(origin);
+        if let Value::Table(keys) = keys.value {
+            merge(written, keys);
+        }
+    }
+    Ok(())
+}
+
+/// Adds what is not `written`. Whoever names a preset on the command line wants it, and not what
+/// the file has instead.
+fn merge(written: &mut Vec<Entry>, preset: Vec<Entry>) {
+    for entry in preset {
+        match written.iter_mut().find(|other| other.key == entry.key) {
+            None => written.push(entry),
+            Some(other) => match (&mut other.node.value, entry.node.value) {
+                (Value::Table(written), Value::Table(preset)) => merge(written, preset),
+                (_, value) if other.node.origin.is_text() && !entry.origin.is_text() => {
+                    other.node = Node { origin: entry.origin, value };
+                }
+                _ => {}
+            },
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! TCPs by name: what they say, and what wins over them.
+
+use scenario::{Scenario, Tcp, flatten};
+
+fn read(tcp: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String> {
+    let text = format!(
+        "name = \"presets\"\nduration = \"1 s\"\n\
+         [network]\nkind = \"path\"\nhops = 1\nlink = {{ rate = \"1 Mbit/s\", delay = \"1 ms\" }}\n\
+         [[flow]]\nfrom = 0\nto = 1\napplication = \"ftp\"\n{tcp}\n"
+    );
+    let overrides: Vec<_> =
+        overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Scenario::parse("test.toml", &text, &overrides).map_err(|error| error.to_string())
+}
+
+fn tcp(tcp: &str, overrides: &[(&str, &str)]) -> Tcp {
+    let scenario = read(tcp, overrides).unwrap_or_else(|error| panic!("{error}"));
+    scenario.flows[0].tcp.clone().unwrap()
+}
+
+/// `scenario` as `check --show` prints it, one key.
+fn shown(tcp: &Scenario, key: &str) -> String {
+    let pairs = flatten(tcp);
+    let found = pairs.iter().find(|(name, _)| name == &format!("flow.0.tcp.{key}"));
+    found.unwrap_or_else(|| panic!("{key} is not shown: {pairs:?}")).1.clone()
+}
+
+const NAMES: [&str; 5] = ["tahoe-1988", "reno-bsd", "newreno", "sack", "linux"];
+
+#[test]
+fn a_name_is_short_for_a_table_and_shows_all_it_says() {
+    for name in NAMES {
+        let short = read(&format!("tcp = \"{name}\""), &[]).unwrap();
+        let long = read(&format!("tcp = {{ preset = \"{name}\" }}"), &[]).unwrap();
+        assert_eq!(short, long);
+        assert_eq!(shown(&short, "preset"), name);
+        let again = Scenario::parse("shown", &short.show(), &[]).unwrap();
+        assert_eq!(again, short, "{name} reads back as it shows");
+    }
+}
+
+#[test]
+fn each_says_what_it_is_known_for() {
+    let of = |name: &str| read(&format!("tcp = \"{name}\""), &[]).unwrap();
+    for (name, key, value) in [
+        ("tahoe-1988", "recovery", "tahoe"),
+        ("tahoe-1988", "initial_window", "1"),
+        ("reno-bsd", "recovery", "reno"),
+        ("reno-bsd", "tick.timer", "500 ms"),
+        ("reno-bsd", "initial_rto", "6 s"),
+        ("reno-bsd", "min_rto", "1 s"),
+        ("reno-bsd", "limited_transmit", "false"),
+        ("newreno", "recovery", "newreno"),
+        ("sack", "recovery", "sack"),
+        ("sack", "timestamps", "false"),
+        ("linux", "growth", "cubic"),
+        ("linux", "timestamps", "true"),
+        ("linux", "window_scale", "true"),
+        ("linux", "min_rto", "200 ms"),
+        ("linux", "max_rto", "120 s"),
+        ("linux", "delayed_ack_timeout", "40 ms"),
+    ] {
+        assert_eq!(shown(&of(name), key), value, "{name}: {key}");
+    }
+    let all: Vec<_> = NAMES.map(of).iter().map(Scenario::show).collect();
+    for (n, one) in all.iter().enumerate() {
+        assert!(!all[..n].contains(one), "{} is like another", NAMES[n]);
+    }
+}
+
+#[test]
+fn what_is_written_wins_in_whatever_order() {
+    for text in [
+        r#"tcp = { preset = "linux", mss = "100 B", min_rto = "1 s" }"#,
+        r#"tcp = { min_rto = "1 s", mss = "100 B", preset = "linux" }"#,
+    ] {
+        let tcp = tcp(text, &[]);
+        assert_eq!((tcp.mss.0, tcp.min_rto.to_string()), (100, "1 s".into()));
+        assert_eq!(tcp.max_rto.to_string(), "120 s");
+    }
+    // Inside a table, too: the phase is the scenario's, the ticks are the preset's.
+    let tcp = tcp(r#"tcp = { preset = "reno-bsd", tick = { phase = "100 ms" } }"#, &[]);
+    assert_eq!(tcp.tick.timer.to_string(), "500 ms");
+}
+
+const FILE: &str = "[flow.tcp]\nrecovery = \"reno\"\nmss = \"100 B\"\ntick = \"500 ms\"";
+
+#[test]
+fn on_the_command_line_a_preset_lies_over_the_file_and_keeps_what_it_does_not_say() {
+    let over = tcp(FILE, &[("flow.0.tcp.preset", "linux")]);
+    assert_eq!((over.growth.name(), over.mss.0), ("cubic", 100));
+    assert_eq!(over.tick.timer.to_string(), "1 ms");
+    let all = tcp(FILE, &[("flow.0.tcp", "linux")]);
+    assert_eq!((all.growth.name(), all.mss.0), ("cubic", 1460));
+    // What else the command line says wins, before the preset or behind it.
+    for sets in [
+        [("flow.0.tcp.min_rto", "3 s"), ("flow.*.tcp.preset", "linux")],
+        [("flow.*.tcp.preset", "linux"), ("flow.0.tcp.min_rto", "3 s")],
+        [("flow.0.tcp", "linux"), ("flow.0.tcp.min_rto", "3 s")],
+    ] {
+        let tcp = tcp(FILE, &sets);
+        assert_eq!((tcp.min_rto.to_string(), tcp.growth.name()), ("3 s".into(), "cubic"));
+    }
+    let named = "tcp = \"linux\"";
+    assert_eq!(tcp(named, &[("flow.0.tcp.mss", "100 B")]).mss.0, 100);
+    assert_eq!(tcp(named, &[("flow.0.tcp.preset", "newreno")]).growth.name(), "reno");
+}
+
+#[test]
+fn a_wrong_name_gets_the_nearest() {
+    let known = "known are tahoe-1988, reno-bsd, newreno, sack, linux";
+    let wrong = |text: &str| read(text, &[]).unwrap_err();
+    assert_eq!(
+        wrong(r#"tcp = "linus""#),
+        format!("test.toml:11:7: `linus` is not known here\nhelp: did you mean `linux`? {known}")
+    );
+    assert_eq!(
+        wrong("tcp = { preset = 1 }"),
+        "test.toml:11:18: this is not the name of a preset\n\
+         help: presets are tahoe-1988, reno-bsd, newreno, sack, linux"
+    );
+    assert_eq!(
+        read("", &[("flow.0.tcp", "solaris")]).unwrap_err(),
+        format!("--set flow.0.tcp: `solaris` is not known here\nhelp: {known}")
+    );
+}
