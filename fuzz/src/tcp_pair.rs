@@ -103,7 +103,7 @@ pub fn run(input: &[u8]) {
 
 fn act(bytes: &mut Bytes, end: &Connection) -> Act {
     let una = end.view().una.value().unwrap_or_default();
-    match bytes.u8() % 7 {
+    match bytes.u8() % 8 {
         0 | 1 => Act::Hold {
             probe: (bytes.u8() & 1 != 0).then_some(ProbeSpacing {
                 first: Duration::from_millis(1 + u64::from(bytes.u16())),
@@ -125,7 +125,8 @@ fn act(bytes: &mut Bytes, end: &Connection) -> Act {
         },
         4 => Act::Undo,
         5 => Act::Cut,
-        _ => Act::SetTimer { keep_rto: true },
+        6 => Act::SetTimer { keep_rto: true },
+        _ => Act::Limit { cwnd: (bytes.u8() & 1 != 0).then(|| bytes.u32()) },
     }
 }
 

@@ -43,20 +43,25 @@ pub enum Act {
         probe: Option<ProbeSpacing>,
         /// Pull the next sequence number back to SND.UNA, so that sending starts over there.
         step_back: bool,
-        /// Keep every other timer with what was left of it, too.
+        /// Freeze every timer with what was left of it, that of retransmission included, and with
+        /// them what they measure and what congestion control decides (chandran-1998 §4): the
+        /// RTO with its back-off, round-trip samples, the window's growth, the count of
+        /// duplicates. Acknowledgments still count as received. They all go on where they were at
+        /// the end of the hold.
         freeze_timers: bool,
         /// The congestion window to leave the hold with (bytes).
         cwnd: Setting<u32>,
         /// What ends the hold.
         release: Release,
     },
-    /// Leave persist mode and restart the timers.
+    /// Leave persist mode and restart the timers: frozen ones with what was left of them, else
+    /// that of retransmission with the timeout of a new transmission, its back-off taken back.
     Resume {
         /// Congestion window (bytes).
         cwnd: Setting<u32>,
         /// Slow-start threshold (bytes).
         ssthresh: Setting<u32>,
-        /// Retransmission timeout.
+        /// Retransmission timeout. Whatever is set takes the back-off back, too.
         rto: Setting<Duration>,
     },
     /// Retransmit, without touching the congestion window or taking RTT samples.
@@ -74,6 +79,11 @@ pub enum Act {
     SetTimer {
         /// Do not double the RTO.
         keep_rto: bool,
+    },
+    /// Bounds what may be outstanding.
+    Limit {
+        /// So much (bytes), at least one segment; `None`: as much as TCP's own windows allow.
+        cwnd: Option<u32>,
     },
     /// Receiver side: send acknowledgments made up from the view.
     Emit {

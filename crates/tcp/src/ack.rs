@@ -118,7 +118,8 @@ impl Connection {
         flight.dup_acks = 0;
         // RFC 3168 §6.1.2: an echo earns nothing.
         let echo = self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE);
-        if advance.grows && !echo {
+        // chandran-1998 §4: nor does what comes while the window is frozen.
+        if advance.grows && !echo && !self.timers.are_frozen() {
             let acked = Acked { bytes, mss: flight.mss, srtt, window_limited: limited };
             flight.grow(now, acked);
         }

@@ -86,6 +86,10 @@ impl Connection {
                 self.snd.keep_rto = keep_rto;
                 Done::Done
             }
+            Act::Limit { cwnd } => {
+                self.snd.limit = cwnd;
+                Done::Done
+            }
             Act::Emit { ack, window, copies } => {
                 let forged = self.forge_ack(now, ack, window);
                 let Some(segment) = forged else { return Done::Unsupported };
@@ -114,18 +118,24 @@ impl Connection {
         freeze_timers: bool,
         release: Release,
     ) {
-        self.timers.stop(Timer::Persist);
+        // The probes of an earlier hold end; TCP's own, of a closed window, freeze with the rest.
+        if self.snd.held.is_some() || !freeze_timers {
+            self.timers.stop(Timer::Persist);
+        }
+        // Karn: a round trip that a hold interrupts says nothing about the path.
+        self.snd.timed = None;
         if freeze_timers {
             self.timers.freeze(now);
+            // That goes for the echoes of timestamps, too.
+            self.snd.untimed = Some(self.snd.flight.max);
+        } else {
+            // 4.4BSD forgets duplicates when the retransmission timer is off.
+            self.snd.flight.dup_acks = 0;
         }
         self.timers.stop(Timer::Retransmission);
         self.snd.held = Some(Held { release, probe });
         self.snd.probe_due = false;
         self.snd.resend.clear();
-        // 4.4BSD forgets duplicates when the retransmission timer is off.
-        self.snd.flight.dup_acks = 0;
-        // Karn: a round trip that a hold interrupts says nothing about the path.
-        self.snd.timed = None;
         if step_back {
             self.snd.flight.step_back();
         }
@@ -136,16 +146,22 @@ impl Connection {
         }
     }
 
-    /// Sending goes on, with the timeout that a new transmission has.
+    /// Sending goes on: with the timeout that a new transmission has, or where it was frozen.
     pub(crate) fn end_hold(&mut self, now: Instant) {
         if self.snd.held.take().is_none() {
             return;
         }
         self.timers.stop(Timer::Persist);
         self.snd.probe_due = false;
-        self.snd.retries = 0;
-        self.snd.rtt.end_back_off();
-        self.timers.thaw(now);
+        if self.timers.are_frozen() {
+            let still = self.timers.thaw(now);
+            // Time that stood still is not idle time (RFC 5681 §4.1), nor a peer's silence.
+            self.snd.last_sent = (self.snd.last_sent + still).min(now);
+            self.heard = (self.heard + still).min(now);
+        } else {
+            self.snd.retries = 0;
+            self.snd.rtt.end_back_off();
+        }
         if self.snd.flight.outstanding() == 0 {
             self.timers.stop(Timer::Retransmission);
         } else if self.timers.get(Timer::Retransmission).is_none() {

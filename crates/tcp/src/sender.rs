@@ -74,6 +74,8 @@ pub(crate) struct Sender {
     pub retries: u32,
     /// The next timeout does not double the RTO.
     pub keep_rto: bool,
+    /// What an aid lets be outstanding at the most (bytes).
+    pub limit: Option<u32>,
     /// When data last left.
     pub last_sent: Instant,
 }
@@ -133,6 +135,7 @@ impl Sender {
             probe_gap: Duration::ZERO,
             retries: 0,
             keep_rto: false,
+            limit: None,
             last_sent: Instant::ZERO,
         }
     }
@@ -169,9 +172,10 @@ impl Sender {
         }
     }
 
-    /// Bytes that the peer's window leaves from `nxt` on.
+    /// Bytes that the peer's window, and an aid's limit, leave from `nxt` on.
     pub fn peer_room(&self) -> u32 {
-        (self.data_una() + self.wnd).since(self.flight.nxt)
+        let limit = self.limit.map_or(u32::MAX, |limit| limit.max(self.flight.mss));
+        (self.data_una() + self.wnd.min(limit)).since(self.flight.nxt)
     }
 }
 

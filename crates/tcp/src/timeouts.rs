@@ -103,11 +103,12 @@ impl Connection {
 
     /// Starts the retransmission timer anew, or stops it where nothing is outstanding.
     pub(crate) fn restart_retransmission_timer(&mut self, now: Instant) {
+        let at = self.config.clock.deadline(now, self.snd.rtt.rto());
         if self.snd.flight.outstanding() > 0 && self.snd.held.is_none() {
-            let at = self.config.clock.deadline(now, self.snd.rtt.rto());
             self.timers.set(Timer::Retransmission, at);
         } else {
             self.timers.stop(Timer::Retransmission);
+            self.timers.refill(Timer::Retransmission, at.since(now));
         }
     }
 }

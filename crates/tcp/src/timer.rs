@@ -27,8 +27,15 @@ impl Timer {
 #[derive(Clone, Debug, Default)]
 pub struct Timers {
     at: [Option<Instant>; 5],
-    /// What was left of each timer when the connection was frozen.
-    left: Option<[Option<Duration>; 5]>,
+    frozen: Option<Frozen>,
+}
+
+/// Timers that stand still.
+#[derive(Clone, Debug)]
+struct Frozen {
+    since: Instant,
+    /// What was left of each.
+    left: [Option<Duration>; 5],
 }
 
 impl Timers {
@@ -72,17 +79,31 @@ impl Timers {
     }
     /// Stops every timer and keeps what was left of each (chandran-1998 §4: snooze).
     pub fn freeze(&mut self, now: Instant) {
-        if self.left.is_none() {
-            self.left = Some(self.at.map(|at| at.map(|at| at.since(now))));
+        if self.frozen.is_none() {
+            let left = self.at.map(|at| at.map(|at| at.since(now)));
+            self.frozen = Some(Frozen { since: now, left });
             self.at = [None; 5];
         }
     }
+    /// Are timers frozen?
+    pub fn are_frozen(&self) -> bool {
+        self.frozen.is_some()
+    }
+    /// Changes what is left of a frozen timer: what would have started it anew has happened.
+    pub fn refill(&mut self, timer: Timer, left: Duration) {
+        let frozen = self.frozen.as_mut().and_then(|f| f.left.get_mut(timer as usize));
+        if let Some(Some(place)) = frozen {
+            *place = left;
+        }
+    }
     /// Restarts what [`freeze`](Self::freeze) stopped, with what was left. What was started
-    /// meanwhile stays as it is.
-    pub fn thaw(&mut self, now: Instant) {
-        for (place, left) in self.at.iter_mut().zip(self.left.take().unwrap_or_default()) {
+    /// meanwhile stays as it is. Says how long time stood still.
+    pub fn thaw(&mut self, now: Instant) -> Duration {
+        let Some(Frozen { since, left }) = self.frozen.take() else { return Duration::ZERO };
+        for (place, left) in self.at.iter_mut().zip(left) {
             *place = place.or(left.map(|left| now + left));
         }
+        now.since(since)
     }
 }
 
@@ -113,7 +134,22 @@ mod test {
         timers.freeze(at(30));
         assert_eq!(timers.next(), None);
         timers.freeze(at(50)); // a second freeze must not lose the first one's remainder
-        timers.thaw(at(1000));
+        assert!(timers.are_frozen());
+        assert_eq!(timers.thaw(at(1000)), Duration::from_millis(970));
         assert_eq!(timers.get(Timer::Retransmission), Some(at(1070)));
+        assert_eq!((timers.are_frozen(), timers.thaw(at(2000))), (false, Duration::ZERO));
+    }
+
+    #[test]
+    fn only_a_timer_that_ran_is_refilled() {
+        let at = Instant::from_millis;
+        let mut timers = Timers::default();
+        timers.set(Timer::Retransmission, at(100));
+        timers.freeze(at(30));
+        timers.refill(Timer::Retransmission, Duration::from_millis(500));
+        timers.refill(Timer::KeepAlive, Duration::from_millis(500));
+        timers.thaw(at(1000));
+        assert_eq!(timers.get(Timer::Retransmission), Some(at(1500)));
+        assert_eq!(timers.get(Timer::KeepAlive), None);
     }
 }

@@ -173,7 +173,7 @@ fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
         1 => Setting::Default,
         _ => Setting::Value(random.below(50_000) as u32),
     };
-    match random.below(8) {
+    match random.below(9) {
         0 | 1 => Act::Hold {
             probe: (random.below(2) == 0).then(|| ProbeSpacing {
                 first: MS(random.below(3000)),
@@ -197,6 +197,7 @@ fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
         4 => Act::Undo,
         5 => Act::Cut,
         6 => Act::SetTimer { keep_rto: random.below(2) == 0 },
+        7 => Act::Limit { cwnd: (random.below(2) == 0).then(|| random.below(20_000) as u32) },
         _ => Act::Emit {
             ack: rcv_nxt - random.below(2000) as u32,
             window: random.below(3) as u32 * 30_000,

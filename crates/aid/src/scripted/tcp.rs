@@ -21,6 +21,8 @@ pub enum Response {
 struct Persist {
     release: Release,
     probes: Option<(Instant, Duration, Duration)>,
+    /// What was left of the retransmission timer, if timers are frozen.
+    frozen: Option<Option<Duration>>,
 }
 
 /// The sender's half of a connection. Reno, without the growth of the window in recovery.
@@ -50,6 +52,8 @@ pub struct SmallTcp {
     pub deadline: Option<Instant>,
     /// RCV.NXT
     pub rcv_nxt: Seq,
+    /// What an aid lets be outstanding (bytes).
+    pub limit: Option<u32>,
     persist: Option<Persist>,
     fin: Option<Seq>,
     backoff: u32,
@@ -90,6 +94,7 @@ impl SmallTcp {
             rto: Duration::from_secs(1),
             deadline: None,
             rcv_nxt,
+            limit: None,
             persist: None,
             fin: None,
             backoff: 0,
@@ -164,7 +169,7 @@ impl SmallTcp {
             return Some(self.segment(self.una, len));
         }
         let len = self.mss.min(self.end.since(self.nxt));
-        let window = self.cwnd.min(self.peer_window);
+        let window = self.cwnd.min(self.peer_window).min(self.limit.unwrap_or(u32::MAX));
         if self.persist.is_none() && len > 0 && self.nxt.since(self.una) + len <= window {
             let mut segment = self.segment(self.nxt, len);
             if !self.nxt.before(self.max) && core::mem::take(&mut self.owes_cwr) {
@@ -248,7 +253,7 @@ impl SmallTcp {
         if window == 0 && self.persist.is_none() && self.end.after(self.una) {
             let spacing =
                 ProbeSpacing { first: Duration::from_secs(5), max: Duration::from_secs(60) };
-            self.enter_persist(now, Release::AnyAck, Some(spacing));
+            self.enter_persist(now, Release::AnyAck, Some(spacing), false);
         }
     }
 
@@ -257,14 +262,14 @@ impl SmallTcp {
             return Done::Unsupported;
         }
         match *act {
-            Act::Hold { probe, step_back, cwnd, release, .. } => {
+            Act::Hold { probe, step_back, cwnd, release, freeze_timers } => {
                 if let Setting::Value(cwnd) = cwnd {
                     self.cwnd = cwnd;
                 }
                 if step_back {
                     self.nxt = self.una;
                 }
-                self.enter_persist(now, release, probe);
+                self.enter_persist(now, release, probe, freeze_timers);
             }
             Act::Resume { cwnd, .. } => {
                 if self.persist.is_none() {
@@ -284,6 +289,7 @@ impl SmallTcp {
                     at += len;
                 }
             }
+            Act::Limit { cwnd } => self.limit = cwnd,
             Act::Undo | Act::Cut | Act::SetTimer { .. } | Act::Emit { .. } => {
                 return Done::Unsupported;
             }
@@ -296,16 +302,26 @@ impl SmallTcp {
         SeqRange::new(self.una, self.max)
     }
 
-    fn enter_persist(&mut self, now: Instant, release: Release, probe: Option<ProbeSpacing>) {
+    fn enter_persist(
+        &mut self,
+        now: Instant,
+        release: Release,
+        probe: Option<ProbeSpacing>,
+        freeze: bool,
+    ) {
         let probes = probe.map(|spacing| (now + spacing.first, spacing.first, spacing.max));
-        self.persist = Some(Persist { release, probes });
+        let left = self.deadline.map(|at| at.since(now));
+        self.persist = Some(Persist { release, probes, frozen: freeze.then_some(left) });
         self.deadline = None;
     }
 
     fn leave_persist(&mut self, now: Instant) {
-        self.persist = None;
+        let frozen = self.persist.take().and_then(|persist| persist.frozen);
         if self.max.after(self.una) {
-            self.start_timer(now);
+            match frozen.flatten() {
+                Some(left) => self.deadline = Some(now + left),
+                None => self.start_timer(now),
+            }
         }
     }
 
@@ -322,7 +338,9 @@ impl SmallTcp {
         self.nxt = self.nxt.max(ack);
         self.duplicates = 0;
         self.backoff = 0;
-        if self.recover.take().is_some() {
+        if let Some(Persist { frozen: Some(left), .. }) = &mut self.persist {
+            *left = left.map(|_| self.rto);
+        } else if self.recover.take().is_some() {
             self.cwnd = self.ssthresh;
         } else if self.cwnd < self.ssthresh {
             self.cwnd += self.mss;
