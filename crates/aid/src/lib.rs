@@ -13,9 +13,12 @@ extern crate alloc;
 extern crate std;
 
 pub mod atcp;
+pub mod cwnd_limit;
+mod diagram;
 pub mod list;
 #[cfg(any(test, feature = "scripted"))]
 pub mod scripted;
+pub mod tcp_f;
 
 use base::{Act, Done, Instant, Signal, TcpView};
 use wire::TcpSegment;

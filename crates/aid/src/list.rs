@@ -9,9 +9,12 @@ use base::Duration;
 
 use crate::Aid;
 use crate::atcp::AtcpOptions;
+use crate::cwnd_limit::CwndLimitOptions;
+use crate::tcp_f::TcpFOptions;
 
 /// Every aid.
-pub const AIDS: &[Listed] = &[Listed::of::<AtcpOptions>()];
+pub const AIDS: &[Listed] =
+    &[Listed::of::<AtcpOptions>(), Listed::of::<TcpFOptions>(), Listed::of::<CwndLimitOptions>()];
 
 /// The aid of this name.
 pub fn find(name: &str) -> Option<&'static Listed> {
@@ -56,6 +59,15 @@ pub enum Set<O: 'static> {
     /// When a clock ticks first. Who does not set it gets the first tick of the host's clock, so
     /// that a driver which has one gives it ([`OptionInfo::default`] is `None`).
     FirstTick(fn(&mut O) -> &mut Duration),
+    /// A number of things.
+    Count {
+        /// The fewest allowed.
+        least: u32,
+        /// The most allowed.
+        most: u32,
+        /// Where it stands.
+        at: fn(&mut O) -> &mut u32,
+    },
     /// On or off.
     Flag(fn(&mut O) -> &mut bool),
     /// One of these words.
@@ -70,6 +82,8 @@ pub type Word<O> = (&'static str, fn(&mut O));
 pub enum OptionValue<'a> {
     /// A span of time.
     Duration(Duration),
+    /// A number of things.
+    Count(u32),
     /// On or off.
     Flag(bool),
     /// A word.
@@ -81,6 +95,8 @@ pub enum OptionValue<'a> {
 pub enum OptionKind {
     /// A span of time, at least this.
     Duration(Duration),
+    /// A number of things from the first to the second of these.
+    Count(u32, u32),
     /// On or off.
     Flag,
     /// One of these words.
@@ -164,6 +180,7 @@ impl<O: Configure> Set<O> {
         match self {
             Self::Duration { at_least, .. } => OptionKind::Duration(*at_least),
             Self::FirstTick(_) => OptionKind::Duration(Duration::ZERO),
+            Self::Count { least, most, .. } => OptionKind::Count(*least, *most),
             Self::Flag(_) => OptionKind::Flag,
             Self::Choice(words) => {
                 OptionKind::Choice(words.iter().map(|(word, _)| *word).collect())
@@ -176,6 +193,7 @@ impl<O: Configure> Set<O> {
         match self {
             Self::Duration { at, .. } => Some(OptionValue::Duration(*at(&mut options))),
             Self::FirstTick(_) => None,
+            Self::Count { at, .. } => Some(OptionValue::Count(*at(&mut options))),
             Self::Flag(at) => Some(OptionValue::Flag(*at(&mut options))),
             Self::Choice(words) => {
                 // The word that changes nothing.
@@ -198,6 +216,12 @@ impl<O: Configure> Set<O> {
             }
             (Self::FirstTick(at), OptionValue::Duration(span)) => {
                 *at(options) = span;
+                true
+            }
+            (Self::Count { least, most, at }, OptionValue::Count(count))
+                if (*least..=*most).contains(&count) =>
+            {
+                *at(options) = count;
                 true
             }
             (Self::Flag(at), OptionValue::Flag(on)) => {
@@ -261,6 +285,11 @@ mod test {
                     OptionKind::Duration(least) => {
                         assert!(!flag && span(*least) && span(Duration::from_secs(1)));
                         assert!(least.is_zero() || !span(Duration::ZERO));
+                    }
+                    OptionKind::Count(least, most) => {
+                        let count = |count| fits(OptionValue::Count(count));
+                        assert!(!flag && count(*least) && count(*most));
+                        assert!(*least > 0 && !count(least - 1) && !count(most + 1));
                     }
                     OptionKind::Flag => assert!(flag && !span(Duration::from_secs(1))),
                     OptionKind::Choice(words) => {

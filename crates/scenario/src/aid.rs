@@ -6,7 +6,7 @@ use std::fmt;
 use aid::list::{AIDS, Listed, OptionInfo, OptionKind, OptionValue, find};
 use base::Duration;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
-use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error, MapAccess, Unexpected, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -103,6 +103,7 @@ impl Serialize for Aid {
         for (name, value) in &self.settings {
             match value {
                 OptionValue::Duration(span) => map.serialize_entry(name, &Time(*span))?,
+                OptionValue::Count(count) => map.serialize_entry(name, count)?,
                 OptionValue::Flag(on) => map.serialize_entry(name, on)?,
                 OptionValue::Word(word) => map.serialize_entry(name, word)?,
             }
@@ -228,11 +229,34 @@ impl<'de> DeserializeSeed<'de> for Setting<'_> {
                 }
                 Ok(OptionValue::Duration(span))
             }
+            OptionKind::Count(least, most) => {
+                let count = deserializer.deserialize_u64(Count)?;
+                let fits = u32::try_from(count).ok().filter(|n| (*least..=*most).contains(n));
+                fits.map(OptionValue::Count).ok_or_else(|| {
+                    D::Error::custom(format!("`{name}` of {count} out of range {least}–{most}"))
+                })
+            }
             OptionKind::Flag => bool::deserialize(deserializer).map(OptionValue::Flag),
             OptionKind::Choice(words) => {
                 deserializer.deserialize_str(Words(words)).map(OptionValue::Word)
             }
         }
+    }
+}
+
+/// Reads a number of things.
+struct Count;
+
+impl Visitor<'_> for Count {
+    type Value = u64;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number")
+    }
+    fn visit_u64<E: Error>(self, count: u64) -> Result<u64, E> {
+        Ok(count)
+    }
+    fn visit_i64<E: Error>(self, count: i64) -> Result<u64, E> {
+        count.try_into().map_err(|_| E::invalid_value(Unexpected::Signed(count), &self))
     }
 }
 

@@ -20,6 +20,7 @@ fn values(kind: &OptionKind) -> Vec<String> {
         OptionKind::Duration(at_least) => {
             vec![format!("\"{}\"", Time(*at_least)), "\"3 s\"".into()]
         }
+        OptionKind::Count(least, most) => vec![least.to_string(), most.to_string()],
         OptionKind::Flag => vec!["true".into(), "false".into()],
         OptionKind::Choice(words) => words.iter().map(|word| format!("\"{word}\"")).collect(),
     }
@@ -89,6 +90,18 @@ fn no_option_takes_what_is_of_another_kind() {
         let expected = match &option.kind {
             OptionKind::Duration(_) => {
                 "expected a time with its unit, such as \"20 ms\"".to_owned()
+            }
+            OptionKind::Count(least, most) => {
+                for wrong in [u64::from(*least) - 1, u64::from(*most) + 1] {
+                    let range = format!("{place}`{name}` of {wrong} out of range {least}–{most}");
+                    assert_eq!(says(&wrong.to_string()), Err(range));
+                }
+                for (wrong, found) in [("true", "true"), ("-1", "the bare number -1")] {
+                    let error = says(wrong).unwrap_err();
+                    let expected = format!("{place}expected a whole number, found {found}");
+                    assert_eq!(error, expected);
+                }
+                return;
             }
             OptionKind::Flag => "expected true or false".to_owned(),
             OptionKind::Choice(words) => format!("expected one of \"{}\"", words.join("\", \"")),

@@ -1,7 +1,8 @@
 //! ATCP's four states and what moves it between them (liu-singh-2001 Fig. 2).
 
 use alloc::string::String;
-use core::fmt::Write;
+
+use crate::diagram::dot;
 
 /// Where ATCP is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,17 +117,9 @@ impl Cause {
 
 /// The state diagram in Graphviz' language, made from [`State::after`].
 pub fn diagram() -> String {
-    let mut dot = String::from("digraph atcp {\n    start [shape=point];\n    start -> normal;\n");
-    for from in State::ALL {
-        for cause in Cause::ALL {
-            let to = from.after(cause);
-            if to != from {
-                // Writing to a String can't fail.
-                let (from, to, label) = (from.name(), to.name(), cause.label());
-                let _ = writeln!(dot, "    {from} -> {to} [label=\"{label}\"];");
-            }
-        }
-    }
-    dot.push_str("}\n");
-    dot
+    let arrows = State::ALL.into_iter().flat_map(|from| {
+        let arrow = move |cause: Cause| (from.name(), from.after(cause).name(), cause.label());
+        Cause::ALL.into_iter().map(arrow).filter(|(from, to, _)| from != to)
+    });
+    dot("atcp", State::Normal.name(), arrows)
 }

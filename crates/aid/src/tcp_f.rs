@@ -1,0 +1,285 @@
+//! TCP-F: TCP with feedback about routes (Chandran, Raghunathan, Venkatesan & Prakash, ICDCS 1998).
+//!
+//! A router that can't forward a packet any more tells its source (RFN, [`SignalKind::RouteFailed`]),
+//! and tells it again when there is a route (RRN, [`SignalKind::RouteRestored`]). In between the
+//! source snoozes: it sends nothing, neither new nor again, and all its timers, windows and other
+//! variables stand still. What routers do for that is the crate `route`; this is the source's half
+//! (§4), Fig. 2's state machine in [`State`] and [`Cause`].
+//!
+//! What the text leaves open, and how it is read here:
+//!
+//! - *Acknowledgments that arrive while snoozing* were sent before the failure, or came another
+//!   way. They are taken: SND.UNA moves, SACK blocks are kept. Nothing is sent for it, the window
+//!   and the timeout stay ([`Act::Hold`]'s `freeze_timers`).
+//! - *Data that arrives* is acknowledged as ever: that is no packet of the snoozing stream, and the
+//!   peer that reaches us shall not have to time out.
+//! - *A failure with nothing outstanding*: the route is as bad for what is written next, so TCP
+//!   snoozes then, too.
+//! - *Several failures* (§5.4): whichever RRN comes first ends the snooze. The nearest failure point
+//!   is the one whose RRN can come, because those behind it can't get theirs through; if there is
+//!   another failure behind it, the next packet draws the next RFN. The RRN need not come from
+//!   whoever sent the RFN: any router that had forwarded it may have found another route.
+//! - *Before the connection is open* TCP-F stands aside; the paper speaks of a transfer under way.
+//!
+//! It needs from its driver: signals of this connection only (quoted ports and sequence numbers are
+//! checked here again, RFC 5927 §4), and a hold that stops data and timers. A driver that has none
+//! leaves TCP on its own.
+
+#[cfg(test)]
+mod test;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use base::{Act, Done, Duration, Instant, Release, Setting, Signal, SignalKind, TcpView};
+use wire::TcpSegment;
+
+use crate::diagram::dot;
+use crate::list::{AidOption, Configure, Set};
+use crate::{Aid, Verdict};
+
+/// What chandran-1998 leaves open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TcpFOptions {
+    /// chandran-1998 §4: "a worst case route re-establishment time", a parameter of the routing
+    /// protocol. The default is the longest that AODV's search for a route takes before it gives up
+    /// (RFC 3561 §6.3 and §10: 2.8 s, doubled twice, 19.6 s in all), rounded up; DSR's requests are
+    /// at most 10 s apart (RFC 4728 §9).
+    pub route_failure_timeout: Duration,
+}
+
+impl TcpFOptions {
+    /// The shortest route failure timeout.
+    pub const LEAST_TIMEOUT: Duration = Duration::from_millis(1);
+}
+
+impl Default for TcpFOptions {
+    fn default() -> Self {
+        Self { route_failure_timeout: Duration::from_secs(20) }
+    }
+}
+
+impl Configure for TcpFOptions {
+    const NAME: &'static str = "tcp-f";
+    const ABOUT: &'static str =
+        "TCP-F (Chandran et al. 1998): snoozes from a route's failure to its return";
+    const OPTIONS: &'static [AidOption<Self>] = &[AidOption {
+        name: "route_failure_timeout",
+        about: "from the first RFN on, how long to wait for an RRN",
+        set: Set::Duration { at_least: Self::LEAST_TIMEOUT, at: |o| &mut o.route_failure_timeout },
+    }];
+
+    fn build(self) -> Box<dyn Aid> {
+        Box::new(TcpF::new(self))
+    }
+}
+
+/// Where TCP-F is (chandran-1998 Fig. 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// TCP works as it would without TCP-F.
+    Active,
+    /// The route is gone, and TCP stands still.
+    Snooze,
+}
+
+/// What moves TCP-F.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// An RFN came.
+    RouteFailed,
+    /// An RRN came.
+    RouteRestored,
+    /// The route failure timer went off.
+    RouteFailureTimeout,
+    /// The driver can't hold TCP.
+    Refused,
+    /// There is no connection any more.
+    Closed,
+}
+
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 2] = [Self::Active, Self::Snooze];
+
+    /// The state after `cause`. Whatever is not listed changes nothing.
+    #[must_use]
+    pub const fn after(self, cause: Cause) -> Self {
+        match (self, cause) {
+            // chandran-1998 §4
+            (Self::Active, Cause::RouteFailed) => Self::Snooze,
+            (Self::Snooze, Cause::RouteRestored | Cause::RouteFailureTimeout) => Self::Active,
+            // Not in the paper, whose TCP can refuse nothing and whose TCP-F dies with its TCP.
+            (Self::Snooze, Cause::Refused | Cause::Closed) => Self::Active,
+            (unmoved, _) => unmoved,
+        }
+    }
+
+    /// Its name in traces and in the diagram.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Snooze => "snooze",
+        }
+    }
+}
+
+impl Cause {
+    /// Every cause.
+    pub const ALL: [Self; 5] = [
+        Self::RouteFailed,
+        Self::RouteRestored,
+        Self::RouteFailureTimeout,
+        Self::Refused,
+        Self::Closed,
+    ];
+
+    const fn label(self) -> &'static str {
+        match self {
+            Self::RouteFailed => "RFN",
+            Self::RouteRestored => "RRN",
+            Self::RouteFailureTimeout => "route failure timer",
+            Self::Refused => "driver refuses",
+            Self::Closed => "connection gone",
+        }
+    }
+}
+
+/// The state diagram in Graphviz' language, made from [`State::after`].
+pub fn diagram() -> String {
+    let arrows = State::ALL.into_iter().flat_map(|from| {
+        let arrow = move |cause: Cause| (from.name(), from.after(cause).name(), cause.label());
+        Cause::ALL.into_iter().map(arrow).filter(|(from, to, _)| from != to)
+    });
+    dot("tcp_f", State::Active.name(), arrows)
+}
+
+/// TCP-F to one connection.
+#[derive(Clone, Debug)]
+pub struct TcpF {
+    route_failure_timeout: Duration,
+    state: State,
+    /// When the route failure timer goes off.
+    deadline: Option<Instant>,
+    /// Ours and the peer's.
+    ports: Option<(u16, u16)>,
+    act: Option<Act>,
+}
+
+impl TcpF {
+    /// To a new connection.
+    pub fn new(options: TcpFOptions) -> Self {
+        Self {
+            route_failure_timeout: options.route_failure_timeout.max(TcpFOptions::LEAST_TIMEOUT),
+            state: State::Active,
+            deadline: None,
+            ports: None,
+            act: None,
+        }
+    }
+
+    /// Moves on, and asks for what goes with that.
+    fn happens(&mut self, now: Instant, cause: Cause) {
+        let from = self.state;
+        self.state = from.after(cause);
+        match (from, self.state) {
+            (State::Active, State::Snooze) => {
+                // chandran-1998 §4: the first RFN starts the timer; those that follow find us
+                // snoozing and change nothing.
+                self.deadline = Some(now + self.route_failure_timeout);
+                self.act = Some(Act::Hold {
+                    probe: None,
+                    step_back: false,
+                    freeze_timers: true,
+                    cwnd: Setting::Keep,
+                    release: Release::Resume,
+                });
+            }
+            (State::Snooze, State::Active) => {
+                self.deadline = None;
+                // chandran-1998 §4: the timers go on from their frozen values, and so do the
+                // windows. When the route failure timer has gone off, all is as after an RRN, and
+                // TCP's own congestion control finds out about the route.
+                let keep = Setting::Keep;
+                let resume = Act::Resume { cwnd: keep, ssthresh: keep, rto: Setting::Keep };
+                let held = !matches!(cause, Cause::Refused | Cause::Closed);
+                self.act = held.then_some(resume);
+            }
+            _ => {}
+        }
+    }
+
+    /// Is there a connection?
+    fn takes_part(&mut self, now: Instant, view: &TcpView) -> bool {
+        if !view.synchronized {
+            self.happens(now, Cause::Closed);
+        }
+        view.synchronized
+    }
+
+    /// RFC 5927 §4.1: what is quoted is outstanding, or an acknowledgment without data, which
+    /// begins where the next data will.
+    fn concerns_us(&self, signal: &Signal, view: &TcpView) -> bool {
+        let ports = signal.about.flow.map(|flow| (flow.source.port, flow.destination.port));
+        let quotes_us = ports.is_none_or(|quoted| self.ports.is_none_or(|ours| ours == quoted));
+        let sent = |seq| {
+            view.una.value().is_none_or(|una| una.at_or_before(seq))
+                && view.max.value().is_none_or(|max| max.at_or_after(seq))
+        };
+        quotes_us && signal.about.seq.is_none_or(sent)
+    }
+}
+
+impl Aid for TcpF {
+    fn name(&self) -> &'static str {
+        TcpFOptions::NAME
+    }
+
+    fn state(&self) -> &'static str {
+        self.state.name()
+    }
+
+    fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
+        self.ports = Some((segment.source_port, segment.destination_port));
+        self.takes_part(now, view);
+        Verdict::Pass
+    }
+
+    fn on_up(&mut self, now: Instant, _: &TcpSegment, view: &TcpView) -> Verdict {
+        self.takes_part(now, view);
+        Verdict::Pass
+    }
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {
+        if !self.takes_part(now, view) || !self.concerns_us(signal, view) {
+            return;
+        }
+        match signal.kind {
+            SignalKind::RouteFailed => self.happens(now, Cause::RouteFailed),
+            SignalKind::RouteRestored => self.happens(now, Cause::RouteRestored),
+            // chandran-1998 §5.4: congestion is TCP's own affair.
+            _ => {}
+        }
+    }
+
+    fn on_timeout(&mut self, now: Instant, view: &TcpView) {
+        if self.takes_part(now, view) && self.deadline.is_some_and(|at| at <= now) {
+            self.happens(now, Cause::RouteFailureTimeout);
+        }
+    }
+
+    fn on_done(&mut self, act: &Act, done: Done) {
+        if matches!((act, done), (Act::Hold { .. }, Done::Unsupported)) {
+            // No timer is started here, so the instant plays no part.
+            self.happens(Instant::ZERO, Cause::Refused);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn poll_act(&mut self) -> Option<Act> {
+        self.act.take()
+    }
+}

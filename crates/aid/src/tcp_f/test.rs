@@ -1,0 +1,364 @@
+//! TCP-F's time lines: each rule of chandran-1998 §4, on the scripted driver.
+
+use std::vec::Vec;
+
+use base::{About, Endpoint, FlowKey, Ipv4Addr, Scope, Seq, SeqRange};
+use wire::Payload;
+
+use super::*;
+use crate::scripted::{Event, Scripted, SmallTcp};
+
+type Line = Scripted<TcpF>;
+
+fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn at_ms(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// Where the `n`-th segment (from 0) of the transfer begins.
+fn nth(n: u32) -> Seq {
+    SmallTcp::START + 100 * n
+}
+
+/// Ten segments have left at 0; it is 400 ms later, so that 600 ms are left of TCP's timer.
+fn ten_sent() -> Line {
+    let mut line = Scripted::new(TcpF::new(TcpFOptions::default()));
+    line.write(1_000);
+    assert_eq!(sent(&line).len(), 10);
+    line.take();
+    line.pass(ms(400));
+    line
+}
+
+/// The state after a router had no way for the first of them.
+fn snoozing() -> Line {
+    let mut line = ten_sent();
+    rfn(&mut line, nth(0));
+    assert_eq!(line.aid.state, State::Snooze);
+    line
+}
+
+fn rfn(line: &mut Line, seq: Seq) {
+    signal(line, SignalKind::RouteFailed, Some((SmallTcp::PORT, SmallTcp::PEER_PORT)), Some(seq));
+}
+
+fn rrn(line: &mut Line) {
+    signal(line, SignalKind::RouteRestored, None, None);
+}
+
+fn signal(line: &mut Line, kind: SignalKind, ports: Option<(u16, u16)>, seq: Option<Seq>) {
+    let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
+    let flow =
+        ports.map(|(ours, peers)| FlowKey { source: end(1, ours), destination: end(2, peers) });
+    line.signal(Signal { kind, about: About { flow, seq, ..About::default() } });
+}
+
+fn sent(line: &Line) -> Vec<(u64, Seq, u32)> {
+    let sent = line.record.iter().filter_map(|(at, event)| match event {
+        Event::Sent(segment) | Event::Resent { segment, .. } => {
+            Some((at.as_millis(), segment.seq, segment.sequence_len()))
+        }
+        _ => None,
+    });
+    sent.collect()
+}
+
+fn asked(line: &Line) -> Vec<(u64, Act)> {
+    let asked = line.record.iter().filter_map(|(at, event)| match event {
+        Event::Asked(act, Done::Done) => Some((at.as_millis(), *act)),
+        _ => None,
+    });
+    asked.collect()
+}
+
+fn responded(line: &Line) -> bool {
+    line.record.iter().any(|(_, event)| matches!(event, Event::Responded(_)))
+}
+
+const HOLD: Act = Act::Hold {
+    probe: None,
+    step_back: false,
+    freeze_timers: true,
+    cwnd: Setting::Keep,
+    release: Release::Resume,
+};
+const RESUME: Act =
+    Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep };
+
+#[test]
+fn the_first_rfn_stops_everything() {
+    let mut line = ten_sent();
+    rfn(&mut line, nth(0));
+    assert_eq!(asked(&line), [(400, HOLD)]);
+    line.write(2_000);
+    line.run_until(at_ms(20_399));
+    assert_eq!(sent(&line), [], "neither new nor again");
+    assert!(!responded(&line), "no timer goes off");
+    assert_eq!((line.tcp.cwnd, line.tcp.ssthresh, line.tcp.rto), (1_000, 64_000, secs(1)));
+}
+
+#[test]
+fn after_the_rrn_timers_go_on_from_their_frozen_values() {
+    let mut line = snoozing();
+    line.run_until(at_ms(7_000));
+    line.take();
+    rrn(&mut line);
+    assert_eq!(asked(&line), [(7_000, RESUME)]);
+    assert_eq!(line.aid.state, State::Active);
+    assert_eq!(line.tcp.deadline, Some(at_ms(7_600)), "600 ms were left of 1 s");
+}
+
+#[test]
+fn after_the_rrn_sending_goes_on_at_the_rate_of_before() {
+    let mut line = snoozing();
+    line.write(3_000);
+    line.run_until(at_ms(7_000));
+    rrn(&mut line);
+    line.take();
+    line.receive_ack(nth(5));
+    let expected: Vec<_> = (10..16).map(|n| (7_000, nth(n), 100)).collect();
+    assert_eq!(sent(&line), expected, "five acknowledged, one of growth");
+}
+
+#[test]
+fn the_back_off_of_before_is_kept() {
+    let mut line = Scripted::new(TcpF::new(TcpFOptions::default()));
+    line.write(100);
+    line.run_until(at_ms(3_100)); // timeouts at 1 s and 3 s, the next is due at 7 s
+    rfn(&mut line, nth(0));
+    line.run_until(at_ms(10_100));
+    line.take();
+    rrn(&mut line);
+    line.run_until(at_ms(23_000));
+    assert_eq!(sent(&line), [(14_000, nth(0), 100), (22_000, nth(0), 100)]);
+}
+
+#[test]
+fn the_route_failure_timer_runs_from_the_first_rfn() {
+    let mut line = ten_sent();
+    for seq in [0, 1, 2] {
+        rfn(&mut line, nth(seq));
+        line.pass(secs(5));
+    }
+    assert_eq!(asked(&line), [(400, HOLD)], "those that follow change nothing");
+    assert_eq!(line.aid.next_timeout(), Some(at_ms(20_400)));
+}
+
+#[test]
+fn when_the_route_failure_timer_expires_congestion_control_takes_over() {
+    let mut line = snoozing();
+    line.take();
+    line.run_until(at_ms(21_000));
+    assert_eq!(asked(&line), [(20_400, RESUME)], "as though an RRN had come");
+    assert_eq!(line.aid.state, State::Active);
+    assert!(responded(&line), "the frozen timer's last 600 ms are over: a timeout");
+    assert_eq!(sent(&line), [(21_000, nth(0), 100)]);
+    assert_eq!(line.tcp.cwnd, 100);
+}
+
+#[test]
+fn the_route_failure_timeout_is_the_options() {
+    let options = TcpFOptions { route_failure_timeout: secs(3) };
+    let mut line = Scripted::new(TcpF::new(options));
+    line.write(100);
+    rfn(&mut line, nth(0));
+    assert_eq!(line.aid.next_timeout(), Some(at_ms(3_000)));
+    let none = TcpFOptions { route_failure_timeout: Duration::ZERO };
+    let mut line = Scripted::new(TcpF::new(none));
+    line.write(100);
+    rfn(&mut line, nth(0));
+    assert_eq!(line.aid.next_timeout(), Some(at_ms(1)), "a timer has a span");
+}
+
+#[test]
+fn acknowledgments_are_taken_while_snoozing_and_nothing_is_sent() {
+    let mut line = snoozing();
+    line.write(2_000);
+    line.receive_ack(nth(4));
+    line.receive_ack(nth(4));
+    line.receive_ack(nth(4));
+    line.receive_ack(nth(4));
+    assert_eq!(line.tcp.una, nth(4));
+    assert_eq!((sent(&line), responded(&line)), (Vec::new(), false));
+    assert_eq!(line.tcp.cwnd, 1_000);
+    line.run_until(at_ms(5_000));
+    rrn(&mut line);
+    assert_eq!(sent(&line).len(), 4, "the places of the four that were acknowledged");
+    // RFC 6298 §5.3: each acknowledgment starts the timer anew, a frozen one at its beginning.
+    assert_eq!(line.tcp.deadline, Some(at_ms(6_000)));
+}
+
+#[test]
+fn all_acknowledged_while_snoozing_leaves_no_timer_behind() {
+    let mut line = snoozing();
+    line.receive_ack(nth(10));
+    line.take();
+    rrn(&mut line);
+    assert_eq!(line.tcp.deadline, None);
+    line.run_until(at_ms(60_000));
+    assert!(!responded(&line));
+}
+
+#[test]
+fn data_from_the_peer_is_acknowledged_while_snoozing() {
+    let mut line = snoozing();
+    line.take();
+    line.receive(TcpSegment { payload: Payload::new(1, 0, 50), ..line.peers(nth(0)) });
+    assert_eq!(sent(&line), [(400, nth(10), 0)]);
+}
+
+#[test]
+fn data_written_while_snoozing_waits_for_the_rrn() {
+    let mut line = Scripted::new(TcpF::new(TcpFOptions::default()));
+    line.write(100);
+    rfn(&mut line, nth(0));
+    line.take();
+    line.write(300);
+    line.close();
+    line.run_until(at_ms(5_000));
+    assert_eq!(sent(&line), []);
+    rrn(&mut line);
+    let lens: Vec<_> = sent(&line).iter().map(|(_, _, len)| *len).collect();
+    assert_eq!(lens, [100, 100, 100, 1]);
+}
+
+#[test]
+fn an_rfn_counts_with_nothing_outstanding() {
+    // It quotes an acknowledgment, say.
+    let mut line = Scripted::new(TcpF::new(TcpFOptions::default()));
+    rfn(&mut line, nth(0));
+    assert_eq!(line.aid.state, State::Snooze);
+    line.write(100);
+    assert_eq!(sent(&line), []);
+    rrn(&mut line);
+    assert_eq!(sent(&line), [(0, nth(0), 100)]);
+}
+
+#[test]
+fn an_rfn_of_another_flow_or_of_what_was_never_sent_is_ignored() {
+    let mut line = ten_sent();
+    for ports in [(SmallTcp::PORT + 1, SmallTcp::PEER_PORT), (SmallTcp::PORT, 81)] {
+        signal(&mut line, SignalKind::RouteFailed, Some(ports), Some(nth(0)));
+    }
+    // RFC 5927 §4.1
+    for seq in [nth(0) - 1, nth(10) + 1] {
+        rfn(&mut line, seq);
+    }
+    assert_eq!((line.aid.state, asked(&line)), (State::Active, Vec::new()));
+    rfn(&mut line, nth(10)); // where a bare acknowledgment begins
+    assert_eq!(line.aid.state, State::Snooze);
+}
+
+#[test]
+fn an_rrn_without_an_rfn_is_ignored() {
+    let mut line = ten_sent();
+    rrn(&mut line);
+    assert_eq!((line.aid.state, asked(&line)), (State::Active, Vec::new()));
+    assert_eq!(line.tcp.deadline, Some(at_ms(1_000)));
+}
+
+#[test]
+fn a_second_failure_snoozes_again_with_a_timer_of_its_own() {
+    let mut line = snoozing();
+    line.run_until(at_ms(5_000));
+    rrn(&mut line);
+    line.pass(ms(100));
+    line.take();
+    rfn(&mut line, nth(0));
+    assert_eq!(asked(&line), [(5_100, HOLD)]);
+    assert_eq!(line.aid.next_timeout(), Some(at_ms(25_100)));
+    line.run_until(at_ms(9_000));
+    rrn(&mut line);
+    assert_eq!(line.tcp.deadline, Some(at_ms(9_500)), "100 of the 600 ms have passed between");
+}
+
+/// chandran-1998 §5.4: several failure points; the second RRN finds TCP active.
+#[test]
+fn any_rrn_ends_the_snooze_and_the_next_is_ignored() {
+    let mut line = snoozing();
+    rfn(&mut line, nth(3));
+    line.take();
+    rrn(&mut line);
+    rrn(&mut line);
+    assert_eq!(asked(&line), [(400, RESUME)]);
+}
+
+/// chandran-1998 §5.4: feedback does not interfere with congestion control.
+#[test]
+fn other_signals_mean_nothing_to_it() {
+    let mut line = ten_sent();
+    for kind in
+        [SignalKind::Unreachable(Scope::Host), SignalKind::SourceQuench, SignalKind::EcnEcho]
+    {
+        line.signal(Signal::of(kind));
+    }
+    assert_eq!((line.aid.state, asked(&line)), (State::Active, Vec::new()));
+}
+
+#[test]
+fn a_driver_that_refuses_leaves_tcp_on_its_own() {
+    let mut line = ten_sent();
+    line.refuses = |act| matches!(act, Act::Hold { .. });
+    rfn(&mut line, nth(0));
+    assert_eq!((line.aid.state, line.aid.next_timeout()), (State::Active, None));
+    line.take();
+    line.run_until(at_ms(1_000));
+    assert_eq!((sent(&line), asked(&line)), ([(1_000, nth(0), 100)].to_vec(), Vec::new()));
+}
+
+#[test]
+fn the_snooze_ends_with_the_connection() {
+    let mut line = snoozing();
+    line.tcp.synchronized = false;
+    line.take();
+    line.run_until(at_ms(30_000));
+    assert_eq!((line.aid.state, line.aid.next_timeout()), (State::Active, None));
+    rfn(&mut line, nth(0));
+    assert_eq!((line.aid.state, asked(&line)), (State::Active, Vec::new()));
+}
+
+/// No byte is acknowledged, made up or swallowed by it (liu-singh-2001 §III-B).
+#[test]
+fn all_passes_in_both_states() {
+    for mut line in [ten_sent(), snoozing()] {
+        line.receive_ack(nth(2));
+        line.send(line.peers(nth(0)));
+        let passes = |event: &Event| !matches!(event, Event::Swallowed(_) | Event::Dropped(_));
+        assert!(line.record.iter().all(|(_, event)| passes(event)));
+        assert_eq!(line.tcp.outstanding(), SeqRange::new(nth(2), nth(10)));
+    }
+}
+
+/// `DRIFTWAY_BLESS=1 cargo test -p driftway-aid diagram` writes it anew.
+#[test]
+fn the_committed_diagram_is_that_of_the_code() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tcp_f.dot");
+    if std::env::var_os("DRIFTWAY_BLESS").is_some() {
+        std::fs::write(path, diagram()).expect("docs/ can be written");
+    }
+    let committed = std::fs::read_to_string(path).expect("docs/tcp_f.dot is committed");
+    assert_eq!(committed, diagram());
+}
+
+#[test]
+fn the_arrows_of_the_diagram_are_the_papers() {
+    use Cause::*;
+    let arrows = [
+        (State::Active, RouteFailed, State::Snooze),
+        (State::Snooze, RouteRestored, State::Active),
+        (State::Snooze, RouteFailureTimeout, State::Active),
+    ];
+    for from in State::ALL {
+        for cause in Cause::ALL.into_iter().filter(|cause| !matches!(cause, Refused | Closed)) {
+            let arrow = arrows.iter().find(|arrow| (arrow.0, arrow.1) == (from, cause));
+            assert_eq!(from.after(cause), arrow.map_or(from, |arrow| arrow.2), "{cause:?}");
+        }
+    }
+}

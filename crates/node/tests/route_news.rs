@@ -1,0 +1,282 @@
+//! RFN and RRN at a host with our TCP and TCP-F: which connection hears them, and what that does.
+
+use aid::tcp_f::{TcpF, TcpFOptions};
+use base::{Duration, Endpoint, FailedLink, Instant, Ipv4Addr, Seq};
+use node::{Arrived, Host, Socket};
+use tcp::{Config, Connection};
+use wire::{Body, IcmpMessage, IpHeader, Packet, Quoted};
+
+const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
+const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 7);
+const ROUTER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 4);
+const LINK: FailedLink = FailedLink { from: ROUTER, to: Ipv4Addr::new(10, 0, 0, 5) };
+
+/// A round trip; the handshake takes one.
+const RTT: Duration = Duration::from_millis(100);
+
+/// A sender with a connection to each of these, and the receivers.
+struct Net {
+    now: Instant,
+    sender: Host,
+    receivers: Vec<Host>,
+    /// What has left the sender and not arrived.
+    sent: Vec<Packet>,
+}
+
+impl Net {
+    fn open(peers: &[Ipv4Addr]) -> Self {
+        let config =
+            Config { initial_window: 4, mss: 1000, delayed_ack: None, ..Config::default() };
+        let mut sender = Host::new(HERE);
+        let mut receivers: Vec<Host> = Vec::new();
+        for (n, peer) in (0u16..).zip(peers) {
+            let local = Endpoint::new(HERE, 4000 + n);
+            let remote = Endpoint::new(*peer, 80 + n);
+            let opening =
+                Connection::connect(&config, local, remote, Seq(7), n.into(), Instant::ZERO);
+            sender.add(Socket::new(opening, Some(Box::new(TcpF::new(TcpFOptions::default())))));
+            let place = receivers.iter().position(|host| host.address() == *peer);
+            let place = place.unwrap_or_else(|| {
+                receivers.push(Host::new(*peer));
+                receivers.len() - 1
+            });
+            let listening = Connection::listen(&config, remote, Seq(9), n.into());
+            receivers[place].add(Socket::new(listening, None));
+        }
+        let mut net = Self { now: Instant::ZERO, sender, receivers, sent: Vec::new() };
+        net.poll();
+        net.arrives();
+        net.arrives();
+        net
+    }
+
+    fn poll(&mut self) {
+        for n in 0.. {
+            if self.sender.socket(n).is_none() {
+                return;
+            }
+            while let Some((packet, _)) = self.sender.poll_transmit(self.now, n) {
+                self.sent.push(packet);
+            }
+        }
+    }
+
+    /// All that was sent arrives, and a round trip later what it draws.
+    fn arrives(&mut self) {
+        self.now += RTT;
+        let mut answers = Vec::new();
+        for packet in std::mem::take(&mut self.sent) {
+            let at =
+                self.receivers.iter_mut().find(|h| h.address() == packet.ip.destination).unwrap();
+            if let Arrived::Socket(n) = at.on_packet(self.now, &packet) {
+                while let Some((answer, _)) = at.poll_transmit(self.now, n) {
+                    answers.push(answer);
+                }
+            }
+        }
+        for answer in answers {
+            self.sender.on_packet(self.now, &answer);
+        }
+        self.poll();
+    }
+
+    fn write(&mut self, n: usize, bytes: u64) {
+        self.sender.socket(n).unwrap().tcp_mut().write(bytes);
+        self.poll();
+    }
+
+    /// What was sent draws RFNs and is lost.
+    fn fails(&mut self) -> Vec<Packet> {
+        let lost = std::mem::take(&mut self.sent);
+        lost.iter().for_each(|packet| {
+            self.tell(Packet::icmp_error(ROUTER, packet, failed).unwrap());
+        });
+        lost
+    }
+
+    fn tell(&mut self, news: Packet) -> Arrived {
+        let arrived = self.sender.on_packet(self.now, &news);
+        self.poll();
+        arrived
+    }
+
+    /// Timers go off until `at`.
+    fn pass(&mut self, end: Instant) {
+        for n in 0.. {
+            let Some(socket) = self.sender.socket(n) else { break };
+            while let Some(at) = socket.next_aid_timeout().filter(|at| *at <= end) {
+                socket.on_aid_timeout(at);
+            }
+            while let Some(at) = socket.next_tcp_timeout().filter(|at| *at <= end) {
+                socket.on_tcp_timeout(at);
+                while self.sent.len() < 100
+                    && let Some(transmit) = socket.poll_transmit(at)
+                {
+                    let ip = IpHeader::new(HERE, socket.tcp().remote().address);
+                    self.sent.push(Packet { ip, body: Body::Tcp(transmit.segment) });
+                }
+            }
+        }
+        self.now = end;
+    }
+
+    fn states(&mut self) -> Vec<&'static str> {
+        let count = (0..).take_while(|n| self.sender.socket(*n).is_some()).count();
+        (0..count).map(|n| self.sender.socket(n).unwrap().aid_state().unwrap()).collect()
+    }
+}
+
+fn failed(quoted: Quoted) -> IcmpMessage {
+    IcmpMessage::RouteFailed { link: LINK, quoted }
+}
+
+fn restored(quoted: Quoted) -> IcmpMessage {
+    IcmpMessage::RouteRestored { link: LINK, quoted }
+}
+
+#[test]
+fn an_rfn_is_for_the_flow_whose_packet_it_quotes() {
+    let mut net = Net::open(&[THERE, THERE]);
+    net.write(0, 1000);
+    net.fails();
+    assert_eq!(net.states(), ["snooze", "active"]);
+}
+
+/// chandran-1998 §5.4: the failure point does not know connections, only sources.
+#[test]
+fn one_rrn_is_for_every_flow_to_that_destination() {
+    let mut net = Net::open(&[THERE, ELSEWHERE, THERE]);
+    for n in 0..3 {
+        net.write(n, 1000);
+    }
+    let lost = net.fails();
+    assert_eq!(net.states(), ["snooze"; 3]);
+    let arrived = net.tell(Packet::icmp_error(ROUTER, &lost[0], restored).unwrap());
+    assert_eq!(arrived, Arrived::SocketsTo(THERE));
+    assert_eq!(net.states(), ["active", "snooze", "active"]);
+}
+
+#[test]
+fn news_about_another_hosts_packets_or_another_destination_reach_nobody() {
+    let mut net = Net::open(&[THERE]);
+    net.write(0, 1000);
+    let [sent] = net.sent[..] else { panic!("one segment") };
+    let mut others = [sent, sent, sent];
+    others[0].ip.destination = ELSEWHERE;
+    others[1].ip.source = ELSEWHERE;
+    let Body::Tcp(segment) = &mut others[2].body else { panic!("{sent:?}") };
+    segment.source_port += 1;
+    for other in others {
+        let mut news = Packet::icmp_error(ROUTER, &other, failed).unwrap();
+        news.ip.destination = HERE;
+        assert_eq!(net.tell(news), Arrived::Nothing);
+        assert_eq!(net.states(), ["active"]);
+    }
+    net.fails();
+    let mut news = Packet::icmp_error(ROUTER, &others[1], restored).unwrap();
+    news.ip.destination = HERE;
+    assert_eq!(net.tell(news), Arrived::Nothing);
+    net.tell(Packet::icmp_error(ROUTER, &others[0], restored).unwrap());
+    assert_eq!(net.states(), ["snooze"]);
+}
+
+/// The whole of chandran-1998 §4 over our own TCP: timers frozen with what is left of them, nothing
+/// sent, windows kept, and back at the same rate.
+#[test]
+fn our_tcp_snoozes_and_goes_on_where_it_was() {
+    let mut net = Net::open(&[THERE]);
+    net.write(0, 40_000);
+    for _ in 0..3 {
+        net.arrives();
+    }
+    let tcp = |net: &mut Net| {
+        let view = net.sender.socket(0).unwrap().tcp().view();
+        (view.cwnd.value(), view.ssthresh.value(), view.rto.value())
+    };
+    let before = tcp(&mut net);
+    let in_flight = net.sent.len();
+    assert!(in_flight >= 8, "{in_flight}");
+    let timer = net.sender.socket(0).unwrap().next_tcp_timeout().unwrap();
+    let left = timer.since(net.now);
+    net.now += RTT;
+    net.fails();
+    assert_eq!(net.states(), ["snooze"]);
+    assert_eq!(net.sender.socket(0).unwrap().next_tcp_timeout(), None, "all are frozen");
+    net.write(0, 10_000);
+    net.pass(net.now + Duration::from_secs(19));
+    assert_eq!(net.sent, [], "neither new nor again");
+    let any = Packet { ip: IpHeader::new(HERE, THERE), body: probe() };
+    net.tell(Packet::icmp_error(ROUTER, &any, restored).unwrap());
+    assert_eq!(tcp(&mut net), before);
+    let timer = net.sender.socket(0).unwrap().next_tcp_timeout().unwrap();
+    assert_eq!(timer.since(net.now), Duration::from_nanos(left.as_nanos() - RTT.as_nanos()));
+    assert_eq!(net.sender.socket(0).unwrap().tcp().stats().timeouts, 0);
+}
+
+/// Any segment of flow 0's.
+fn probe() -> Body {
+    Body::Tcp(wire::TcpSegment {
+        source_port: 4000,
+        destination_port: 80,
+        ..wire::TcpSegment::default()
+    })
+}
+
+#[test]
+fn without_an_rrn_the_route_failure_timer_wakes_our_tcp_and_it_tries_again() {
+    let mut net = Net::open(&[THERE]);
+    net.write(0, 2_000);
+    net.fails();
+    let timeout = TcpFOptions::default().route_failure_timeout;
+    let deadline = net.now + timeout;
+    assert_eq!(net.sender.socket(0).unwrap().next_aid_timeout(), Some(deadline));
+    net.pass(deadline);
+    assert_eq!((net.states(), net.sent.len()), (vec!["active"], 0));
+    net.pass(deadline + Duration::from_secs(1));
+    assert_eq!(net.sent.len(), 1, "a timeout, and congestion control");
+    net.fails();
+    assert_eq!(net.states(), ["snooze"], "the next RFN");
+}
+
+/// A receiver whose acknowledgment found no way: with TCP-F it snoozes, which stops none of its
+/// acknowledgments; without, an RFN means nothing to TCP.
+#[test]
+fn an_rfn_about_an_acknowledgment_stops_no_acknowledgment() {
+    let config = Config { delayed_ack: None, ..Config::default() };
+    for helped in [false, true] {
+        let aid = || Box::new(TcpF::new(TcpFOptions::default())) as Box<dyn aid::Aid>;
+        let mut net = Net::open(&[]);
+        let local = Endpoint::new(THERE, 80);
+        let mut receiver = Host::new(THERE);
+        let listening = Connection::listen(&config, local, Seq(9), 0);
+        receiver.add(Socket::new(listening, helped.then(aid)));
+        let opening = Connection::connect(
+            &config,
+            Endpoint::new(HERE, 4000),
+            local,
+            Seq(7),
+            0,
+            Instant::ZERO,
+        );
+        net.sender.add(Socket::new(opening, None));
+        net.receivers.push(receiver);
+        net.poll();
+        net.arrives();
+        net.arrives();
+        net.write(0, 1000);
+        // Its acknowledgment is lost, and draws an RFN.
+        let data = net.sent.remove(0);
+        let receiver = &mut net.receivers[0];
+        receiver.on_packet(net.now, &data);
+        let (ack, _) = receiver.poll_transmit(net.now, 0).unwrap();
+        receiver.on_packet(net.now, &Packet::icmp_error(ROUTER, &ack, failed).unwrap());
+        let state = receiver.socket(0).unwrap().aid_state();
+        assert_eq!(state, helped.then_some("snooze"));
+        // The sender's retransmission is answered all the same.
+        receiver.on_packet(net.now, &data);
+        let (again, _) = receiver.poll_transmit(net.now, 0).unwrap();
+        let Body::Tcp(segment) = again.body else { panic!("{again:?}") };
+        assert_eq!(segment.ack, Seq(1008));
+    }
+}
