@@ -13,8 +13,10 @@ Examples:
   driftway check scenarios/lossy-path.toml
   driftway run scenarios/lossy-path.toml --runs 10 --out results
   driftway report results
+  driftway paper list
 
-Exit status: 0 done; 1 the run failed; 2 the input was wrong.
+Exit status: 0 done; 1 the run failed, or a paper's verdict is not the recorded one; 2 the input
+was wrong.
 `driftway COMMAND --help` says more and gives examples.")]
 pub struct Cli {
     /// What to do.
@@ -50,6 +52,30 @@ Examples:
 Says what is wrong with file, line and column, and runs nothing. Quantities carry their unit in the
 value (\"32 kbit/s\", \"20 ms\", \"1 MB\"); only counts and ratios are bare numbers.")]
     Check(CheckArgs),
+    /// Reproduce a paper: its figures, and what it says
+    #[command(after_help = "\
+Examples:
+  driftway paper list
+      the papers there are
+  driftway paper liu-singh-2001 --quick
+      a part of it that takes a minute or two
+  driftway paper liu-singh-2001 --out results
+      all of it: tables and verdicts here, and a page with the figures in results/index.html
+  driftway paper liu-singh-2001 --figure 8 --json
+      one figure, and the statements about it, as one document
+
+For each statement: what the paper says, what was measured, and whether they agree. A number in the
+prose agrees if the 90 % interval meets it ± 10 % (± 5 points for percentages); a trend agrees if the
+paired 90 % interval excludes zero in its direction. Nothing else is tolerated.
+
+Each verdict is recorded with the paper, for all its runs at all its points. If one comes out
+otherwise, the exit status is 1. With --quick, or another --runs, intervals are wider: verdicts are
+told, but the exit status does not depend on them. Statements about what was not run are told as
+such.
+
+NAME is looked for in ./papers, then among the papers built in; a directory with a paper.toml does
+as well. --jobs never changes a result.")]
+    Paper(PaperArgs),
     /// Draw results as one HTML page that needs no network
     #[command(after_help = "\
 Examples:
@@ -107,6 +133,32 @@ pub struct CheckArgs {
     /// Print the scenario with every default filled in
     #[arg(long)]
     pub show: bool,
+}
+
+/// `driftway paper`
+#[derive(Debug, Args)]
+pub struct PaperArgs {
+    /// The paper: `list` for all there are, a name, or a directory with a paper.toml
+    #[arg(value_name = "list | NAME")]
+    pub name: String,
+    /// Only this figure; can be given several times
+    #[arg(long, value_name = "N")]
+    pub figure: Vec<String>,
+    /// How many runs a point [default: as many as the paper has]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
+    pub runs: Option<NonZeroU64>,
+    /// Run the part of it that its [quick] names
+    #[arg(long)]
+    pub quick: bool,
+    /// How many runs at a time [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroU64>,
+    /// Write results.json, index.html, the traces and the paper's files there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `driftway report`

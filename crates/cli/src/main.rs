@@ -7,6 +7,7 @@ mod check;
 mod failure;
 mod files;
 mod jobs;
+mod paper;
 mod report;
 mod run;
 mod summary;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
+        Command::Paper(args) => paper::paper(&args),
         Command::Report(args) => report::report(&args),
     };
     match done {

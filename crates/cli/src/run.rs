@@ -164,7 +164,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// Shown on standard error, and only if that is a terminal.
-fn progress(runs: u64) -> ProgressBar {
+pub fn progress(runs: u64) -> ProgressBar {
     let bar = ProgressBar::new(runs);
     let template = if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
         "{bar:40} {pos} of {len} runs, {elapsed} {eta:>6} left"

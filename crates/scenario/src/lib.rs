@@ -39,6 +39,7 @@ mod aid;
 mod check;
 mod error;
 mod fault;
+mod file;
 mod flow;
 mod link;
 mod load;
@@ -61,6 +62,7 @@ pub use fault::{
     After, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference, InterferenceHop,
     Partition, Reordering, Schedule, Spacing, Waiting,
 };
+pub use file::{File, nearest};
 pub use flow::{Application, Cbr, Flow, Transport};
 pub use link::{Delay, Duplex, Errors, Link, LinkChange, Order};
 pub use network::{Network, Override, Parallel, Path, Spread};

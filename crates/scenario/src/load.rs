@@ -23,18 +23,8 @@ impl Scenario {
         overrides: &[(String, String)],
     ) -> Result<Self, Error> {
         let placed = |fault: Fault| Error::new(fault, name_of_file, text, overrides);
-        if text.len() as u64 > MOST_BYTES {
-            return Err(too_large(name_of_file));
-        }
-        if text.contains('\0') {
-            let help = "a scenario is a TOML file";
-            return Err(Error::of_file(name_of_file, "this is a binary file", help));
-        }
-        let mut tree = Node::parse(text).map_err(placed)?;
-        if matches!(&tree.value, Value::Table(entries) if entries.is_empty()) {
-            let help = "a scenario has at least name, duration, [network] and a [[flow]]";
-            return Err(Error::of_file(name_of_file, "there is nothing in this file", help));
-        }
+        let help = "a scenario has at least name, duration, [network] and a [[flow]]";
+        let mut tree = parse_tree(name_of_file, text, help)?;
         for (number, (key, value)) in overrides.iter().enumerate() {
             set::set(&mut tree, number, key, value).map_err(placed)?;
         }
@@ -61,11 +51,27 @@ impl Scenario {
     }
 }
 
+/// The tree of a file's text; `help` says what a file that has nothing in it should have.
+pub(crate) fn parse_tree(name: &str, text: &str, help: &str) -> Result<Node, Error> {
+    if text.len() as u64 > MOST_BYTES {
+        return Err(too_large(name));
+    }
+    if text.contains('\0') {
+        let help = "a scenario is a TOML file";
+        return Err(Error::of_file(name, "this is a binary file", help));
+    }
+    let tree = Node::parse(text).map_err(|fault| Error::new(fault, name, text, &[]))?;
+    if matches!(&tree.value, Value::Table(entries) if entries.is_empty()) {
+        return Err(Error::of_file(name, "there is nothing in this file", help));
+    }
+    Ok(tree)
+}
+
 fn too_large(name: &str) -> Error {
     Error::of_file(name, "this file is larger than 16 MiB", "scenarios have a few hundred lines")
 }
 
-fn read_text(path: &Path, name: &str) -> Result<String, Error> {
+pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
     let failed = |error: std::io::Error| Error::of_file(name, &error.to_string(), "");
     // Asked before it is opened, because opening a FIFO waits for its other end.
     let about = std::fs::metadata(path).map_err(failed)?;

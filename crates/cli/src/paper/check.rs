@@ -1,0 +1,311 @@
+//! The names of a paper's file, its axes and its measures: everything that is wrong is found, and
+//! placed, before anything runs.
+
+use scenario::{
+    Application, Coordinate, Error, File, Scenario, Transport, Unit, nearest, quantity,
+};
+use sim::results::METRICS;
+
+use super::format::{Against, Axis, Figure, Measure, Of, Paper, Settings, Trace};
+use super::number::Setting;
+use crate::text::list;
+
+/// The way to a value of the file, for a message.
+macro_rules! keys {
+    ($($part:expr),+) => { [$($part.to_string()),+] };
+}
+pub(super) use keys;
+
+/// More runs than any point needs were not meant.
+const MOST_RUNS: u64 = 10_000;
+
+/// The names of a file: each once, and known where it is used.
+///
+/// # Errors
+/// What is wrong first.
+pub fn names(file: &File, paper: &Paper) -> Result<(), Error> {
+    for (key, count) in [
+        ("authors", paper.authors.len()),
+        ("group", paper.groups.len()),
+        ("arm", paper.arms.len()),
+        ("figure", paper.figures.len()),
+    ] {
+        if count == 0 {
+            return Err(file.error(&[key], &format!("there must be at least one `{key}`")));
+        }
+    }
+    for (keys, runs) in [(&["runs"][..], paper.runs), (&["quick", "runs"], paper.quick.runs)] {
+        if !(2..=MOST_RUNS).contains(&runs) {
+            let message = format!("{runs} runs out of range 2–{MOST_RUNS}\none has no interval");
+            return Err(file.error(keys, &message));
+        }
+    }
+    if paper.first_seed.checked_add(MOST_RUNS).is_none() {
+        return Err(file.error(&["first_seed"], "this leaves no room for further seeds"));
+    }
+    for (table, key, names) in [
+        ("group", "name", group_names(paper)),
+        ("arm", "name", arm_names(paper)),
+        ("figure", "id", figure_names(paper)),
+        ("statement", "id", paper.statements.iter().map(|s| s.id.as_str()).collect()),
+    ] {
+        for (number, name) in names.iter().enumerate() {
+            let wrong = if name.trim().is_empty() {
+                "this name is empty"
+            } else if names[..number].contains(name) {
+                "this name is there twice\nchoose another"
+            } else {
+                continue;
+            };
+            return Err(file.error(&keys![table, number, key], wrong));
+        }
+    }
+    for (number, arm) in paper.arms.iter().enumerate() {
+        one_of(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(paper))?;
+    }
+    for (number, figure) in paper.quick.figures.iter().enumerate() {
+        let keys = keys!["quick", "figures", number];
+        one_of(file, &keys, "figure", figure, &figure_names(paper))?;
+    }
+    Ok(())
+}
+
+/// What groups are called.
+pub fn group_names(paper: &Paper) -> Vec<&str> {
+    paper.groups.iter().map(|group| group.name.as_str()).collect()
+}
+
+/// What arms are called.
+pub fn arm_names(paper: &Paper) -> Vec<&str> {
+    paper.arms.iter().map(|arm| arm.name.as_str()).collect()
+}
+
+/// What figures are called.
+pub fn figure_names(paper: &Paper) -> Vec<&str> {
+    paper.figures.iter().map(|figure| figure.id.as_str()).collect()
+}
+
+/// The number of `name` among `names`.
+///
+/// # Errors
+/// It is not there: the nearest is told.
+pub fn one_of<K: AsRef<str>>(
+    file: &File,
+    keys: &[K],
+    what: &str,
+    name: &str,
+    names: &[&str],
+) -> Result<usize, Error> {
+    names.iter().position(|known| *known == name).ok_or_else(|| {
+        let near = nearest(name, names.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+        let known = names.join(", ");
+        file.error(keys, &format!("there is no {what} `{name}`\n{near}known are {known}"))
+    })
+}
+
+/// A place on an axis in base units.
+pub fn place(at: &Coordinate) -> Option<(f64, Unit)> {
+    match at {
+        Coordinate::Number(number) => Some((*number, Unit::One)),
+        Coordinate::Quantity(text) => quantity(text),
+    }
+}
+
+/// A place as it is written.
+pub fn written(at: &Coordinate) -> String {
+    match at {
+        Coordinate::Number(number) => number.to_string(),
+        Coordinate::Quantity(text) => text.clone(),
+    }
+}
+
+/// The arms of a figure, by number, in the paper's order.
+///
+/// # Errors
+/// A name is not known.
+pub fn arms(file: &File, paper: &Paper, number: usize) -> Result<Vec<usize>, Error> {
+    let figure = &paper.figures[number];
+    let all = figure.arms.is_empty() && figure.groups.is_empty();
+    let mut wanted = vec![all; paper.arms.len()];
+    for (at, name) in figure.arms.iter().enumerate() {
+        let keys = keys!["figure", number, "arms", at];
+        wanted[one_of(file, &keys, "arm", name, &arm_names(paper))?] = true;
+    }
+    for (at, name) in figure.groups.iter().enumerate() {
+        let keys = keys!["figure", number, "groups", at];
+        one_of(file, &keys, "group", name, &group_names(paper))?;
+        for (arm, wanted) in paper.arms.iter().zip(&mut wanted) {
+            *wanted |= arm.group == *name;
+        }
+    }
+    Ok((0..wanted.len()).filter(|&arm| wanted[arm]).collect())
+}
+
+/// What an axis sets at each of its points.
+pub type Steps = Vec<(Coordinate, Settings)>;
+
+/// The points of a figure's axis, and its unit.
+///
+/// # Errors
+/// It is none.
+pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Error> {
+    let (by_key, by_points) = (!axis.key.0.is_empty(), !axis.points.is_empty());
+    if by_key == by_points || by_key == axis.values.is_empty() {
+        let help = "an axis has either `key` and `values`, or `points`";
+        let message = format!("this is no axis\n{help}");
+        return Err(file.error(&keys!["figure", figure, "x"], &message));
+    }
+    let steps: Steps = if by_key {
+        let set = |x: &Coordinate| {
+            let value = Setting(written(x));
+            axis.key.0.iter().map(move |key| (key.clone(), value.clone())).collect()
+        };
+        axis.values.iter().map(|x| (x.clone(), set(x))).collect()
+    } else {
+        axis.points.iter().map(|point| (point.at.clone(), point.set.clone())).collect()
+    };
+    let table = if by_key { "values" } else { "points" };
+    let mut unit = None;
+    let mut seen = Vec::new();
+    for (number, (x, _)) in steps.iter().enumerate() {
+        let wrong =
+            |message: &str| Err(file.error(&keys!["figure", figure, "x", table, number], message));
+        let Some((value, of)) = place(x) else {
+            let help = "right would be, for example, \"10 ms\" or 3";
+            return wrong(&format!("`{}` is not a quantity\n{help}", written(x)));
+        };
+        if *unit.get_or_insert(of) != of {
+            return wrong("this has another unit than the first value");
+        }
+        if seen.contains(&value) {
+            return wrong("this value is there twice");
+        }
+        seen.push(value);
+    }
+    Ok((steps, unit.unwrap_or(Unit::One)))
+}
+
+/// What a figure measures, and the paper's numbers of it.
+///
+/// # Errors
+/// A metric or an arm is not known, or a point has no place on the axis.
+pub fn measures(
+    file: &File,
+    figure: &Figure,
+    number: usize,
+    arms: &[&str],
+    x: Unit,
+) -> Result<(), Error> {
+    if figure.y.is_empty() {
+        return Err(file.error(&keys!["figure", number, "y"], "a figure measures something"));
+    }
+    let known: Vec<&str> = METRICS.iter().map(|(name, _)| *name).collect();
+    for (at, measure) in figure.y.iter().enumerate() {
+        let keys = keys!["figure", number, "y", at, "metric"];
+        one_of(file, &keys, "metric", &measure.metric, &known)?;
+        if figure.y[..at].iter().any(|other| other.metric == measure.metric) {
+            return Err(file.error(&keys, "this metric is there twice"));
+        }
+    }
+    for (at, curve) in figure.paper.iter().enumerate() {
+        let keys = |key: &str| keys!["figure", number, "paper", at, key];
+        one_of(file, &keys("arm"), "arm in this figure", &curve.arm, arms)?;
+        measure_of(file, figure, &keys("metric"), curve.metric.as_deref())?;
+        for (point, (x_of, _)) in curve.points.iter().enumerate() {
+            if figure.x.is_some() && place(x_of).is_none_or(|(_, unit)| unit != x) {
+                let keys = keys!["figure", number, "paper", at, "points", point];
+                let message = format!("`{}` is no place on this axis", written(x_of));
+                return Err(file.error(&keys, &message));
+            }
+        }
+    }
+    for (at, line) in figure.line.iter().enumerate() {
+        let keys = keys!["figure", number, "line", at, "metric"];
+        measure_of(file, figure, &keys, line.metric.as_deref())?;
+    }
+    Ok(())
+}
+
+/// Which of a figure's measures is meant: the first where none is named.
+///
+/// # Errors
+/// It measures no such thing.
+pub fn measure_of<K: AsRef<str>>(
+    file: &File,
+    figure: &Figure,
+    keys: &[K],
+    metric: Option<&str>,
+) -> Result<usize, Error> {
+    let Some(metric) = metric else { return Ok(0) };
+    let metrics: Vec<&str> = figure.y.iter().map(|y| y.metric.as_str()).collect();
+    one_of(file, keys, "metric in this figure", metric, &metrics)
+}
+
+/// What is drawn of one run.
+///
+/// # Errors
+/// There is an axis as well, or the window is none.
+pub fn trace(file: &File, figure: &Figure, trace: &Trace, number: usize) -> Result<(), Error> {
+    if figure.x.is_some() {
+        let message = "a trace is of one point\nleave `x` out, and `set` where on it that is";
+        return Err(file.error(&keys!["figure", number, "x"], message));
+    }
+    if trace.draw.is_empty() {
+        let message = "nothing is drawn\nit can be \"sequence\", \"cwnd\", \"rto\"";
+        return Err(file.error(&keys!["figure", number, "trace", "draw"], message));
+    }
+    let (unit, right) = match trace.against {
+        Against::Time => (Unit::Second, "a time such as \"16 s\""),
+        Against::Transmission => (Unit::One, "the number of a transmission, from 1"),
+    };
+    for (key, end) in [("from", &trace.from), ("to", &trace.to)] {
+        if let Some(end) = end
+            && place(end).is_none_or(|(_, of)| of != unit)
+        {
+            let message = format!("`{}` does not fit here\nexpected {right}", written(end));
+            return Err(file.error(&keys!["figure", number, "trace", key], &message));
+        }
+    }
+    Ok(())
+}
+
+/// Are there the flows that a figure measures, and can they have what it measures?
+pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)> {
+    for (number, measure) in figure.y.iter().enumerate() {
+        let wrong = |what: String| Err((number, what));
+        let flows = flows(measure, scenario);
+        if flows.is_empty() {
+            let count = scenario.flows.len();
+            return wrong(match measure.of {
+                Of::Flow(flow) => {
+                    format!("there is no flow {flow}: the scenario has {count}, counted from 0")
+                }
+                _ => "the scenario has no TCP flow".to_owned(),
+            });
+        }
+        let is_transfer =
+            |flow: &usize| matches!(scenario.flows[*flow].application, Application::Transfer(_));
+        if measure.metric == COMPLETION && !flows.iter().all(is_transfer) {
+            let flows: Vec<String> = flows.iter().map(usize::to_string).collect();
+            return wrong(format!("flow {} is no transfer, so it never completes", list(&flows)));
+        }
+    }
+    let flow = figure.trace.as_ref().map_or(0, |trace| trace.flow);
+    if flow >= scenario.flows.len() {
+        return Err((0, format!("there is no flow {flow} to trace")));
+    }
+    Ok(())
+}
+
+/// The metric that a run may leave open.
+pub const COMPLETION: &str = "completion_s";
+
+/// The numbers of the flows that a measure is of.
+pub fn flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
+    let flows = scenario.flows.iter().enumerate();
+    match measure.of {
+        Of::Flow(number) => flows.map(|(at, _)| at).filter(|&at| at == number).collect(),
+        _ => flows.filter(|(_, flow)| flow.transport == Transport::Tcp).map(|(at, _)| at).collect(),
+    }
+}

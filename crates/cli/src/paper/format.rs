@@ -1,0 +1,439 @@
+//! `papers/NAME/paper.toml`: what a paper measured, what it says, and what we expect to come out.
+//!
+//! The types here are the file, key by key: their documentation is the documentation of the file.
+//! `papers/liu-singh-2001/paper.toml` is the example to start from. Unknown keys are refused.
+
+use std::collections::BTreeMap;
+
+use scenario::Coordinate;
+use serde::Deserialize;
+
+use super::number::{Number, Setting};
+
+/// Keys of a scenario and the values that they get, as `--set KEY=VALUE` has them:
+/// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.
+pub type Settings = BTreeMap<String, Setting>;
+
+/// The file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a paper")]
+pub struct Paper {
+    /// The paper's title.
+    pub title: String,
+    /// Who wrote it.
+    pub authors: Vec<String>,
+    /// Where and when it was published.
+    pub source: String,
+    /// Runs a point: as many seeds from `first_seed` on. The recorded verdicts are those of so
+    /// many runs.
+    pub runs: u64,
+    /// Default: 1.
+    #[serde(default = "one")]
+    pub first_seed: u64,
+    /// What `--quick` runs.
+    pub quick: Quick,
+    /// What groups of arms are called: `text = "as the text says"`. Figures show the arms of the
+    /// first group at once, and the others when asked.
+    #[serde(rename = "group")]
+    pub groups: Vec<Group>,
+    /// What the paper leaves open: `[[open]]`.
+    #[serde(default)]
+    pub open: Vec<Open>,
+    /// What is compared: `[[arm]]`.
+    #[serde(rename = "arm")]
+    pub arms: Vec<Arm>,
+    /// What the paper draws, and what we draw beyond it: `[[figure]]`.
+    #[serde(rename = "figure")]
+    pub figures: Vec<Figure>,
+    /// What the paper says, and what we say beyond it: `[[statement]]`.
+    #[serde(default, rename = "statement")]
+    pub statements: Vec<Statement>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// `[quick]`: a part of the whole, with the same scenarios.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of quick")]
+pub struct Quick {
+    /// Runs a point.
+    pub runs: u64,
+    /// Which figures. Default: all.
+    #[serde(default)]
+    pub figures: Vec<String>,
+    /// Which points of each axis. Default: all.
+    #[serde(default)]
+    pub points: QuickPoints,
+}
+
+/// Which points of an axis are run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuickPoints {
+    /// Every one.
+    #[default]
+    All,
+    /// The first and the last.
+    Ends,
+}
+
+/// `[[group]]`: arms that belong together.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a group")]
+pub struct Group {
+    /// What arms and figures call it: `"text"`.
+    pub name: String,
+    /// What a reader is told: `"as the text says"`.
+    pub label: String,
+}
+
+/// `[[open]]`: something that the paper does not say, and that a run must decide.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of an open reading")]
+pub struct Open {
+    /// What is open.
+    pub what: String,
+    /// The values that were tried.
+    pub tried: Vec<String>,
+    /// The one that is run.
+    pub run: String,
+    /// Why that one. Not: because it comes out nearer.
+    pub because: String,
+    /// The command whose output shows what the others would do.
+    pub shown_by: String,
+}
+
+/// `[[arm]]`: one of the things compared.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of an arm")]
+pub struct Arm {
+    /// What figures and statements call it: `"atcp"`.
+    pub name: String,
+    /// What a reader is told: `"ATCP"`.
+    pub label: String,
+    /// The name of its group.
+    pub group: String,
+    /// What it changes in a figure's scenario.
+    #[serde(default)]
+    pub set: Settings,
+    /// Its own scenario file, in the place of each figure's.
+    pub scenario: Option<String>,
+}
+
+/// `[[figure]]`: arms against an axis, at one point where there is no axis, or in time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a figure")]
+pub struct Figure {
+    /// The paper's number of it, or a name where it is ours: `"8"`, `"flows"`.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// The scenario file, beside `paper.toml`.
+    pub scenario: String,
+    /// Which arms, by name.
+    #[serde(default)]
+    pub arms: Vec<String>,
+    /// Which arms, by group. Where neither is written, all.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// What it changes in the scenario, for all arms. An arm's own `set` comes after it, the
+    /// axis' after both.
+    #[serde(default)]
+    pub set: Settings,
+    /// What varies. Without it, there is one point.
+    pub x: Option<Axis>,
+    /// What is measured; a figure each. The first is what statements mean that name no metric.
+    pub y: Vec<Measure>,
+    /// The paper's own numbers: `[[figure.paper]]`.
+    #[serde(default)]
+    pub paper: Vec<Curve>,
+    /// Lines across: `[[figure.line]]`.
+    #[serde(default)]
+    pub line: Vec<Line>,
+    /// What one run did, moment by moment: `[figure.trace]`.
+    pub trace: Option<Trace>,
+    /// What a reader must know to read it.
+    pub note: Option<String>,
+}
+
+/// `x`: what varies.
+///
+/// One key: `{ key = "network.link.delay.mean", values = ["10 ms", "50 ms"], label = "…" }`;
+/// several keys that get the same value: `key = ["a", "b"]`; anything else:
+/// `{ label = "flows", points = [{ at = 1, set = { … } }, { at = 2, set = { … } }] }`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of an axis")]
+pub struct Axis {
+    /// What it is called, without its unit.
+    pub label: String,
+    /// The keys that vary, and
+    #[serde(default)]
+    pub key: Keys,
+    /// their values, in the order of the axis.
+    #[serde(default)]
+    pub values: Vec<Coordinate>,
+    /// Or each point with all that it sets.
+    #[serde(default)]
+    pub points: Vec<Point>,
+}
+
+/// One key or several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keys(pub Vec<String>);
+
+/// A point of an axis.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a point")]
+pub struct Point {
+    /// Where it stands on the axis.
+    pub at: Coordinate,
+    /// What it sets.
+    pub set: Settings,
+}
+
+/// `y`: `[{ metric = "completion_s", label = "transfer time" }]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a measure")]
+pub struct Measure {
+    /// A flow's result by its name in `driftway run --json`.
+    pub metric: String,
+    /// What it is called, without its unit.
+    pub label: String,
+    /// Whose. Default: the first flow's.
+    #[serde(default)]
+    pub of: Of,
+}
+
+/// Whose result: a flow's by its number (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all
+/// flows'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// The flow of this number, from 0.
+    Flow(usize),
+    /// All together.
+    Sum,
+    /// The mean over flows.
+    Mean,
+    /// The smallest.
+    Least,
+    /// The largest.
+    Most,
+}
+
+/// `[[figure.paper]]`: what the paper reports.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a paper's curve")]
+pub struct Curve {
+    /// What it is called.
+    pub label: String,
+    /// The arm that it compares with.
+    pub arm: String,
+    /// Which of the figure's metrics. Default: the first.
+    pub metric: Option<String>,
+    /// (x, reported value in the metric's base unit)
+    pub points: Vec<(Coordinate, f64)>,
+}
+
+/// `[[figure.line]]`: a number that belongs to no arm, such as a bound.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a line")]
+pub struct Line {
+    /// What it is.
+    pub label: String,
+    /// Where, in the metric's base unit.
+    pub value: f64,
+    /// Which of the figure's metrics. Default: the first.
+    pub metric: Option<String>,
+}
+
+/// `[figure.trace]`: what is drawn of one run of each arm. The figure has no `x`; its metrics, and
+/// statements about it, are of as many runs as anywhere else.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a trace")]
+pub struct Trace {
+    /// What is drawn, a picture each.
+    pub draw: Vec<Draw>,
+    /// Which flow. Default: the first.
+    #[serde(default)]
+    pub flow: usize,
+    /// Which seed. Default: the paper's first.
+    pub seed: Option<u64>,
+    /// Against what. Default: time.
+    #[serde(default)]
+    pub against: Against,
+    /// Where the window that is shown begins: a time, or the number of a transmission. Default: at
+    /// the beginning.
+    pub from: Option<Coordinate>,
+    /// Where it ends. Default: at the end.
+    pub to: Option<Coordinate>,
+}
+
+/// What a trace shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Draw {
+    /// Sequence numbers of the segments sent.
+    Sequence,
+    /// The congestion window.
+    Cwnd,
+    /// The retransmission timeout in force, back-off included.
+    Rto,
+}
+
+/// Against what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Against {
+    /// Time.
+    #[default]
+    Time,
+    /// Consecutive transmissions of data, counted from 1.
+    Transmission,
+}
+
+/// `[[statement]]`: something that is said, as a predicate. Exactly one of `value`, `ratio`,
+/// `order`, `trend`, `growth` is written. A predicate that names no `x` must hold at each.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a statement")]
+pub struct Statement {
+    /// What it is called: `"8-atcp-flat"`.
+    pub id: String,
+    /// The figure that it is about.
+    pub figure: String,
+    /// What is said, in our words.
+    pub says: String,
+    /// A number that the prose states, or only a trend.
+    pub kind: Kind,
+    /// Which of the figure's metrics. Default: the first.
+    pub metric: Option<String>,
+    /// `text`: `{ arm = "atcp", x = "10 ms" }` is `number`.
+    pub value: Option<Value>,
+    /// `text`: the means' ratio is `number`.
+    pub ratio: Option<Ratio>,
+    /// `shape`: one arm lies below another.
+    pub order: Option<Order>,
+    /// `shape`: an arm rises or falls.
+    pub trend: Option<Trend>,
+    /// `shape`: one arm's change from the first x to the last is greater than another's.
+    pub growth: Option<Growth>,
+    /// `text`: what the paper says. In the metric's base unit, or with a unit (`"425 s"`), or a
+    /// percentage (`"33 %"`), or from–to (`[2, 3]`). 0 means that there is none in any run.
+    pub number: Option<Number>,
+    /// `text`: the number is where the value ends rather than what it is.
+    pub bound: Option<Bound>,
+    /// What came out when this was written, with all runs.
+    pub expected: Verdict,
+    /// Why, where `expected` is `differs`.
+    pub because: Option<String>,
+    /// The command whose output shows why.
+    pub shown_by: Option<String>,
+}
+
+/// What a statement rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A number in the prose.
+    Text,
+    /// Only the trend is known.
+    Shape,
+}
+
+/// `value`: one arm's mean.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a value")]
+pub struct Value {
+    /// Whose.
+    pub arm: String,
+    /// Where.
+    pub x: Option<Coordinate>,
+}
+
+/// `ratio`: of `arm` at `x` to the arm `to` at `to_x`. Without `to`, the same arm; without `to_x`,
+/// the same x. So `{ arm = "atcp", x = "50 ms", to_x = "10 ms" }` with the number 1 says that ATCP
+/// is flat.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a ratio")]
+pub struct Ratio {
+    /// The one above the line.
+    pub arm: String,
+    /// The one below it.
+    pub to: Option<String>,
+    /// Where.
+    pub x: Option<Coordinate>,
+    /// Where the one below the line stands.
+    pub to_x: Option<Coordinate>,
+}
+
+/// `order`: `below` is below `above`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of an order")]
+pub struct Order {
+    /// The arm with the lower values.
+    pub below: String,
+    /// The arm with the higher values.
+    pub above: String,
+    /// Where.
+    pub x: Option<Coordinate>,
+}
+
+/// `trend`: `arm` rises (or falls) from the first x to the last.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a trend")]
+pub struct Trend {
+    /// Whose.
+    pub arm: String,
+    /// Up or down.
+    pub goes: Goes,
+    /// From another x than the first.
+    pub from: Option<Coordinate>,
+    /// To another x than the last.
+    pub to: Option<Coordinate>,
+}
+
+/// Which way a trend goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Goes {
+    /// It rises.
+    Up,
+    /// It falls.
+    Down,
+}
+
+/// `growth`: what `more` gains from the first x to the last is more than what `less` gains. With
+/// falling values, the arm that falls less gains more.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a growth")]
+pub struct Growth {
+    /// The arm that gains more.
+    pub more: String,
+    /// The arm that gains less.
+    pub less: String,
+    /// From another x than the first.
+    pub from: Option<Coordinate>,
+    /// To another x than the last.
+    pub to: Option<Coordinate>,
+}
+
+/// Where a number is an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// It is that or more.
+    AtLeast,
+    /// It is that or less.
+    AtMost,
+}
+
+/// Does what we measure agree with what is said?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It does.
+    Agrees,
+    /// It does not.
+    Differs,
+}

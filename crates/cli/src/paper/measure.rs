@@ -1,0 +1,237 @@
+//! What is measured: means, ratios of means and paired differences, with their 90 % intervals.
+//!
+//! A transfer that did not complete counts with the time that it had. What rests on it is an end of
+//! the value and not the value; nothing leaves such runs out.
+
+use scenario::{Scenario, Time};
+use sim::results::{FlowResult, METRICS};
+
+use super::check::{COMPLETION, flows};
+use super::format::{Measure, Of};
+use super::statement::Quantity;
+use crate::summary::estimate;
+
+/// What one run gave.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// The value; `None`: the run has none.
+    pub value: Option<f64>,
+    /// It is that or more: a transfer did not complete.
+    pub at_least: bool,
+}
+
+/// Reads a measure from a run's flows.
+pub fn sample(measure: &Measure, scenario: &Scenario, results: &[FlowResult]) -> Sample {
+    let reading = METRICS.iter().find(|(name, _)| *name == measure.metric).map(|(_, read)| read);
+    let mut at_least = false;
+    let values = flows(measure, scenario).into_iter().filter_map(|flow| {
+        let result = results.get(flow)?;
+        let value = reading.and_then(|read| read(result));
+        if value.is_none() && measure.metric == COMPLETION {
+            at_least = true;
+            let Time(duration) = scenario.duration;
+            return Some(duration.as_secs_f64() - result.start_s);
+        }
+        value
+    });
+    let values: Vec<f64> = values.collect();
+    let value = match measure.of {
+        _ if values.is_empty() => None,
+        Of::Flow(_) | Of::Sum => Some(values.iter().sum()),
+        Of::Mean => Some(values.iter().sum::<f64>() / values.len() as f64),
+        Of::Least => values.into_iter().reduce(f64::min),
+        Of::Most => values.into_iter().reduce(f64::max),
+    };
+    Sample { value, at_least }
+}
+
+/// Which side of what was measured the truth may lie on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Open {
+    /// It may be more.
+    pub above: bool,
+    /// It may be less.
+    pub below: bool,
+}
+
+/// A mean, a ratio or a difference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The estimate.
+    pub mean: f64,
+    /// Its 90 % interval (Student's t); `None` for fewer than two runs.
+    pub ci90: Option<[f64; 2]>,
+    /// Runs that it stands on.
+    pub n: u64,
+    /// Runs that had no value.
+    pub missing: u64,
+    /// Where it is only an end.
+    pub open: Open,
+}
+
+/// Measures `quantity`; `read` gives the samples of a cell, one a seed and in the same order for
+/// all. `None`: no run has a value, or the ratio has nothing below its line.
+pub fn measure(
+    quantity: &Quantity,
+    read: impl Fn(super::statement::Cell) -> Vec<Sample>,
+) -> Option<Measured> {
+    match quantity {
+        Quantity::Mean(cell) => mean(&read(*cell)),
+        Quantity::Ratio(above, below) => ratio(&read(*above), &read(*below)),
+        Quantity::Difference { plus, minus } => {
+            let read = |cells: &[_]| cells.iter().map(|cell| read(*cell)).collect::<Vec<_>>();
+            difference(&read(plus), &read(minus))
+        }
+    }
+}
+
+/// The mean of samples.
+pub fn mean(samples: &[Sample]) -> Option<Measured> {
+    difference(&[samples.to_vec()], &[])
+}
+
+/// The sum of what is added less the sum of what is taken away, seed by seed.
+fn difference(plus: &[Vec<Sample>], minus: &[Vec<Sample>]) -> Option<Measured> {
+    let seeds = plus.iter().chain(minus).map(Vec::len).min()?;
+    let sum = |cells: &[Vec<Sample>], seed: usize| -> Option<f64> {
+        cells.iter().map(|samples| samples[seed].value).sum()
+    };
+    let paired = |seed: usize| Some(sum(plus, seed)? - sum(minus, seed)?);
+    let values: Vec<f64> = (0..seeds).filter_map(paired).collect();
+    let estimate = estimate(&values)?;
+    Some(Measured {
+        mean: estimate.mean,
+        ci90: estimate.ci90,
+        n: estimate.n,
+        missing: (seeds - values.len()) as u64,
+        open: Open { above: any_open(plus), below: any_open(minus) },
+    })
+}
+
+fn any_open(cells: &[Vec<Sample>]) -> bool {
+    cells.iter().flatten().any(|sample| sample.at_least)
+}
+
+/// The ratio of two means. Its interval is that of the mean of a − r·b over the seeds, divided by
+/// the mean of b: both arms saw the same seeds, and what they have in common falls out.
+fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measured> {
+    let pairs: Vec<(f64, f64)> =
+        above.iter().zip(below).filter_map(|(a, b)| Some((a.value?, b.value?))).collect();
+    let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let (a, b) = (estimate(&a)?.mean, estimate(&b)?.mean);
+    if b == 0.0 {
+        return None;
+    }
+    let ratio = a / b;
+    let rests: Vec<f64> = pairs.iter().map(|(a, b)| a - ratio * b).collect();
+    let ci90 = estimate(&rests)?.ci90.map(|[low, high]| {
+        let half = (high - low) / 2.0 / b.abs();
+        [ratio - half, ratio + half]
+    });
+    let (of_above, of_below) = (any_open(&[above.to_vec()]), any_open(&[below.to_vec()]));
+    Some(Measured {
+        mean: ratio,
+        ci90,
+        n: pairs.len() as u64,
+        missing: (above.len().min(below.len()) - pairs.len()) as u64,
+        open: Open { above: of_above, below: of_below },
+    })
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn samples(values: &[f64]) -> Vec<Sample> {
+        values.iter().map(|&v| Sample { value: Some(v), at_least: false }).collect()
+    }
+
+    #[test]
+    fn a_difference_is_paired() {
+        // The seeds differ far more than the arms do: only pairs show that.
+        let (a, b) = (samples(&[10.0, 20.0, 30.0]), samples(&[9.0, 19.2, 28.8]));
+        let measured = difference(&[a], &[b]).unwrap();
+        let [low, high] = measured.ci90.unwrap();
+        assert!((measured.mean - 1.0).abs() < 1e-12 && low > 0.6 && high < 1.4, "{low} {high}");
+        assert_eq!((measured.n, measured.open), (3, Open::default()));
+    }
+
+    #[test]
+    fn a_ratio_is_of_means_and_paired() {
+        // (10 + 20 + 60) / (5 + 10 + 15)
+        let ratio_of = |a: &[f64], b: &[f64]| ratio(&samples(a), &samples(b));
+        let measured = ratio_of(&[10.0, 20.0, 60.0], &[5.0, 10.0, 15.0]).unwrap();
+        assert_eq!(measured.mean, 3.0);
+        // Rests −5, −10, 15: mean 0, s = √175 = 13.229, t(0.95, 2) = 2.920, 2.920·s/√3 = 22.302
+        let [low, high] = measured.ci90.unwrap();
+        assert!((high - 3.0 - 2.2302).abs() < 1e-3 && (3.0 - low - 2.2302).abs() < 1e-3);
+        // What is the same in every seed leaves no spread.
+        let exact = ratio_of(&[10.0, 20.0], &[5.0, 10.0]).unwrap();
+        assert_eq!((exact.mean, exact.ci90), (2.0, Some([2.0, 2.0])));
+        assert_eq!(ratio_of(&[1.0, 2.0], &[0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn what_did_not_complete_leaves_a_side_open() {
+        let (done, mut late) = (samples(&[10.0, 12.0]), samples(&[20.0, 30.0]));
+        late[1].at_least = true;
+        let open = |above, below| Open { above, below };
+        assert_eq!(mean(&late).unwrap().open, open(true, false));
+        let diff = |plus: &[Sample], minus: &[Sample]| {
+            difference(&[plus.to_vec()], &[minus.to_vec()]).unwrap().open
+        };
+        assert_eq!(diff(&late, &done), open(true, false));
+        assert_eq!(diff(&done, &late), open(false, true));
+        assert_eq!(diff(&late, &late), open(true, true));
+        assert_eq!(ratio(&done, &late).unwrap().open, open(false, true));
+    }
+
+    #[test]
+    fn a_pair_without_a_value_is_counted() {
+        let mut gap = samples(&[1.0, 2.0, 3.0]);
+        gap[1].value = None;
+        let measured = difference(&[samples(&[2.0, 3.0, 4.0])], &[gap.clone()]).unwrap();
+        assert_eq!((measured.mean, measured.n, measured.missing), (1.0, 2, 1));
+        gap.iter_mut().for_each(|sample| sample.value = None);
+        assert_eq!(mean(&gap), None);
+    }
+
+    fn scenario() -> Scenario {
+        let flow =
+            "[[flow]]\nfrom = 0\nto = 1\nstart = '2 s'\napplication = { transfer = '1 MB' }\n";
+        let text = format!(
+            "name = 'two'\nduration = '100 s'\n[network]\nkind = 'path'\nhops = 1\n\
+             link = {{ rate = '1 Mbit/s', delay = '1 ms' }}\n{flow}{flow}"
+        );
+        Scenario::parse("two.toml", &text, &[]).unwrap()
+    }
+
+    #[test]
+    fn flows_are_taken_together_as_asked() {
+        let flow = |completion_s: Option<f64>, start_s, timeouts| FlowResult {
+            completion_s,
+            start_s,
+            timeouts: Some(timeouts),
+            ..FlowResult::default()
+        };
+        let flows = [flow(Some(30.0), 2.0, 1), flow(None, 2.0, 3)];
+        let read = |metric: &str, of| {
+            let measure = Measure { metric: metric.into(), label: String::new(), of };
+            sample(&measure, &scenario(), &flows)
+        };
+        for (of, value) in [
+            (Of::Flow(0), 1.0),
+            (Of::Flow(1), 3.0),
+            (Of::Sum, 4.0),
+            (Of::Mean, 2.0),
+            (Of::Least, 1.0),
+            (Of::Most, 3.0),
+        ] {
+            assert_eq!(read("timeouts", of), Sample { value: Some(value), at_least: false });
+        }
+        // The second had 98 s.
+        assert_eq!(read(COMPLETION, Of::Flow(0)), Sample { value: Some(30.0), at_least: false });
+        assert_eq!(read(COMPLETION, Of::Most), Sample { value: Some(98.0), at_least: true });
+        assert_eq!(read("rtt_s", Of::Flow(0)), Sample { value: None, at_least: false });
+    }
+}

@@ -1,0 +1,220 @@
+//! Values of `paper.toml` that can be written in more than one way.
+
+use std::fmt;
+
+use scenario::{Unit, quantity};
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+
+use super::format::{Keys, Of};
+
+/// What a paper says: a number, or from–to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number {
+    /// From (for one number, itself). Percentages are divided by 100.
+    pub low: f64,
+    /// To.
+    pub high: f64,
+    /// What it is written in; `None` for a bare number, which is in its metric's base unit.
+    pub unit: Option<NumberUnit>,
+}
+
+/// The unit that a number is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberUnit {
+    /// A quantity's.
+    Of(Unit),
+    /// Per cent.
+    Percent,
+}
+
+impl Number {
+    fn of(value: f64) -> Self {
+        Self { low: value, high: value, unit: None }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        if let Some(percent) = text.strip_suffix('%') {
+            let value = percent.trim().parse::<f64>().ok().filter(|value| value.is_finite())?;
+            return Some(Self { unit: Some(NumberUnit::Percent), ..Self::of(value / 100.0) });
+        }
+        let (value, unit) = quantity(text)?;
+        Some(Self { unit: Some(NumberUnit::Of(unit)), ..Self::of(value) })
+    }
+
+    /// Is it a percentage?
+    pub fn is_percent(&self) -> bool {
+        self.unit == Some(NumberUnit::Percent)
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Numbers;
+        impl<'de> Visitor<'de> for Numbers {
+            type Value = Number;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number such as 425, \"425 s\", \"33 %\", or from–to such as [2, 3]")
+            }
+            fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
+                Ok(Number::of(number as f64))
+            }
+            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
+                Ok(Number::of(number as f64))
+            }
+            fn visit_f64<E>(self, number: f64) -> Result<Number, E> {
+                Ok(Number::of(number))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Number, E> {
+                Number::parse(text)
+                    .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut ends: A) -> Result<Number, A::Error> {
+                let mut end = |which: usize| -> Result<Number, A::Error> {
+                    ends.next_element()?.ok_or_else(|| de::Error::invalid_length(which, &self))
+                };
+                let (low, high) = (end(0)?, end(1)?);
+                if low.unit != high.unit || low.low > high.high {
+                    return Err(de::Error::custom(
+                        "from–to has the smaller number first, and one unit",
+                    ));
+                }
+                Ok(Number { high: high.high, ..low })
+            }
+        }
+        deserializer.deserialize_any(Numbers)
+    }
+}
+
+/// A value as `--set KEY=VALUE` takes it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Setting(pub String);
+
+impl<'de> Deserialize<'de> for Setting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(match toml::Value::deserialize(deserializer)? {
+            // Text needs its quotes only where it would be taken for something else without.
+            toml::Value::String(text) if text.parse::<toml::Value>().is_err() => Self(text),
+            other => Self(other.to_string()),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMore;
+        impl<'de> Visitor<'de> for OneOrMore {
+            type Value = Keys;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key such as \"network.link.delay\", or an array of keys")
+            }
+            fn visit_str<E>(self, key: &str) -> Result<Keys, E> {
+                Ok(Keys(vec![key.to_owned()]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut keys: A) -> Result<Keys, A::Error> {
+                let mut all = Vec::new();
+                while let Some(key) = keys.next_element()? {
+                    all.push(key);
+                }
+                Ok(Keys(all))
+            }
+        }
+        deserializer.deserialize_any(OneOrMore)
+    }
+}
+
+impl Default for Of {
+    fn default() -> Self {
+        Self::Flow(0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Of {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Whose;
+        impl Visitor<'_> for Whose {
+            type Value = Of;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a flow's number such as 0, or \"sum\", \"mean\", \"least\", \"most\"")
+            }
+            fn visit_u64<E>(self, flow: u64) -> Result<Of, E> {
+                Ok(Of::Flow(usize::try_from(flow).unwrap_or(usize::MAX)))
+            }
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Of, E> {
+                match word {
+                    "sum" => Ok(Of::Sum),
+                    "mean" => Ok(Of::Mean),
+                    "least" => Ok(Of::Least),
+                    "most" => Ok(Of::Most),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(word), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Whose)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Example {
+        #[serde(default)]
+        number: Vec<Number>,
+        #[serde(default)]
+        set: Vec<Setting>,
+    }
+
+    fn read(text: &str) -> Result<Example, scenario::Error> {
+        scenario::File::parse("a.toml", text.to_owned())?.read()
+    }
+
+    #[test]
+    fn numbers_are_bare_or_have_a_unit() {
+        let numbers =
+            read("number = [425, 2.5, '425 s', '20 ms', '33 %', [2, 3], ['10 %', '20 %']]");
+        let numbers = numbers.unwrap().number;
+        let ends: Vec<_> = numbers.iter().map(|n| (n.low, n.high)).collect();
+        assert_eq!(
+            ends,
+            [
+                (425.0, 425.0),
+                (2.5, 2.5),
+                (425.0, 425.0),
+                (0.02, 0.02),
+                (0.33, 0.33),
+                (2.0, 3.0),
+                (0.1, 0.2)
+            ]
+        );
+        let percent: Vec<_> = numbers.iter().map(Number::is_percent).collect();
+        assert_eq!(percent, [false, false, false, false, true, false, true]);
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for wrong in ["'soon'", "[3, 2]", "['1 s', 2]", "[1]", "[1, 2, 3]", "true", "'nan %'"] {
+            assert!(read(&format!("number = [{wrong}]")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_setting_is_written_as_on_a_command_line() {
+        let text = "set = ['atcp', '50 ms', 3, 0.5, true, '3', 'true', { packets = 50 }, [1, 2]]";
+        let settings: Vec<_> = read(text).unwrap().set.into_iter().map(|s| s.0).collect();
+        assert_eq!(
+            settings,
+            [
+                "atcp",
+                "50 ms",
+                "3",
+                "0.5",
+                "true",
+                "\"3\"",
+                "\"true\"",
+                "{ packets = 50 }",
+                "[1, 2]"
+            ]
+        );
+    }
+}

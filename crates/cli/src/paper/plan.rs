@@ -1,0 +1,209 @@
+//! What a paper's file asks to be run: checked, with every name resolved, each scenario once.
+
+use std::collections::BTreeMap;
+
+use scenario::{Coordinate, Error, File, Scenario, Unit};
+
+use super::check::{self, keys};
+use super::find::Source;
+use super::format::{Figure, Paper, Settings};
+use super::statement::{self, Planned};
+use crate::failure::Failure;
+
+/// Everything there is to do for a paper.
+#[derive(Debug)]
+pub struct Plan {
+    /// Where it comes from.
+    pub source: Source,
+    /// What its file says.
+    pub paper: Paper,
+    /// Scenarios, each once however many figures need it.
+    pub jobs: Vec<Job>,
+    /// One a figure of the file.
+    pub figures: Vec<PlannedFigure>,
+    /// One a statement of the file.
+    pub statements: Vec<Planned>,
+}
+
+/// A scenario to be run with every seed.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The scenario, with all that is set.
+    pub scenario: Scenario,
+    /// Its file.
+    pub file: String,
+    /// What is set in it.
+    pub set: Vec<(String, String)>,
+}
+
+/// A figure, its names resolved.
+#[derive(Clone, Debug)]
+pub struct PlannedFigure {
+    /// Numbers of its arms among the paper's.
+    pub arms: Vec<usize>,
+    /// The points of its axis; one without a place where there is no axis.
+    pub xs: Vec<X>,
+    /// The axis' unit.
+    pub unit: Unit,
+    /// For each arm, for each point, the number of the job.
+    pub jobs: Vec<Vec<usize>>,
+}
+
+/// A point of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct X {
+    /// In base units; `None`: there is no axis.
+    pub value: Option<f64>,
+    /// As the file has it.
+    pub text: String,
+}
+
+/// Finds everything that is wrong with a paper before anything runs.
+///
+/// # Errors
+/// What is wrong first, and where.
+pub fn plan(source: Source) -> Result<Plan, Failure> {
+    let file = source.paper()?;
+    let input = |error: Error| Failure::Input(error.to_string());
+    let paper: Paper = file.read().map_err(input)?;
+    check::names(&file, &paper).map_err(input)?;
+    let mut planner = Planner {
+        source: &source,
+        file: &file,
+        paper: &paper,
+        jobs: Vec::new(),
+        known: BTreeMap::new(),
+        texts: BTreeMap::new(),
+    };
+    let numbers = 0..paper.figures.len();
+    let figures = numbers.map(|number| planner.figure(number)).collect::<Result<Vec<_>, _>>()?;
+    let jobs = planner.jobs;
+    let statements = (0..paper.statements.len())
+        .map(|number| statement::plan(&file, &paper, &figures, number))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(input)?;
+    Ok(Plan { source, paper, jobs, figures, statements })
+}
+
+struct Planner<'a> {
+    source: &'a Source,
+    file: &'a File,
+    paper: &'a Paper,
+    jobs: Vec<Job>,
+    /// Jobs by their scenario, which tells equal ones.
+    known: BTreeMap<String, usize>,
+    /// Scenario files by name.
+    texts: BTreeMap<String, String>,
+}
+
+impl Planner<'_> {
+    fn figure(&mut self, number: usize) -> Result<PlannedFigure, Failure> {
+        let input = |error: Error| Failure::Input(error.to_string());
+        let (file, paper) = (self.file, self.paper);
+        let figure = &paper.figures[number];
+        let arms = check::arms(file, paper, number).map_err(input)?;
+        let (steps, unit) = match &figure.x {
+            Some(axis) => check::axis(file, axis, number).map_err(input)?,
+            None => (vec![(Coordinate::Number(0.0), Settings::new())], Unit::One),
+        };
+        let names: Vec<&str> = arms.iter().map(|&arm| paper.arms[arm].name.as_str()).collect();
+        check::measures(file, figure, number, &names, unit).map_err(input)?;
+        if let Some(trace) = &figure.trace {
+            check::trace(file, figure, trace, number).map_err(input)?;
+        }
+        let mut jobs = Vec::with_capacity(arms.len());
+        for &arm in &arms {
+            let row = steps.iter().enumerate().map(|(at, step)| self.job(number, arm, at, &step.1));
+            jobs.push(row.collect::<Result<Vec<_>, _>>()?);
+        }
+        let on_axis = figure.x.is_some();
+        let xs = steps.iter().map(|(x, _)| X {
+            value: check::place(x).map(|(value, _)| value).filter(|_| on_axis),
+            text: if on_axis { check::written(x) } else { String::new() },
+        });
+        Ok(PlannedFigure { arms, xs: xs.collect(), unit, jobs })
+    }
+
+    /// The job of one arm at one point: one that is there already, if its scenario is.
+    fn job(
+        &mut self,
+        figure: usize,
+        arm: usize,
+        step: usize,
+        of_axis: &Settings,
+    ) -> Result<usize, Failure> {
+        let (of_figure, of_arm) = (&self.paper.figures[figure], &self.paper.arms[arm]);
+        let name = of_arm.scenario.as_ref().unwrap_or(&of_figure.scenario);
+        let set: Vec<(String, String)> = [&of_figure.set, &of_arm.set, of_axis]
+            .into_iter()
+            .flatten()
+            .map(|(key, value)| (key.clone(), value.0.clone()))
+            .collect();
+        let place = self.source.place(name);
+        let text = match self.texts.get(name) {
+            Some(text) => text,
+            None => {
+                let text = self.read(figure, arm, name)?;
+                self.texts.entry(name.clone()).or_insert(text)
+            }
+        };
+        let scenario = Scenario::parse(&place, text, &set).map_err(|error| {
+            let error = self.placed(&error, figure, arm, step);
+            let of = format!("figure {}, arm {}", of_figure.id, of_arm.name);
+            Failure::Input(format!("{error}\n(in {of})"))
+        })?;
+        check::fits(of_figure, &scenario).map_err(|(measure, what)| {
+            let error = self.file.error(&keys!["figure", figure, "y", measure], &what);
+            Failure::Input(format!("{error}\n(in {place})"))
+        })?;
+        // What a scenario is called, and what a paper reported, changes no run.
+        let mut bare = scenario.clone();
+        (bare.name, bare.description) = (String::new(), None);
+        bare.references.clear();
+        let next = self.jobs.len();
+        let job = *self.known.entry(bare.show()).or_insert(next);
+        if job == next {
+            self.jobs.push(Job { scenario, file: place, set });
+        }
+        Ok(job)
+    }
+
+    /// The text of a scenario file.
+    fn read(&self, figure: usize, arm: usize, name: &str) -> Result<String, Failure> {
+        let keys = match &self.paper.arms[arm].scenario {
+            Some(_) => keys!["arm", arm, "scenario"],
+            None => keys!["figure", figure, "scenario"],
+        };
+        if name.contains(std::path::is_separator) || name == ".." {
+            let message = "a paper's scenarios stand beside its paper.toml\nname the file alone";
+            return Err(Failure::Input(self.file.error(&keys, message).to_string()));
+        }
+        self.source.read(name).map_err(|failure| match failure {
+            Failure::Input(message) => Failure::Input(self.file.error(&keys, &message).to_string()),
+            other => other,
+        })
+    }
+
+    /// A mistake in a setting is one of the paper's file, at the setting that came last.
+    fn placed(&self, error: &Error, figure: usize, arm: usize, step: usize) -> Error {
+        let Some(key) = error.place().strip_prefix("--set ") else { return error.clone() };
+        let message = match error.help() {
+            Some(help) => format!("{key}: {}\n{help}", error.message()),
+            None => format!("{key}: {}", error.message()),
+        };
+        let of_figure: &Figure = &self.paper.figures[figure];
+        let on_axis = of_figure.x.as_ref();
+        if on_axis.is_some_and(|axis| axis.key.0.iter().any(|of| of == key)) {
+            self.file.error(&keys!["figure", figure, "x", "values", step], &message)
+        } else if on_axis
+            .and_then(|axis| axis.points.get(step))
+            .is_some_and(|point| point.set.contains_key(key))
+        {
+            self.file.error(&keys!["figure", figure, "x", "points", step, "set", key], &message)
+        } else if self.paper.arms[arm].set.contains_key(key) {
+            self.file.error(&keys!["arm", arm, "set", key], &message)
+        } else {
+            self.file.error(&keys!["figure", figure, "set", key], &message)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Which part of a paper is run.
+
+use super::check::figure_names;
+use super::format::QuickPoints;
+use super::plan::Plan;
+use crate::args::PaperArgs;
+use crate::failure::Failure;
+
+/// What is run of a plan.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// The seeds, in order.
+    pub seeds: Vec<u64>,
+    /// For each figure, which of its points; none of a figure that is not run.
+    pub points: Vec<Vec<usize>>,
+    /// Jobs that are run, by number.
+    pub jobs: Vec<usize>,
+    /// Runs that are traced.
+    pub traces: Vec<Traced>,
+    /// Not as many runs, or points, as recorded verdicts stand on.
+    pub reduced: bool,
+}
+
+/// A run that is traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// Which figure of the paper.
+    pub figure: usize,
+    /// Which of the figure's arms.
+    pub arm: usize,
+    /// Which job.
+    pub job: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// The flow.
+    pub flow: usize,
+}
+
+/// What the command line asks for.
+///
+/// # Errors
+/// A figure that the paper does not have.
+pub fn select(plan: &Plan, args: &PaperArgs) -> Result<Selection, Failure> {
+    let paper = &plan.paper;
+    let names = figure_names(paper);
+    for figure in &args.figure {
+        if !names.contains(&figure.as_str()) {
+            let known = names.join(", ");
+            return Err(Failure::Input(format!(
+                "--figure {figure}: {} has no such figure\nhelp: known are {known}",
+                plan.source.name
+            )));
+        }
+    }
+    let quick = args.quick.then_some(&paper.quick);
+    let wanted = |id: &String| match (&args.figure[..], quick) {
+        ([], Some(quick)) => quick.figures.is_empty() || quick.figures.contains(id),
+        ([], None) => true,
+        (figures, _) => figures.contains(id),
+    };
+    let ends = quick.is_some_and(|quick| quick.points == QuickPoints::Ends);
+    let points = paper.figures.iter().zip(&plan.figures).map(|(figure, planned)| {
+        let all = planned.xs.len();
+        match wanted(&figure.id) {
+            false => Vec::new(),
+            true if ends && all > 2 => vec![0, all - 1],
+            true => (0..all).collect(),
+        }
+    });
+    let points: Vec<Vec<usize>> = points.collect();
+    let runs = args.runs.map_or(quick.map_or(paper.runs, |quick| quick.runs), |runs| runs.get());
+    if paper.first_seed.checked_add(runs - 1).is_none() {
+        return Err(Failure::Input(format!(
+            "seeds end at {}: there is no room for {runs} runs from seed {} on",
+            u64::MAX,
+            paper.first_seed
+        )));
+    }
+    let mut jobs: Vec<usize> = plan
+        .figures
+        .iter()
+        .zip(&points)
+        .flat_map(|(figure, points)| figure.jobs.iter().map(move |row| (row, points)))
+        .flat_map(|(row, points)| points.iter().map(|&x| row[x]))
+        .collect();
+    jobs.sort_unstable();
+    jobs.dedup();
+    let mut traces = Vec::new();
+    for (number, figure) in paper.figures.iter().enumerate() {
+        let Some(trace) = figure.trace.as_ref().filter(|_| !points[number].is_empty()) else {
+            continue;
+        };
+        let seed = trace.seed.unwrap_or(paper.first_seed);
+        let rows = plan.figures[number].jobs.iter().enumerate();
+        traces.extend(rows.map(|(arm, row)| Traced {
+            figure: number,
+            arm,
+            job: row[0],
+            seed,
+            flow: trace.flow,
+        }));
+    }
+    let seeds = (0..runs).map(|at| paper.first_seed + at).collect();
+    Ok(Selection { seeds, points, jobs, traces, reduced: runs != paper.runs || ends })
+}

@@ -1,0 +1,193 @@
+//! Does what we measure agree with what is said?
+//!
+//! A text agrees if the 90 % interval meets the number ± 10 % (± 5 points for percentages; none in
+//! any run where the number is 0). A shape agrees if the paired 90 % interval lies above zero. There
+//! is no other tolerance. What may lie anywhere on the side that matters does not agree.
+
+use super::format::{Bound, Kind, Verdict};
+use super::measure::Measured;
+use super::number::Number;
+
+/// A part of the number said.
+const TOLERANCE: f64 = 0.10;
+
+/// In a percentage's own units: five points.
+const POINTS: f64 = 0.05;
+
+/// What is said, as far as a verdict needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Said {
+    /// What it rests on.
+    pub kind: Kind,
+    /// The number of a text.
+    pub number: Option<Number>,
+    /// Where the number is an end.
+    pub bound: Option<Bound>,
+}
+
+/// The verdict on one measurement; `None` where there is no interval.
+pub fn verdict(said: &Said, measured: &Measured) -> Option<Verdict> {
+    let [low, high] = measured.ci90?;
+    let open = measured.open;
+    let agrees = match (said.kind, said.number) {
+        (Kind::Shape, _) => low > 0.0 && !open.below,
+        (Kind::Text, Some(number)) => {
+            let [least, most] = range(&number);
+            match said.bound {
+                Some(Bound::AtLeast) => high >= least && !open.below,
+                Some(Bound::AtMost) if most == 0.0 => high <= 0.0 && !open.above,
+                Some(Bound::AtMost) => low <= most && !open.above,
+                None if least == 0.0 && most == 0.0 => {
+                    low == 0.0 && high == 0.0 && closed(measured)
+                }
+                None => low <= most && high >= least && closed(measured),
+            }
+        }
+        (Kind::Text, None) => false,
+    };
+    Some(if agrees { Verdict::Agrees } else { Verdict::Differs })
+}
+
+fn closed(measured: &Measured) -> bool {
+    !measured.open.above && !measured.open.below
+}
+
+/// What a number takes in with its tolerance.
+fn range(number: &Number) -> [f64; 2] {
+    let tolerance = |end: f64| if number.is_percent() { POINTS } else { TOLERANCE * end.abs() };
+    [number.low - tolerance(number.low), number.high + tolerance(number.high)]
+}
+
+/// How far a measurement is from what would agree least: where a statement must hold at several
+/// points, the one with the largest is told.
+pub fn strain(said: &Said, measured: &Measured) -> f64 {
+    let Some(number) = said.number else { return -measured.mean };
+    let below = number.low - measured.mean;
+    let above = measured.mean - number.high;
+    match said.bound {
+        Some(Bound::AtLeast) => below,
+        Some(Bound::AtMost) => above,
+        None => below.max(above),
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::paper::measure::Open;
+    use crate::paper::number::NumberUnit;
+    use Verdict::{Agrees, Differs};
+
+    const CLOSED: Open = Open { above: false, below: false };
+    const MORE: Open = Open { above: true, below: false };
+    const LESS: Open = Open { above: false, below: true };
+
+    fn measured(low: f64, high: f64, open: Open) -> Measured {
+        Measured { mean: (low + high) / 2.0, ci90: Some([low, high]), n: 20, missing: 0, open }
+    }
+
+    fn text(low: f64, high: f64, bound: Option<Bound>) -> Said {
+        Said { kind: Kind::Text, number: Some(Number { low, high, unit: None }), bound }
+    }
+
+    fn of(said: &Said, low: f64, high: f64) -> Verdict {
+        verdict(said, &measured(low, high, CLOSED)).unwrap()
+    }
+
+    #[test]
+    fn a_text_agrees_within_ten_per_cent() {
+        let said = text(425.0, 425.0, None);
+        assert_eq!(of(&said, 430.0, 440.0), Agrees);
+        assert_eq!(of(&said, 467.0, 480.0), Agrees, "467.5 is met");
+        assert_eq!(of(&said, 468.0, 480.0), Differs);
+        assert_eq!(of(&said, 370.0, 382.0), Differs);
+        assert_eq!(of(&said, 370.0, 383.0), Agrees, "382.5 is met");
+        let factor = text(2.0, 3.0, None);
+        assert_eq!(of(&factor, 1.7, 1.79), Differs);
+        assert_eq!(of(&factor, 1.7, 1.81), Agrees);
+        assert_eq!(of(&factor, 3.2, 3.4), Agrees);
+        assert_eq!(of(&factor, 3.4, 3.5), Differs);
+    }
+
+    #[test]
+    fn a_percentage_agrees_within_five_points() {
+        let number = Number { low: 0.33, high: 0.33, unit: Some(NumberUnit::Percent) };
+        let said = Said { kind: Kind::Text, number: Some(number), bound: None };
+        assert_eq!(of(&said, 0.20, 0.281), Agrees);
+        assert_eq!(of(&said, 0.20, 0.279), Differs);
+        assert_eq!(of(&said, 0.379, 0.50), Agrees);
+        assert_eq!(of(&said, 0.381, 0.50), Differs);
+        let none = Number { low: 0.0, high: 0.0, ..number };
+        let said = Said { number: Some(none), ..said };
+        assert_eq!(of(&said, 0.04, 0.06), Agrees);
+    }
+
+    #[test]
+    fn never_means_never() {
+        let never = text(0.0, 0.0, None);
+        assert_eq!(of(&never, 0.0, 0.0), Agrees);
+        assert_eq!(of(&never, -0.1, 0.3), Differs, "once in some run");
+        let at_most = text(0.0, 0.0, Some(Bound::AtMost));
+        assert_eq!(of(&at_most, -0.1, 0.3), Differs);
+        assert_eq!(of(&at_most, -2.0, -1.0), Agrees);
+    }
+
+    #[test]
+    fn a_bound_has_the_same_tolerance_on_one_side() {
+        let least = text(500.0, 500.0, Some(Bound::AtLeast));
+        assert_eq!(of(&least, 900.0, 950.0), Agrees);
+        assert_eq!(of(&least, 440.0, 451.0), Agrees);
+        assert_eq!(of(&least, 440.0, 449.0), Differs);
+        let most = text(500.0, 500.0, Some(Bound::AtMost));
+        assert_eq!(of(&most, 10.0, 20.0), Agrees);
+        assert_eq!(of(&most, 549.0, 600.0), Agrees);
+        assert_eq!(of(&most, 551.0, 600.0), Differs);
+    }
+
+    #[test]
+    fn a_shape_agrees_above_zero() {
+        let said = Said { kind: Kind::Shape, number: None, bound: None };
+        assert_eq!(of(&said, 0.1, 5.0), Agrees);
+        assert_eq!(of(&said, 0.0, 5.0), Differs);
+        assert_eq!(of(&said, -3.0, 9.0), Differs);
+        assert_eq!(of(&said, -3.0, -1.0), Differs);
+    }
+
+    #[test]
+    fn without_an_interval_there_is_no_verdict() {
+        let one = Measured { ci90: None, ..measured(425.0, 425.0, CLOSED) };
+        assert_eq!(verdict(&text(425.0, 425.0, None), &one), None);
+    }
+
+    /// A transfer that did not complete took at least the time that it had.
+    #[test]
+    fn what_is_open_on_the_side_that_matters_does_not_agree() {
+        let shape = Said { kind: Kind::Shape, number: None, bound: None };
+        let (exact, least, most) = (
+            text(425.0, 425.0, None),
+            text(400.0, 400.0, Some(Bound::AtLeast)),
+            text(500.0, 500.0, Some(Bound::AtMost)),
+        );
+        for (said, open, right) in [
+            (shape, MORE, Agrees),
+            (shape, LESS, Differs),
+            (exact, MORE, Differs),
+            (exact, LESS, Differs),
+            (least, MORE, Agrees),
+            (least, LESS, Differs),
+            (most, MORE, Differs),
+            (most, LESS, Agrees),
+        ] {
+            let found = verdict(&said, &measured(420.0, 430.0, open));
+            assert_eq!(found, Some(right), "{said:?} {open:?}");
+        }
+    }
+
+    #[test]
+    fn the_worst_point_strains_most() {
+        let said = text(425.0, 425.0, None);
+        let strain = |low, high| strain(&said, &measured(low, high, CLOSED));
+        assert!(strain(500.0, 510.0) > strain(430.0, 440.0));
+        assert!(strain(300.0, 310.0) > strain(430.0, 440.0));
+    }
+}
