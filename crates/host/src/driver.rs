@@ -204,8 +204,10 @@ impl Driver {
             {
                 // RFC 9293 §3.9.2.2: protocol and port are the hard ones.
                 let hard = matches!(code, UnreachableCode::Protocol | UnreachableCode::Port);
-                self.connection.on_unreachable(hard);
-                Ok(())
+                let no_route = matches!(code, UnreachableCode::Net | UnreachableCode::Host);
+                let now = self.cable.now();
+                self.connection.on_unreachable(now, hard, no_route.then_some(quoted.seq()));
+                self.transmit()
             }
             _ => {
                 self.strangers.foreign += 1;

@@ -104,7 +104,9 @@ impl Host {
             IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted } => {
                 (SignalKind::Unreachable(Scope::Host), quoted)
             }
-            IcmpMessage::Unreachable { code, quoted } => return self.on_hard_error(code, quoted),
+            IcmpMessage::Unreachable { code, quoted } => {
+                return self.on_hard_error(now, code, quoted);
+            }
             IcmpMessage::SourceQuench { quoted } => (SignalKind::SourceQuench, quoted),
             IcmpMessage::RouteFailed { quoted, .. } => (SignalKind::RouteFailed, quoted),
             IcmpMessage::RouteRestored { quoted, .. } => {
@@ -145,12 +147,12 @@ impl Host {
     }
 
     /// Protocol and port unreachable end an attempt to connect (RFC 9293 §3.9.2.2).
-    fn on_hard_error(&mut self, code: &UnreachableCode, quoted: &Quoted) -> Arrived {
+    fn on_hard_error(&mut self, now: Instant, code: &UnreachableCode, quoted: &Quoted) -> Arrived {
         let hard = matches!(code, UnreachableCode::Protocol | UnreachableCode::Port);
         match self.quoted_socket(quoted) {
             Some(number) if hard => {
                 if let Some(socket) = self.sockets.get_mut(number) {
-                    socket.tcp_mut().on_unreachable(true);
+                    socket.tcp_mut().on_unreachable(now, true, None);
                 }
                 Arrived::Socket(number)
             }

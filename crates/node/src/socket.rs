@@ -101,7 +101,7 @@ impl Socket {
             self.settle(now);
         }
         match signal.kind {
-            SignalKind::Unreachable(_) => self.tcp.on_unreachable(false),
+            SignalKind::Unreachable(_) => self.tcp.on_unreachable(now, false, signal.about.seq),
             SignalKind::SourceQuench => self.tcp.on_source_quench(),
             SignalKind::EcnEcho | SignalKind::RouteFailed | SignalKind::RouteRestored => {}
         }

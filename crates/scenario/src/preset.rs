@@ -12,15 +12,15 @@ pub(crate) const KEY: &str = "preset";
 struct Preset {
     name: &'static str,
     /// Its keys, as a scenario writes them.
-    keys: [&'static str; 2],
+    keys: &'static [&'static str],
 }
 
 const PRESETS: &[Preset] = &[
-    Preset { name: "tahoe-1988", keys: [r#"recovery = "tahoe""#, BSD] },
-    Preset { name: "reno-bsd", keys: [r#"recovery = "reno""#, BSD] },
-    Preset { name: "newreno", keys: [r#"recovery = "newreno""#, RFC] },
-    Preset { name: "sack", keys: [r#"recovery = "sack""#, RFC] },
-    Preset { name: "linux", keys: [r#"recovery = "sack""#, LINUX] },
+    Preset { name: "tahoe-1988", keys: &[r#"recovery = "tahoe""#, BSD, PLAIN] },
+    Preset { name: "reno-bsd", keys: &[r#"recovery = "reno""#, BSD, PLAIN] },
+    Preset { name: "newreno", keys: &[r#"recovery = "newreno""#, RFC, PLAIN] },
+    Preset { name: "sack", keys: &[r#"recovery = "sack""#, RFC, PLAIN] },
+    Preset { name: "linux", keys: &[r#"recovery = "sack""#, LINUX] },
 ];
 
 /// The timers of 4.4BSD (netinet/tcp_timer.h, tcp_subr.c). With nothing measured, its first timeout
@@ -62,6 +62,11 @@ max_retries = 15
 source_quench = false
 "#;
 
+/// None of what was added to loss recovery after SACK.
+const PLAIN: &str = r#"
+lcd = false
+"#;
+
 /// Linux 6 with its default settings, but for HyStart, which is not built here, and the delayed
 /// acknowledgment, which adapts between 40 and 200 ms there.
 const LINUX: &str = r#"
@@ -72,6 +77,7 @@ delayed_ack_timeout = "40 ms"
 timestamps = true
 window_scale = true
 limited_transmit = true
+lcd = true
 initial_window = 10
 initial_rto = "1 s"
 min_rto = "200 ms"

@@ -56,6 +56,9 @@ pub struct Tcp {
     /// sack, false for tahoe and reno; written here once the scenario is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_transmit: Option<bool>,
+    /// Whether a router that says it has no route (ICMP net or host unreachable) takes back one
+    /// doubling of the retransmission timeout (RFC 6069, TCP-LCD). Default false.
+    pub lcd: bool,
     /// The initial congestion window in segments (RFC 6928). Default 10.
     pub initial_window: u32,
     /// The retransmission timeout before the first round trip is measured (RFC 6298). Default 1 s.
@@ -98,6 +101,7 @@ impl Default for Tcp {
             window_scale: None,
             nagle: true,
             limited_transmit: None,
+            lcd: false,
             initial_window: 10,
             initial_rto: Time::from_secs(1),
             min_rto: Time::from_secs(1),

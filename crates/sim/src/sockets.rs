@@ -72,6 +72,7 @@ fn config(tcp: &Tcp, node: u32, seed: u64) -> Config {
         ecn: tcp.ecn,
         nagle: tcp.nagle,
         limited_transmit: tcp.limits_transmit(),
+        lcd: tcp.lcd,
         initial_window: tcp.initial_window,
         initial_rto: time(tcp.initial_rto),
         min_rto: time(tcp.min_rto),

@@ -107,6 +107,7 @@ impl Connection {
         flight.recover = flight.recover.filter(|point| ack.at_or_before(*point));
         snd.ecn.point = snd.ecn.point.filter(|point| ack.at_or_before(*point));
         snd.retries = 0;
+        snd.disruption = None;
         if snd.held.is_none() {
             self.timers.stop(Timer::Persist);
             self.snd.probe_due = false;

@@ -158,8 +158,10 @@ impl Connection {
             // Time that stood still is not idle time (RFC 5681 §4.1), nor a peer's silence.
             self.snd.last_sent = (self.snd.last_sent + still).min(now);
             self.heard = (self.heard + still).min(now);
+            self.snd.disruption = self.snd.disruption.map(|since| since.later_by(still));
         } else {
             self.snd.retries = 0;
+            self.snd.disruption = None;
             self.snd.rtt.end_back_off();
         }
         if self.snd.flight.outstanding() == 0 {

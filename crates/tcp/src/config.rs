@@ -73,6 +73,8 @@ pub struct Config {
     pub nagle: bool,
     /// New data on the first two duplicate acknowledgments (RFC 3042).
     pub limited_transmit: bool,
+    /// Take a back-off of the RTO back when a router says that it has no route (RFC 6069).
+    pub lcd: bool,
     /// Initial window (segments).
     pub initial_window: u32,
     /// RTO before the first sample.
@@ -112,6 +114,7 @@ impl Default for Config {
             ecn: false,
             nagle: true,
             limited_transmit: true,
+            lcd: false,
             initial_window: 10,
             initial_rto: Duration::from_secs(1),
             min_rto: Duration::from_secs(1),

@@ -330,16 +330,6 @@ impl Connection {
         self.events.push_back(event);
     }
 
-    /// A router says that the peer cannot be reached. `hard` errors (protocol, port) end an attempt
-    /// to connect; on a synchronized connection all are soft (RFC 9293 §3.9.2.2, RFC 5927 §6.1).
-    /// The caller has checked that the quoted number lies within what is outstanding.
-    pub fn on_unreachable(&mut self, hard: bool) {
-        if hard && self.state == State::SynSent {
-            self.become_after(Cause::Reset);
-            self.end(Event::Reset);
-        }
-    }
-
     /// A router asks to send less. 4.4BSD starts over with one segment; RFC 6633 §3 says to ignore
     /// it, which is the default.
     pub fn on_source_quench(&mut self) {

@@ -152,6 +152,7 @@ impl Connection {
         self.snd.flight.nxt = self.snd.flight.nxt.max(self.snd.flight.una);
         self.snd.ecn.on = self.agreed.ecn;
         self.snd.retries = 0;
+        self.snd.disruption = None;
         self.syn_due = false;
         self.timers.stop(Timer::Retransmission);
         self.sample_round_trip(now, segment, 1);

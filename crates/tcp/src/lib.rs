@@ -40,6 +40,7 @@ mod connection;
 pub mod flight;
 pub mod growth;
 mod input;
+mod lcd;
 mod output;
 mod reassembly;
 mod receiver;

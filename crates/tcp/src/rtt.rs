@@ -82,6 +82,12 @@ impl RttEstimator {
             self.doublings += 1;
         }
     }
+    /// Takes back one doubling (RFC 6069 §4.2); was there one?
+    pub fn undo_back_off(&mut self) -> bool {
+        let doubled = self.doublings > 0;
+        self.doublings -= u32::from(doubled);
+        doubled
+    }
     /// Takes back all doublings.
     pub fn end_back_off(&mut self) {
         self.doublings = 0;

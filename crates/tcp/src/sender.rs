@@ -9,6 +9,7 @@ use base::{Duration, Instant, ProbeSpacing, Release, Seq, SeqRange};
 use crate::config::Config;
 use crate::flight::{Flight, Phase};
 use crate::growth::{self, MOST_WINDOW, Window};
+use crate::lcd::Disruption;
 use crate::recovery::{self, LossRecovery};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
@@ -72,6 +73,8 @@ pub(crate) struct Sender {
     pub probe_gap: Duration,
     /// Timeouts, or unanswered probes, in a row.
     pub retries: u32,
+    /// The timeouts of the segment at SND.UNA.
+    pub disruption: Option<Disruption>,
     /// The next timeout does not double the RTO.
     pub keep_rto: bool,
     /// What an aid lets be outstanding at the most (bytes).
@@ -134,6 +137,7 @@ impl Sender {
             keep_alive_due: false,
             probe_gap: Duration::ZERO,
             retries: 0,
+            disruption: None,
             keep_rto: false,
             limit: None,
             last_sent: Instant::ZERO,

@@ -4,6 +4,7 @@ use base::{Duration, Instant};
 
 use crate::clock::LEAST_SPAN;
 use crate::connection::{Connection, Event};
+use crate::lcd::Disruption;
 use crate::state::Cause;
 use crate::timer::Timer;
 
@@ -29,7 +30,7 @@ impl Connection {
     }
 
     /// RFC 6298 §5.4–5.7.
-    fn retransmission_timeout(&mut self, now: Instant) {
+    pub(crate) fn retransmission_timeout(&mut self, now: Instant) {
         if self.snd.flight.outstanding() == 0 {
             return;
         }
@@ -40,7 +41,7 @@ impl Connection {
         } else {
             self.config.max_syn_retries
         };
-        if self.snd.retries > most {
+        if self.snd.retries > most && self.gives_up(now, most) {
             self.become_after(Cause::Reset);
             self.end(Event::TimedOut);
             return;
@@ -48,6 +49,7 @@ impl Connection {
         if !core::mem::take(&mut self.snd.keep_rto) {
             self.snd.rtt.back_off();
         }
+        self.snd.disruption = Some(Disruption::goes_on(self.snd.disruption, now));
         self.snd.timed = None;
         if !self.state.is_synchronized() {
             self.syn_due = true;

@@ -201,12 +201,12 @@ fn an_unacceptable_segment_before_the_connection_is_open_is_answered() {
 fn a_hard_error_ends_an_attempt_and_nothing_else() {
     // RFC 9293 §3.9.2.2, RFC 5927 §6.1
     let mut line = Line::syn_sent(&plain());
-    line.does(|tcp, _| tcp.on_unreachable(false));
+    line.does(|tcp, now| tcp.on_unreachable(now, false, Some(OURS)));
     line.is(State::SynSent);
-    line.does(|tcp, _| tcp.on_unreachable(true));
+    line.does(|tcp, now| tcp.on_unreachable(now, true, None));
     line.is(State::Closed);
     assert_eq!(line.events, [Event::Reset]);
     let mut line = Line::established(&plain());
-    line.does(|tcp, _| tcp.on_unreachable(true));
+    line.does(|tcp, now| tcp.on_unreachable(now, true, None));
     line.is(State::Established);
 }

@@ -1,0 +1,139 @@
+//! TCP-LCD, rule by rule: RFC 6069 §4.2.
+
+mod common;
+
+use common::line::*;
+use tcp::{Config, State};
+
+fn lcd() -> Config {
+    Config { lcd: true, ..plain() }
+}
+
+/// A router has no route for the segment at `number`.
+fn unreachable(line: &mut Line, number: u32) {
+    line.does(|tcp, now| tcp.on_unreachable(now, false, Some(OURS + number)));
+}
+
+/// One segment, timed out at 1.1 s and again at 3.1 s.
+fn cut_off(config: &Config) -> Line {
+    let mut line = Line::in_flight(config, 1);
+    line.at(1100);
+    line.sends(["1..1001"]);
+    line.at(3100);
+    line.sends(["1..1001"]);
+    line
+}
+
+#[test]
+fn a_router_without_a_route_takes_one_back_off_back() {
+    let mut line = Line::in_flight(&lcd(), 8);
+    line.at(1100);
+    line.sends(["1..1001"]);
+    line.at(1200);
+    unreachable(&mut line, 1);
+    // 1 s after the retransmission and not 2; the window stays what the timeout made of it.
+    assert_eq!((line.cwnd(), line.ssthresh()), (1000, 4000));
+    line.quiet_until(2099);
+    line.at(2100);
+    line.sends(["1..1001"]);
+    assert_eq!(line.tcp.stats().back_offs_reverted, 1);
+    // The next one is backed off again.
+    line.quiet_until(4099);
+    line.at(4100);
+    line.sends(["1..1001"]);
+}
+
+#[test]
+fn each_message_takes_back_one_and_none_is_below_the_base() {
+    let mut line = cut_off(&lcd());
+    line.at(3200);
+    unreachable(&mut line, 1);
+    unreachable(&mut line, 1);
+    unreachable(&mut line, 1);
+    assert_eq!(line.tcp.stats().back_offs_reverted, 2);
+    line.quiet_until(4099);
+    line.at(4100);
+    line.sends(["1..1001"]);
+}
+
+#[test]
+fn what_is_overdue_goes_at_once() {
+    // Step 6: with 2 s for 4 s, the timeout of 3.1 s would have been over at 5.1 s.
+    let mut line = cut_off(&lcd());
+    line.at(5500);
+    unreachable(&mut line, 1);
+    line.sends(["1..1001"]);
+    assert_eq!(line.tcp.stats().timeouts, 3);
+    line.quiet_until(9499);
+    line.at(9500);
+    line.sends(["1..1001"]);
+}
+
+#[test]
+fn only_the_segment_at_the_left_edge_counts_and_only_after_its_timeout() {
+    let mut line = Line::in_flight(&lcd(), 8);
+    unreachable(&mut line, 1);
+    line.at(1100);
+    line.sends(["1..1001"]);
+    unreachable(&mut line, 1001);
+    line.does(|tcp, now| tcp.on_unreachable(now, false, None));
+    line.does(|tcp, now| tcp.on_unreachable(now, true, None));
+    line.quiet_until(3099);
+    line.at(3100);
+    line.sends(["1..1001"]);
+    assert_eq!(line.tcp.stats().back_offs_reverted, 0);
+    // What is acknowledged is over.
+    line.receives(ack(1001));
+    line.sends(["1001..2001", "2001..3001"]);
+    unreachable(&mut line, 1001);
+    assert_eq!(line.tcp.stats().back_offs_reverted, 0);
+}
+
+#[test]
+fn without_the_switch_nothing_changes() {
+    let mut line = cut_off(&plain());
+    unreachable(&mut line, 1);
+    line.quiet_until(7099);
+    line.at(7100);
+    line.sends(["1..1001"]);
+}
+
+#[test]
+fn giving_up_takes_as_long_as_with_back_offs() {
+    // Without a word from a router: timeouts at 1.1, 3.1 and 7.1 s, the end at 15.1 s.
+    let config = Config { max_retries: 3, ..lcd() };
+    let mut line = Line::in_flight(&config, 1);
+    for ms in [1100, 3100, 7100] {
+        line.at(ms);
+        line.sends(["1..1001"]);
+    }
+    line.quiet_until(15_099);
+    line.quiet_until(15_100);
+    line.is(State::Closed);
+    // With one after each retransmission, every second and to the same end.
+    let mut line = Line::in_flight(&config, 1);
+    for second in 0..14 {
+        line.at(1100 + second * 1000);
+        line.sends(["1..1001"]);
+        unreachable(&mut line, 1);
+        line.is(State::Established);
+    }
+    line.quiet_until(15_100);
+    line.is(State::Closed);
+}
+
+#[test]
+fn a_hold_is_the_aids_and_no_router_ends_it() {
+    let mut line = cut_off(&lcd());
+    line.acts(base::Act::Hold {
+        probe: None,
+        step_back: false,
+        freeze_timers: false,
+        cwnd: base::Setting::Keep,
+        release: base::Release::Resume,
+    });
+    line.at(50_000);
+    unreachable(&mut line, 1);
+    line.quiet_until(100_000);
+    assert_eq!(line.tcp.stats().back_offs_reverted, 0);
+}
