@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use base::{Duration, Instant};
 use scenario::{Application, Cbr, Flow, Size, Time, Transport};
+use tcp::RttEstimator;
 use wire::Payload;
 
 use crate::results::Outcome;
@@ -39,9 +40,42 @@ pub struct FlowAtWork {
     sent: VecDeque<(u64, Instant)>,
     /// One past the highest offset ever sent.
     reached: u64,
+    /// The sender's retransmission timeout.
+    pub rto: RtoWatch,
     /// Sum over delivered pieces of the time from first transmission to delivery.
     delay: Duration,
     pieces: u64,
+}
+
+/// A sender's retransmission timeout over time. It changes at events of its connection only, so
+/// looking after each of them misses nothing.
+#[derive(Debug, Default)]
+pub struct RtoWatch {
+    /// The longest since the first round-trip sample, back-off included.
+    pub longest: Option<Duration>,
+    /// How long it has been backed off, up to `since`.
+    backed_off: Duration,
+    /// Backed off since then.
+    since: Option<Instant>,
+}
+
+impl RtoWatch {
+    /// An event of the connection is over.
+    pub fn look(&mut self, now: Instant, rtt: &RttEstimator) {
+        if let Some(since) = self.since.take() {
+            self.backed_off = self.backed_off + now.since(since);
+        }
+        self.since = (rtt.rto() > rtt.base_rto()).then_some(now);
+        // What a configuration begins with says nothing of the path.
+        if rtt.srtt().is_some() {
+            self.longest = self.longest.max(Some(rtt.rto()));
+        }
+    }
+
+    /// How long it has been above its value without back-off, up to `end`.
+    pub fn backed_off(&self, end: Instant) -> Duration {
+        self.backed_off + self.since.map_or(Duration::ZERO, |since| end.since(since))
+    }
 }
 
 /// A stream that is not what its sender sent.
@@ -66,6 +100,7 @@ impl FlowAtWork {
             next: Some(start),
             sent: VecDeque::with_capacity(256),
             reached: 0,
+            rto: RtoWatch::default(),
             delay: Duration::ZERO,
             pieces: 0,
         }
@@ -329,6 +364,28 @@ mod test {
         (0..3).for_each(|_| flow.on_datagram(secs(3), part(0, 100)).unwrap());
         let error = flow.on_datagram(secs(3), part(0, 100)).unwrap_err();
         assert_eq!(error, "stream 6 got a datagram twice");
+    }
+
+    #[test]
+    fn the_timeout_is_watched_from_event_to_event() {
+        let seconds = Duration::from_secs;
+        let mut rtt = RttEstimator::new(seconds(3), seconds(1), seconds(64), Duration::ZERO);
+        let mut watch = RtoWatch::default();
+        watch.look(secs(0), &rtt);
+        assert_eq!((watch.longest, watch.backed_off(secs(9))), (None, Duration::ZERO));
+        rtt.sample(seconds(1), 1);
+        watch.look(secs(1), &rtt);
+        // RFC 6298 §2.2: 1 + 4 × 0.5
+        assert_eq!(watch.longest, Some(seconds(3)));
+        rtt.back_off();
+        watch.look(secs(4), &rtt);
+        rtt.back_off();
+        watch.look(secs(10), &rtt);
+        assert_eq!(watch.longest, Some(seconds(12)));
+        assert_eq!(watch.backed_off(secs(15)), seconds(11));
+        rtt.sample(seconds(1), 1);
+        watch.look(secs(20), &rtt);
+        assert_eq!((watch.longest, watch.backed_off(secs(99))), (Some(seconds(12)), seconds(16)));
     }
 
     /// From the first transmission: a retransmission does not count anew.

@@ -93,6 +93,20 @@ pub struct FlowResult {
     pub rtt_s: Option<f64>,
     /// Mean time from a payload's first transmission to its in-order delivery (s).
     pub delay_s: Option<f64>,
+    /// Retransmissions over segments sent; `null` for UDP, as the next three.
+    #[serde(default)]
+    pub retransmission_ratio: Option<f64>,
+    /// Times the congestion window was reduced: by a loss, a timeout, a mark, source quench or an
+    /// aid; not by the restart after an idle period.
+    #[serde(default)]
+    pub cwnd_reductions: Option<u64>,
+    /// The longest retransmission timeout in force since the first round-trip sample, back-off
+    /// included (s).
+    #[serde(default)]
+    pub rto_max_s: Option<f64>,
+    /// How long the retransmission timeout was above its value without back-off (s).
+    #[serde(default)]
+    pub rto_backed_off_s: Option<f64>,
 }
 
 /// What became of a flow.
@@ -195,7 +209,7 @@ pub struct Timing {
 pub type Reading = fn(&FlowResult) -> Option<f64>;
 
 /// What a summary speaks of: each metric's name and where it stands.
-pub const METRICS: [(&str, Reading); 11] = [
+pub const METRICS: [(&str, Reading); 15] = [
     ("completion_s", |f| f.completion_s),
     ("throughput_bps", |f| f.throughput_bps),
     ("delivered_bytes", |f| Some(f.delivered_bytes as f64)),
@@ -207,6 +221,10 @@ pub const METRICS: [(&str, Reading); 11] = [
     ("slow_starts", |f| f.slow_starts.map(|n| n as f64)),
     ("rtt_s", |f| f.rtt_s),
     ("delay_s", |f| f.delay_s),
+    ("retransmission_ratio", |f| f.retransmission_ratio),
+    ("cwnd_reductions", |f| f.cwnd_reductions.map(|n| n as f64)),
+    ("rto_max_s", |f| f.rto_max_s),
+    ("rto_backed_off_s", |f| f.rto_backed_off_s),
 ];
 
 #[cfg(test)]

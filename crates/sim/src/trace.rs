@@ -53,6 +53,8 @@ pub struct SentSegment {
     pub cwnd: u32,
     /// Slow-start threshold (bytes).
     pub ssthresh: u32,
+    /// Retransmission timeout in force, back-off included; `None` in a trace that does not have it.
+    pub rto: Option<Duration>,
 }
 
 /// A fault of the network begins or ends.
@@ -174,19 +176,20 @@ impl FlowTrace {
                     &s.cwnd.to_string(),
                     &s.ssthresh.to_string(),
                     "",
+                    &s.rto.map(|rto| seconds(Instant::ZERO + rto)).unwrap_or_default(),
                 ]),
                 FlowEvent::Acked(to) => {
-                    out.write_record([at, "acked", &to.to_string(), "", "", "", ""])
+                    out.write_record([at, "acked", &to.to_string(), "", "", "", "", ""])
                 }
-                FlowEvent::Timeout => out.write_record([at, "timeout", "", "", "", "", ""]),
+                FlowEvent::Timeout => out.write_record([at, "timeout", "", "", "", "", "", ""]),
                 FlowEvent::FastRetransmit => {
-                    out.write_record([at, "fast-retransmit", "", "", "", "", ""])
+                    out.write_record([at, "fast-retransmit", "", "", "", "", "", ""])
                 }
                 FlowEvent::AidState(state) => {
-                    out.write_record([at, "aid-state", "", "", "", "", state.as_ref()])
+                    out.write_record([at, "aid-state", "", "", "", "", state.as_ref(), ""])
                 }
                 FlowEvent::Delivered(to) => {
-                    out.write_record([at, "delivered", &to.to_string(), "", "", "", ""])
+                    out.write_record([at, "delivered", &to.to_string(), "", "", "", "", ""])
                 }
             }?;
         }
@@ -207,6 +210,10 @@ impl FlowTrace {
                     retransmission: what == "retransmitted",
                     cwnd: number(row, 4, header)?,
                     ssthresh: number(row, 5, header)?,
+                    rto: match cell(row, 7) {
+                        "" => None,
+                        _ => Some(time_in(row, 7, header)?.since(Instant::ZERO)),
+                    },
                 }),
                 "acked" => FlowEvent::Acked(number(row, 2, header)?),
                 "timeout" => FlowEvent::Timeout,
@@ -229,7 +236,7 @@ impl FlowTrace {
     }
 }
 
-const FLOW_HEADER: [&str; 7] = [
+const FLOW_HEADER: [&str; 8] = [
     "time_s",
     "event",
     "offset_bytes",
@@ -237,7 +244,10 @@ const FLOW_HEADER: [&str; 7] = [
     "cwnd_bytes",
     "ssthresh_bytes",
     "aid_state",
+    "rto_s",
 ];
+/// Columns that the first traces had; what came later may be missing, and nothing else.
+const FIRST_COLUMNS: usize = 7;
 const NETWORK_HEADER: [&str; 4] = ["time_s", "event", "fault", "hop"];
 
 /// Why a trace could not be written or read.
@@ -296,7 +306,8 @@ fn records(
 ) -> Result<Vec<csv::StringRecord>, TraceError> {
     let mut input = csv::Reader::from_reader(input);
     let found = input.headers()?;
-    if found != header {
+    let old = header.get(..FIRST_COLUMNS).is_some_and(|first| found == first);
+    if found != header && !old {
         return Err(TraceError::Header(found.iter().collect::<Vec<_>>().join(",")));
     }
     Ok(input.records().collect::<Result<_, _>>()?)
@@ -323,12 +334,20 @@ fn number<T: std::str::FromStr>(
 }
 
 fn time(row: &csv::StringRecord, header: &[&'static str]) -> Result<Instant, TraceError> {
+    time_in(row, 0, header)
+}
+
+fn time_in(
+    row: &csv::StringRecord,
+    column: usize,
+    header: &[&'static str],
+) -> Result<Instant, TraceError> {
     let parse = || {
-        let (whole, fraction) = cell(row, 0).split_once('.')?;
+        let (whole, fraction) = cell(row, column).split_once('.')?;
         let nanos = if fraction.len() == 9 { fraction.parse().ok()? } else { return None };
         Some(Instant::from_secs(whole.parse().ok()?) + Duration::from_nanos(nanos))
     };
-    parse().ok_or_else(|| malformed(row, 0, header))
+    parse().ok_or_else(|| malformed(row, column, header))
 }
 
 #[cfg(test)]
@@ -336,8 +355,14 @@ mod test {
     use super::*;
 
     fn example() -> FlowTrace {
-        let segment =
-            SentSegment { offset: 0, length: 100, retransmission: false, cwnd: 100, ssthresh: 900 };
+        let segment = SentSegment {
+            offset: 0,
+            length: 100,
+            retransmission: false,
+            cwnd: 100,
+            ssthresh: 900,
+            rto: Some(Duration::from_millis(1_500)),
+        };
         let mut trace = FlowTrace::default();
         trace.aid_state(Instant::ZERO, "normal");
         trace.sent(Instant::ZERO, segment);
@@ -356,7 +381,19 @@ mod test {
         example().write(&mut file).unwrap();
         assert_eq!(FlowTrace::read(file.as_slice()).unwrap(), example());
         let text = String::from_utf8(file).unwrap();
-        assert!(text.contains("3.000000001,delivered,100,,,,\n"), "{text}");
+        assert!(text.contains("3.000000001,delivered,100,,,,,\n"), "{text}");
+    }
+
+    #[test]
+    fn a_trace_of_before_the_timeout_was_recorded_still_reads() {
+        let old = "time_s,event,offset_bytes,length_bytes,cwnd_bytes,ssthresh_bytes,aid_state\n\
+                   0.500000000,sent,0,100,100,900,\n\
+                   1.000000000,aid-state,,,,,loss\n";
+        let trace = FlowTrace::read(old.as_bytes()).unwrap();
+        let FlowEvent::Sent(segment) = &trace.events[0].1 else { panic!() };
+        assert_eq!((segment.ssthresh, segment.rto), (900, None));
+        let wrong = old.replace("aid_state\n", "aid_mood\n");
+        assert!(matches!(FlowTrace::read(wrong.as_bytes()), Err(TraceError::Header(_))));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{completion, drops, example, run, run_text};
+use common::{completion, drops, example, run, run_text, traced};
 use sim::results::Outcome;
+use sim::trace::FlowEvent;
 
 /// One hop that loses everything, or nothing.
 fn hop(link: &str, rest: &str) -> String {
@@ -82,4 +83,36 @@ fn atcp_does_not_fall_foul_of_timestamps() {
     };
     let (without, with) = (sent_again("false"), sent_again("true"));
     assert!(with < 2 * without, "{without} without, {with} with timestamps");
+}
+
+/// The timeout is watched from outside TCP, the reductions are counted in it: both must agree with
+/// what else is counted, and with the trace.
+#[test]
+fn reductions_and_timeouts_add_up() {
+    let scenario = example("figure-8-tcp", &[("flow.0.application.transfer", "100 kB")]);
+    let (result, trace) = traced(&scenario, 1);
+    let flow = &result.flows[0];
+    // Neither marks nor an aid: what a Reno TCP reduces its window for are losses.
+    let reductions = flow.fast_retransmits.unwrap() + flow.slow_starts.unwrap();
+    assert!(reductions > 0);
+    assert_eq!(flow.cwnd_reductions, Some(reductions));
+    let share = flow.retransmissions.unwrap() as f64 / flow.segments_sent as f64;
+    assert_eq!(flow.retransmission_ratio, Some(share));
+    let sent = trace.flows[0].events.iter().filter_map(|(_, event)| match event {
+        FlowEvent::Sent(segment) => segment.rto,
+        _ => None,
+    });
+    let longest = sent.max().unwrap().as_secs_f64();
+    assert!(flow.rto_max_s.unwrap() >= longest, "{:?} {longest}", flow.rto_max_s);
+    let backed_off = flow.rto_backed_off_s.unwrap();
+    assert!(backed_off > 0.0 && backed_off < result.duration_s, "{backed_off}");
+}
+
+/// liu-singh-2001 §V-A: with bit errors alone, ATCP's TCP never backs off.
+#[test]
+fn an_aid_that_spares_tcp_its_timeouts_leaves_the_timer_alone() {
+    let scenario = example("figure-8-atcp", &[("flow.0.application.transfer", "100 kB")]);
+    let flow = &run(&scenario, 1).flows[0];
+    assert_eq!((flow.timeouts, flow.cwnd_reductions), (Some(0), Some(0)));
+    assert_eq!(flow.rto_backed_off_s, Some(0.0));
 }

@@ -103,11 +103,13 @@ impl Connection {
 
     fn set_cwnd(&mut self, cwnd: Setting<u32>) {
         let mss = self.snd.flight.mss;
+        let before = self.snd.flight.window.cwnd;
         match cwnd {
             Setting::Keep => {}
             Setting::Default => self.snd.flight.window.cwnd = initial_window(&self.config, mss),
             Setting::Value(bytes) => self.snd.flight.window.cwnd = bytes.clamp(mss, MOST_WINDOW),
         }
+        self.snd.reductions += u64::from(self.snd.flight.window.cwnd < before);
     }
 
     fn hold(

@@ -7,6 +7,7 @@ use wire::{Payload, TcpFlags, TcpSegment};
 
 use crate::config::Config;
 use crate::receiver::Receiver;
+use crate::rtt::RttEstimator;
 use crate::sender::Sender;
 use crate::state::{Cause, State};
 use crate::stats::Stats;
@@ -229,6 +230,15 @@ impl Connection {
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
+    /// How often the congestion window was reduced: by a loss, a timeout, a mark, source quench or
+    /// an aid. The restart after an idle period (RFC 5681 §4.1) is none.
+    pub fn reductions(&self) -> u64 {
+        self.snd.reductions
+    }
+    /// The round-trip time as measured, and the retransmission timeout.
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.snd.rtt
+    }
     /// What was negotiated.
     pub fn agreed(&self) -> Agreed {
         self.agreed
@@ -337,6 +347,7 @@ impl Connection {
             let flight = &mut self.snd.flight;
             flight.before = Some(flight.window);
             flight.window.cwnd = flight.mss;
+            self.snd.reductions += 1;
         }
     }
 

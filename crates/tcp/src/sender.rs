@@ -58,6 +58,8 @@ pub(crate) struct Sender {
     pub largest_wnd: u32,
     pub wnd_shift: u8,
     pub ecn: EcnSender,
+    /// How often the congestion window was reduced.
+    pub reductions: u64,
     pub held: Option<Held>,
     /// What an aid wants sent again, and whether ahead of the queue.
     pub resend: VecDeque<(SeqRange, bool)>,
@@ -129,6 +131,7 @@ impl Sender {
             largest_wnd: 0,
             wnd_shift: 0,
             ecn: EcnSender::default(),
+            reductions: 0,
             held: None,
             resend: VecDeque::new(),
             echoed: 0,
@@ -170,6 +173,7 @@ impl Sender {
     /// The congestion window was reduced, for whatever reason: the peer hears of it (RFC 3168
     /// §6.1.2), and what was marked meanwhile needs no second answer.
     pub fn reduced(&mut self) {
+        self.reductions += 1;
         if self.ecn.on {
             self.ecn.cwr_due = true;
             self.ecn.point = Some(self.flight.max);

@@ -429,6 +429,7 @@ mod test {
     fn trace(resent: &[u64], silence: std::ops::Range<u64>) -> FlowTrace {
         let segment = |second: u64| {
             let segment = SentSegment {
+                rto: None,
                 offset: second * 100,
                 length: 100,
                 retransmission: resent.contains(&second),

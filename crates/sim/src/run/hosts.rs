@@ -165,6 +165,9 @@ impl Run<'_> {
             self.incomplete = self.incomplete.map(|n| n.saturating_sub(1));
         }
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
+        if sender && self.flows[flow].outcome() == Outcome::Running {
+            self.flows[flow].rto.look(self.now, socket.tcp().rtt());
+        }
         let number = number as u32;
         if let Some(at) = socket.next_aid_timeout() {
             self.events.wake(Class::Aid, number, at);
@@ -201,9 +204,10 @@ impl Run<'_> {
         }
         self.flows[flow].on_sent(self.now, payload);
         let Some(trace) = &mut self.trace else { return };
-        let view = self.hosts[node].socket(at_host).map(|socket| socket.tcp().view());
+        let tcp = self.hosts[node].socket(at_host).map(|socket| socket.tcp());
+        let rto = tcp.map(|tcp| tcp.rtt().rto());
+        let view = tcp.map(tcp::Connection::view).unwrap_or_default();
         let bytes = |known: base::Known<u32>| known.value().unwrap_or_default();
-        let view = view.unwrap_or_default();
         trace.flow(flow).sent(
             self.now,
             SentSegment {
@@ -212,6 +216,7 @@ impl Run<'_> {
                 retransmission: transmit.retransmission,
                 cwnd: bytes(view.cwnd),
                 ssthresh: bytes(view.ssthresh),
+                rto,
             },
         );
     }

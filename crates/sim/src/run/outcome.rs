@@ -44,10 +44,10 @@ impl Run<'_> {
         let flow = &self.flows[number];
         let tcp = scenario.tcp.as_ref().filter(|_| scenario.transport == Transport::Tcp);
         let at = &self.sockets[number * 2];
-        let stats = at
-            .number
-            .and_then(|at_host| self.hosts[at.node].socket(at_host))
-            .map_or(Stats::default(), |socket| *socket.tcp().stats());
+        let sender = at.number.and_then(|at_host| self.hosts[at.node].socket(at_host));
+        let (stats, reductions) = sender.map_or((Stats::default(), 0), |socket| {
+            (*socket.tcp().stats(), socket.tcp().reductions())
+        });
         let gave_up = flow.gave_up.map(|(at, _)| at);
         let end = flow.complete.or(gave_up).unwrap_or(self.now).max(flow.start);
         let took = end.since(flow.start);
@@ -76,6 +76,11 @@ impl Run<'_> {
             probes: of_tcp(stats.probes),
             rtt_s: per(stats.rtt_sum.as_secs_f64(), stats.rtt_samples as f64),
             delay_s: flow.mean_delay(),
+            retransmission_ratio: tcp
+                .and_then(|_| per(stats.retransmissions as f64, segments as f64)),
+            cwnd_reductions: of_tcp(reductions),
+            rto_max_s: flow.rto.longest.map(Duration::as_secs_f64),
+            rto_backed_off_s: tcp.map(|_| flow.rto.backed_off(end).as_secs_f64()),
         }
     }
 
