@@ -1,0 +1,23 @@
+//! What routers do with routes that fail: the network's half of TCP-F (chandran-1998 §4, §5.4,
+//! §6.1). The source's half is `aid::tcp_f`; what both say to each other is `wire`'s RFN and RRN.
+//!
+//! # What is not modelled
+//!
+//! | what | why |
+//! |---|---|
+//! | how routes are found | chandran-1998 §5.1 assumes no routing protocol; whoever has one tells the [`Router`] of links and ways |
+//! | one RFN for all sources at once | chandran-1998 §5.4 only explores it; each packet draws its own |
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+extern crate alloc;
+
+mod destination;
+mod router;
+
+pub use router::{Buffer, Config, Fate, Flush, Passage, Router, Way};
