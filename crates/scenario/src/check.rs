@@ -79,6 +79,13 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
 
 fn path(path: &Path) -> Checked {
     within("network.hops".into(), "the number of hops", path.hops.into(), 1, 64)?;
+    if let Some(routers) = path.routers {
+        positive("network.routers.believes".into(), routers.believes)?;
+        if let Some(buffer) = routers.buffer {
+            let key = "network.routers.buffer.packets".into();
+            within(key, "the number of packets", buffer.packets.into(), 1, 1_000_000)?;
+        }
+    }
     link::link("network.link", &path.link)?;
     for (i, change) in path.overrides.iter().enumerate() {
         let key = format!("network.override.{i}");

@@ -51,7 +51,8 @@ pub struct Partition {
     /// `"icmp-unreachable"`.
     #[serde(default)]
     pub signal: CutSignal,
-    /// The probability that a signal is dropped at its source. Default 0.
+    /// The probability that a signal is dropped at its source; with `"rfn"`, that an RFN is, or an
+    /// RRN. Default 0.
     #[serde(default)]
     pub signal_loss: f64,
 }
@@ -179,6 +180,10 @@ pub enum CutSignal {
     /// An ICMP destination unreachable for each packet it refuses (RFC 792).
     #[default]
     IcmpUnreachable,
+    /// A route failure notification for each packet it refuses, and, when the cut is over, a route
+    /// re-establishment notification to each source that had one. Routers on the way remember the
+    /// failure, and use another route if they know one (chandran-1998 §4; see `routers`).
+    Rfn,
     /// Nothing.
     None,
 }

@@ -65,7 +65,7 @@ pub use fault::{
 pub use file::{File, nearest};
 pub use flow::{Application, Cbr, Flow, Transport};
 pub use link::{Delay, Duplex, Errors, Link, LinkChange, Order};
-pub use network::{Network, Override, Parallel, Path, Spread};
+pub use network::{Flush, Network, Override, Parallel, Path, RouterBuffer, Routers, Spread};
 pub use quantity::{BitRate, Size, Time, Unit, quantity};
 pub use queue::{Discipline, Queue, Red};
 pub use reference::{Coordinate, Reference};

@@ -5,7 +5,7 @@ use serde::de::{Error, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::tagged::{self, Tagged};
-use crate::{Fault, Link, LinkChange};
+use crate::{Fault, Link, LinkChange, Time};
 
 /// `[network]`. `kind` says which of these it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,6 +26,9 @@ pub struct Path {
     pub spread: Spread,
     /// Every link of the chain.
     pub link: Link,
+    /// What routers do with routes that fail: `[network.routers]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routers: Option<Routers>,
     /// What is different at one hop: `[[network.override]]`.
     #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<Override>,
@@ -71,9 +74,54 @@ pub struct Parallel {
     pub to: u32,
     /// Its number of hops, 1 to 64.
     pub hops: u32,
+    /// Is it used only by the nodes `from` and `to`, while they know by an RFN that the others have
+    /// failed? Default: no, it takes its share.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub standby: bool,
     /// What is different from `[network.link]`.
     #[serde(flatten)]
     pub link: LinkChange,
+}
+
+/// `[network.routers]`: what routers do with routes that fail, where a partition says so by
+/// `signal = "rfn"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a table with the keys of routers")]
+pub struct Routers {
+    /// For how long a router believes the RFN of another one: an RRN may be lost. Default 20 s, as
+    /// long as TCP-F waits by default.
+    pub believes: Time,
+    /// Packets that are kept while they have no route. Default: none, they are lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<RouterBuffer>,
+}
+
+impl Default for Routers {
+    fn default() -> Self {
+        Self { believes: Time::from_millis(20_000), buffer: None }
+    }
+}
+
+/// `buffer = { packets = 20, flush = "route" }` (chandran-1998 §6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `packets` and `flush`")]
+pub struct RouterBuffer {
+    /// The most packets that a router keeps for one destination.
+    pub packets: u32,
+    /// What sets them free. Default `"route"`.
+    #[serde(default)]
+    pub flush: Flush,
+}
+
+/// What sets free what a router keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flush {
+    /// Any route that the router learns of.
+    #[default]
+    Route,
+    /// An RRN that passes, or the return of the router's own link: only the old route.
+    Rrn,
 }
 
 /// How packets are spread over several routes to one destination.
@@ -96,7 +144,7 @@ macro_rules! keys {
     };
 }
 keys!(OVERRIDE_KEYS: "hop");
-keys!(PARALLEL_KEYS: "from", "to", "hops");
+keys!(PARALLEL_KEYS: "from", "to", "hops", "standby");
 
 /// The values of `kind`.
 pub(crate) enum Kind {
@@ -136,15 +184,15 @@ impl<'de> Deserialize<'de> for Network {
 
 impl<'de> Deserialize<'de> for Override {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let ([hop], link) = tagged::with_counts(deserializer, ["hop"], OVERRIDE_KEYS)?;
+        let ([hop], [], link) = tagged::with_own(deserializer, ["hop"], [], OVERRIDE_KEYS)?;
         Ok(Self { hop, link })
     }
 }
 
 impl<'de> Deserialize<'de> for Parallel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let ([from, to, hops], link) =
-            tagged::with_counts(deserializer, ["from", "to", "hops"], PARALLEL_KEYS)?;
-        Ok(Self { from, to, hops, link })
+        let ([from, to, hops], [standby], link) =
+            tagged::with_own(deserializer, ["from", "to", "hops"], ["standby"], PARALLEL_KEYS)?;
+        Ok(Self { from, to, hops, standby, link })
     }
 }

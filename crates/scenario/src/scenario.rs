@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use base::Rate;
 
-use crate::{BitRate, Fault, Flow, Network, Reference, Time, Transport};
+use crate::{BitRate, CutSignal, Fault, Flow, Network, Reference, Time, Transport};
 
 /// A scenario file. What [`Scenario::parse`] and [`Scenario::load`] give is checked, and has its
 /// defaults written out.
@@ -38,6 +38,11 @@ impl Scenario {
             if let Some(queue) = &mut change.queue {
                 queue.resolve();
             }
+        }
+        let notifies =
+            |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == CutSignal::Rfn);
+        if path.faults.iter().any(notifies) {
+            path.routers.get_or_insert_default();
         }
         let mut faults = std::mem::take(&mut path.faults);
         for fault in &mut faults {

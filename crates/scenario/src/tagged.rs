@@ -57,48 +57,63 @@ where
     T::read(kind, MapAccessDeserializer::new(map))
 }
 
-/// Reads a table that has the counts `names` besides the keys of `T`; `known` lists all keys.
-pub(crate) fn with_counts<'de, D, T, const N: usize>(
+/// Reads a table that has `counts` and `flags` of its own besides the keys of `T`; `known` lists
+/// all keys. A flag that is left out is off.
+pub(crate) fn with_own<'de, D, T, const N: usize, const M: usize>(
     deserializer: D,
-    names: [&'static str; N],
+    counts: [&'static str; N],
+    flags: [&'static str; M],
     known: &'static [&'static str],
-) -> Result<([u32; N], T), D::Error>
+) -> Result<([u32; N], [bool; M], T), D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    deserializer.deserialize_map(Counts { names, known, rest: PhantomData })
+    deserializer.deserialize_map(Own { counts, flags, known, rest: PhantomData })
 }
 
-struct Counts<T, const N: usize> {
-    names: [&'static str; N],
+struct Own<T, const N: usize, const M: usize> {
+    counts: [&'static str; N],
+    flags: [&'static str; M],
     known: &'static [&'static str],
     rest: PhantomData<T>,
 }
 
-impl<'de, T: Deserialize<'de>, const N: usize> Visitor<'de> for Counts<T, N> {
-    type Value = ([u32; N], T);
+impl<'de, T, const N: usize, const M: usize> Visitor<'de> for Own<T, N, M>
+where
+    T: Deserialize<'de>,
+{
+    type Value = ([u32; N], [bool; M], T);
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a table with the key `{}`", self.names.join("`, `"))
+        write!(f, "a table with the key `{}`", self.counts.join("`, `"))
     }
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        let mut found = [None; N];
-        let others = Others { map, names: &self.names, known: self.known, found: &mut found };
+        let (mut found, mut on) = ([None; N], [false; M]);
+        let names = Names { counts: &self.counts, flags: &self.flags, known: self.known };
+        let others = Others { map, names, found: &mut found, on: &mut on };
         let rest = T::deserialize(MapAccessDeserializer::new(others))?;
         let mut counts = [0; N];
-        for ((count, found), name) in counts.iter_mut().zip(found).zip(self.names) {
+        for ((count, found), name) in counts.iter_mut().zip(found).zip(self.counts) {
             *count = found.ok_or_else(|| A::Error::missing_field(name))?;
         }
-        Ok((counts, rest))
+        Ok((counts, on, rest))
     }
 }
 
-/// The keys of a table but those in `names`, whose values it puts into `found`.
+/// Names of keys.
+#[derive(Clone, Copy)]
+struct Names<'a> {
+    counts: &'a [&'static str],
+    flags: &'a [&'static str],
+    known: &'static [&'static str],
+}
+
+/// The keys of a table but its own, whose values it puts into `found` and `on`.
 struct Others<'a, A> {
     map: A,
-    names: &'a [&'static str],
-    known: &'static [&'static str],
+    names: Names<'a>,
     found: &'a mut [Option<u32>],
+    on: &'a mut [bool],
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Others<'_, A> {
@@ -110,11 +125,12 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Others<'_, A> {
     ) -> Result<Option<K::Value>, A::Error> {
         let mut seed = Some(seed);
         loop {
-            let key = Key { seed: &mut seed, names: self.names, known: self.known };
+            let key = Key { seed: &mut seed, names: self.names };
             match self.map.next_key_seed(key)? {
                 None => return Ok(None),
                 Some(Which::Other(key)) => return Ok(Some(key)),
                 Some(Which::Count(i)) => self.found[i] = Some(self.map.next_value()?),
+                Some(Which::Flag(i)) => self.on[i] = self.map.next_value()?,
             }
         }
     }
@@ -126,12 +142,12 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Others<'_, A> {
 
 struct Key<'a, K> {
     seed: &'a mut Option<K>,
-    names: &'a [&'static str],
-    known: &'static [&'static str],
+    names: Names<'a>,
 }
 
 enum Which<T> {
     Count(usize),
+    Flag(usize),
     Other(T),
 }
 
@@ -148,14 +164,19 @@ impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for Key<'_, K> {
         f.write_str("a key")
     }
     fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
-        if let Some(i) = self.names.iter().position(|name| *name == key) {
+        let Names { counts, flags, known } = self.names;
+        let place = |names: &[&str]| names.iter().position(|name| *name == key);
+        if let Some(i) = place(counts) {
             return Ok(Which::Count(i));
         }
+        if let Some(i) = place(flags) {
+            return Ok(Which::Flag(i));
+        }
         match self.seed.take() {
-            Some(seed) if self.known.contains(&key) => {
+            Some(seed) if known.contains(&key) => {
                 seed.deserialize(key.into_deserializer()).map(Which::Other)
             }
-            _ => Err(E::unknown_field(key, self.known)),
+            _ => Err(E::unknown_field(key, known)),
         }
     }
 }

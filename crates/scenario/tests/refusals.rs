@@ -44,7 +44,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "an unknown key that is like no other",
         "hops = 4",
         "hops = 4\nzzzzzz = 1",
-        "test.toml:7:1: unknown key `zzzzzz`\nhelp: the keys here are hops, spread, link, override, parallel, fault",
+        "test.toml:7:1: unknown key `zzzzzz`\nhelp: the keys here are hops, spread, link, routers, override, parallel, fault",
     ),
     (
         "an unknown key of an override",
@@ -307,8 +307,8 @@ size = "100 B""#,
         "a signal of another network",
         r#"lasts = "6 s""#,
         r#"lasts = "6 s"
-signal = "rfn""#,
-        "test.toml:20:10: `rfn` is not known here\nhelp: known are icmp-unreachable, none",
+signal = "elfn""#,
+        "test.toml:20:10: `elfn` is not known here\nhelp: did you mean `rfn`? known are icmp-unreachable, rfn, none",
     ),
     (
         "more cuts than fit",

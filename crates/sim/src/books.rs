@@ -24,10 +24,14 @@ pub enum Drop {
     TimeToLive,
     /// Nobody at its destination knows it.
     Nobody,
+    /// The router that kept packets without a route had no room.
+    RouterBuffer,
+    /// A route notification of which a router wanted no more.
+    NoticeDiscarded,
 }
 
 impl Drop {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::BitError,
         Self::QueueOverflow,
         Self::Red,
@@ -36,6 +40,8 @@ impl Drop {
         Self::SignalLoss,
         Self::TimeToLive,
         Self::Nobody,
+        Self::RouterBuffer,
+        Self::NoticeDiscarded,
     ];
 
     /// Its name in results.
@@ -49,6 +55,8 @@ impl Drop {
             Self::SignalLoss => "signal-loss",
             Self::TimeToLive => "time-to-live",
             Self::Nobody => "nobody",
+            Self::RouterBuffer => "router-buffer",
+            Self::NoticeDiscarded => "notice-discarded",
         }
     }
 }

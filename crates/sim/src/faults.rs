@@ -56,6 +56,8 @@ pub struct Cuts {
     /// When the last cut was over.
     healed: Instant,
     losses: RandomStream,
+    /// For the second kind of signal, so that one that is lost moves none of the first.
+    losses_of_returns: RandomStream,
     loss: Chance,
 }
 
@@ -192,7 +194,20 @@ impl FaultAtWork {
                     CutSignal::None => Told::Nothing,
                     CutSignal::IcmpUnreachable if cuts.losses.hits(cuts.loss) => Told::Lost,
                     CutSignal::IcmpUnreachable => Told::Unreachable,
+                    CutSignal::Rfn => Told::RouteFailed,
                 })
+            }
+            _ => None,
+        }
+    }
+
+    /// Is a route notification about `link` lost where it is made? `None`: this fault makes none
+    /// about that link.
+    pub fn loses_notice(&mut self, link: usize, restored: bool) -> Option<bool> {
+        match self {
+            Self::Partition(cuts) if cuts.may_notify_of(link) => {
+                let losses = if restored { &mut cuts.losses_of_returns } else { &mut cuts.losses };
+                Some(losses.hits(cuts.loss))
             }
             _ => None,
         }
@@ -217,6 +232,8 @@ pub enum Told {
     Lost,
     /// ICMP host unreachable.
     Unreachable,
+    /// That the route has failed: its router machine says so.
+    RouteFailed,
 }
 
 impl Cuts {
@@ -238,8 +255,17 @@ impl Cuts {
             cut: None,
             healed: Instant::ZERO,
             losses: RandomStream::new(seed, "signal-loss", number),
+            losses_of_returns: RandomStream::new(seed, "signal-loss-restored", number),
             loss: Chance::from_probability(fault.signal_loss),
         }
+    }
+
+    fn may_notify_of(&self, link: usize) -> bool {
+        self.fault.signal == CutSignal::Rfn
+            && match self.fault.hop {
+                CutHop::Number(hop) => hop as usize - 1 == link,
+                CutHop::Random => link < self.links as usize,
+            }
     }
 
     fn beginning(&self, n: u32) -> Option<Instant> {

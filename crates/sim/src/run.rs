@@ -3,12 +3,14 @@
 mod hosts;
 mod network;
 mod outcome;
+mod routes;
 
 use std::collections::VecDeque;
 
 use base::Instant;
 use link::PathLink;
 use node::Host;
+use route::{Router, Way};
 use scenario::{Network, Scenario, Time, Transport};
 use tcp::Stats;
 
@@ -72,6 +74,11 @@ pub struct Run<'a> {
     /// How many faults have cut each link.
     cuts: Vec<u32>,
     hosts: Vec<Host>,
+    /// Each node's router.
+    routers: Vec<Router>,
+    /// Nodes whose routers may have something to say, or to set free.
+    stirred: VecDeque<usize>,
+    ways: Vec<Way>,
     sockets: Vec<SocketAt>,
     /// Packets from a host to itself.
     local: VecDeque<(usize, u32)>,
@@ -146,6 +153,9 @@ impl<'a> Run<'a> {
             cuts: vec![0; links.len()],
             topology,
             links,
+            routers: routes::routers(path, &hosts),
+            stirred: VecDeque::new(),
+            ways: Vec::new(),
             hosts,
             sockets,
             local: VecDeque::with_capacity(16),
@@ -222,14 +232,16 @@ impl<'a> Run<'a> {
         self.failed.take().map_or(Ok(true), Err)
     }
 
-    /// Until nothing more happens at this instant: polls links and delivers what hosts send to
-    /// themselves.
+    /// Until nothing more happens at this instant: polls links, delivers what hosts send to
+    /// themselves, and serves routers.
     fn settle(&mut self) {
         loop {
             if let Some(link) = self.touched.pop_front() {
                 self.poll_link(link);
             } else if let Some((node, id)) = self.local.pop_front() {
                 self.deliver(node, id);
+            } else if let Some(node) = self.stirred.pop_front() {
+                self.serve_router(node);
             } else {
                 return;
             }
@@ -239,7 +251,8 @@ impl<'a> Run<'a> {
     /// Closes the books.
     fn finish(mut self) -> Result<RunResult, RunError> {
         let held: usize = self.links.iter().map(PathLink::held).sum();
-        self.packets.balance((held + self.local.len()) as u64).map_err(RunError::Books)?;
+        let kept: usize = self.routers.iter().map(Router::kept).sum();
+        self.packets.balance((held + kept + self.local.len()) as u64).map_err(RunError::Books)?;
         Ok(self.result())
     }
 }

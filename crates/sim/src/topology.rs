@@ -29,6 +29,21 @@ struct Route {
     to: usize,
     /// Its links in order.
     links: Vec<usize>,
+    /// Only used while no other way is usable.
+    standby: bool,
+}
+
+impl Route {
+    /// Its way out of the node `at` of the chain towards `goal`; `None` if it does not lead there.
+    fn exit(&self, at: usize, goal: usize) -> Option<Exit> {
+        if goal > at && self.from == at && self.to <= goal {
+            self.links.first().map(|link| Exit { link: *link, side: Side::A })
+        } else if goal < at && self.to == at && self.from >= goal {
+            self.links.last().map(|link| Exit { link: *link, side: Side::B })
+        } else {
+            None
+        }
+    }
 }
 
 /// The nodes and links of a path.
@@ -76,7 +91,12 @@ impl Topology {
                 links.push(PathLink::new(config(&link), seed, number));
                 last = next;
             }
-            routes.push(Route { from: beside.from as usize, to: beside.to as usize, links: own });
+            routes.push(Route {
+                from: beside.from as usize,
+                to: beside.to as usize,
+                links: own,
+                standby: beside.standby,
+            });
         }
         let draws = (0..places.len()).map(|n| RandomStream::new(seed, "route", n as u64)).collect();
         let turns = vec![0; places.len()];
@@ -110,53 +130,72 @@ impl Topology {
         if from == Side::A { b } else { a }
     }
 
-    /// The way from `node` towards `destination`, one of several in turn or at random; `None` if
-    /// there is none.
-    pub fn exit(&mut self, node: usize, destination: usize) -> Option<Exit> {
+    /// The way from `node` towards `destination`, one of several usable ones in turn or at random;
+    /// one on standby only if none else is usable. `None` if there is none.
+    pub fn exit(
+        &mut self,
+        node: usize,
+        destination: usize,
+        usable: impl Fn(Exit) -> bool,
+    ) -> Option<Exit> {
         let goal = self.goal(destination);
-        match self.places[node] {
+        let at = match self.places[node] {
             Place::Beside { route, after } => {
-                let route = &self.routes[route];
-                let forward = goal >= route.to;
-                let exit = if forward {
-                    Exit { link: route.links[after + 1], side: Side::A }
-                } else {
-                    Exit { link: route.links[after], side: Side::B }
-                };
-                Some(exit)
+                return Some(self.exit_beside(route, after, goal)).filter(|exit| usable(*exit));
             }
-            Place::Chain(at) if at == goal => None,
-            Place::Chain(at) => {
-                let beside = |route: &&Route| {
-                    if goal > at {
-                        route.from == at && route.to <= goal
-                    } else {
-                        route.to == at && route.from >= goal
-                    }
-                };
-                let ways = 1 + self.routes.iter().filter(beside).count();
-                let choice = match self.spread {
-                    _ if ways == 1 => 0,
-                    Spread::RoundRobin => {
-                        let turn = &mut self.turns[node];
-                        *turn = (*turn + 1) % ways;
-                        *turn
-                    }
-                    Spread::Random => self.draws[node].below(ways as u64) as usize,
-                };
-                let route = match choice {
-                    0 => None,
-                    n => self.routes.iter().filter(beside).nth(n - 1),
-                };
-                Some(match (route, goal > at) {
-                    (None, true) => Exit { link: at, side: Side::A },
-                    (None, false) => Exit { link: at - 1, side: Side::B },
-                    (Some(route), true) => Exit { link: route.links[0], side: Side::A },
-                    (Some(route), false) => {
-                        Exit { link: route.links[route.links.len() - 1], side: Side::B }
-                    }
-                })
+            Place::Chain(at) if at == goal => return None,
+            Place::Chain(at) => at,
+        };
+        let ways = |standby: bool| {
+            let chain = Some(Self::exit_on_chain(at, goal)).filter(|_| !standby);
+            let routes = self.routes.iter().filter(move |route| route.standby == standby);
+            let beside = routes.filter_map(move |route| route.exit(at, goal));
+            chain.into_iter().chain(beside).filter(|exit| usable(*exit))
+        };
+        let choice = match (ways(false).count(), self.spread) {
+            (0, _) => return ways(true).next(),
+            (1, _) => 0,
+            (count, Spread::RoundRobin) => {
+                let turn = &mut self.turns[node];
+                *turn = (*turn + 1) % count;
+                *turn
             }
+            (count, Spread::Random) => self.draws[node].below(count as u64) as usize,
+        };
+        ways(false).nth(choice)
+    }
+
+    /// Every way from `node` towards `destination`, those on standby included.
+    pub fn ways(&self, node: usize, destination: usize) -> impl Iterator<Item = Exit> + '_ {
+        let goal = self.goal(destination);
+        let (only, at) = match self.places[node] {
+            Place::Beside { route, after } => (Some(self.exit_beside(route, after, goal)), goal),
+            Place::Chain(at) => ((at != goal).then(|| Self::exit_on_chain(at, goal)), at),
+        };
+        // From a node beside the chain no route begins: it is asked for the way to where it is.
+        only.into_iter().chain(self.routes.iter().filter_map(move |route| route.exit(at, goal)))
+    }
+
+    /// The link between these nodes; the first of several.
+    pub fn link_between(&self, nodes: [usize; 2]) -> Option<usize> {
+        let [a, b] = nodes;
+        self.joins.iter().position(|ends| *ends == [a, b] || *ends == [b, a])
+    }
+
+    const fn exit_on_chain(at: usize, goal: usize) -> Exit {
+        if goal > at {
+            Exit { link: at, side: Side::A }
+        } else {
+            Exit { link: at - 1, side: Side::B }
+        }
+    }
+
+    fn exit_beside(&self, route: usize, after: usize, goal: usize) -> Exit {
+        let route = &self.routes[route];
+        if goal >= route.to {
+            Exit { link: route.links[after + 1], side: Side::A }
+        } else {
+            Exit { link: route.links[after], side: Side::B }
         }
     }
 
@@ -256,7 +295,7 @@ mod test {
     /// Follows exits from node to node.
     fn walk(topology: &mut Topology, from: usize, to: usize) -> Vec<usize> {
         let mut nodes = vec![from];
-        while let Some(exit) = topology.exit(nodes[nodes.len() - 1], to) {
+        while let Some(exit) = topology.exit(nodes[nodes.len() - 1], to, |_| true) {
             nodes.push(topology.across(exit.link, exit.side));
             assert!(nodes.len() < 100, "no end: {nodes:?}");
         }
@@ -353,7 +392,7 @@ mod test {
         let routes = format!("spread = \"random\"\n{LOOP}");
         let choices = |seed| {
             let mut topology = Topology::build(&path(&routes), seed).0;
-            (0..1000).map(|_| topology.exit(1, 4).unwrap().link).collect::<Vec<_>>()
+            (0..1000).map(|_| topology.exit(1, 4, |_| true).unwrap().link).collect::<Vec<_>>()
         };
         assert_eq!(choices(1), choices(1));
         assert_ne!(choices(1), choices(2));

@@ -4,17 +4,17 @@ use base::Ecn;
 use link::{DropReason, Enqueued, Frame, LinkEvent, Place, Side};
 use wire::{Body, Packet, Payload, UdpDatagram, UnreachableCode};
 
-use super::Run;
+use super::{Run, routes};
 use crate::books::Drop;
 use crate::events::Class;
 use crate::faults::{Deed, Told};
 use crate::sabotage::Crime;
-use crate::topology::Topology;
+use crate::topology::{Exit, Topology};
 
 /// The port to which foreign traffic goes (RFC 863).
 pub(super) const DISCARD: u16 = 9;
 /// The stream of foreign traffic, which nobody checks.
-const FOREIGN: u32 = u32::MAX;
+pub(super) const FOREIGN: u32 = u32::MAX;
 
 impl Run<'_> {
     pub(super) fn poll_link(&mut self, number: usize) {
@@ -22,7 +22,7 @@ impl Run<'_> {
             match event {
                 LinkEvent::Arrived { from, id } => {
                     let node = self.topology.across(number, from);
-                    self.arrive(node, id);
+                    self.arrive(node, Exit { link: number, side: from.other() }, id);
                 }
                 LinkEvent::Lost { id, reason, .. } => {
                     self.drop(id, number, reason_of(reason));
@@ -35,14 +35,21 @@ impl Run<'_> {
     }
 
     /// A packet is lost at a place.
-    fn drop(&mut self, id: u32, place: usize, why: Drop) -> Option<Packet> {
+    pub(super) fn drop(&mut self, id: u32, place: usize, why: Drop) -> Option<Packet> {
         let packet = self.packets.drop(id, why)?;
         self.fingerprint.packet(self.now, place as u32, why as u8, &packet);
         Some(packet)
     }
 
-    /// A packet is at a node: for it, or to be sent on.
-    fn arrive(&mut self, node: usize, id: u32) {
+    /// A packet is at a node, to which it came over the node's side of a link: for it, or to be
+    /// sent on.
+    fn arrive(&mut self, node: usize, over: Exit, id: u32) {
+        let Some(packet) = self.packets.get(id) else { return };
+        if let Some(about) = routes::notice(packet)
+            && !self.passes_router(node, over, id, about)
+        {
+            return;
+        }
         let Some(packet) = self.packets.get(id) else { return };
         if packet.ip.destination == Topology::address(node) {
             self.deliver(node, id);
@@ -71,11 +78,24 @@ impl Run<'_> {
         }
     }
 
-    fn forward(&mut self, node: usize, id: u32, place: Place) {
+    pub(super) fn forward(&mut self, node: usize, id: u32, place: Place) {
         let Some(packet) = self.packets.get(id) else { return };
-        let destination = self.topology.node_at(packet.ip.destination);
-        match destination.and_then(|goal| self.topology.exit(node, goal)) {
+        let to = packet.ip.destination;
+        let Some(goal) = self.topology.node_at(to) else {
+            self.drop(id, node, Drop::Nobody);
+            return;
+        };
+        let (now, router) = (self.now, &mut self.routers[node]);
+        let found = if router.is_new() {
+            self.topology.exit(node, goal, |_| true)
+        } else {
+            router.on_packet(now, to);
+            self.stirred.push_back(node);
+            self.topology.exit(node, goal, |exit| router.is_usable(now, to, routes::way(exit)))
+        };
+        match found {
             Some(exit) => self.put_on(exit.link, exit.side, id, place),
+            None if self.topology.ways(node, goal).next().is_some() => self.has_no_way(node, id),
             None => {
                 self.drop(id, node, Drop::Nobody);
             }
@@ -112,25 +132,36 @@ impl Run<'_> {
                     self.send(node, quench, Place::Tail);
                 }
             }
-            Enqueued::Refused => self.refuse(link, side, id),
+            Enqueued::Refused => self.refuse(Exit { link, side }, id, place),
         }
     }
 
     /// A packet came to a link that is cut: its router says so, or not.
-    fn refuse(&mut self, link: usize, side: Side, id: u32) {
-        let Some(packet) = self.drop(id, link, Drop::Unreachable) else { return };
+    fn refuse(&mut self, exit: Exit, id: u32, place: Place) {
+        let link = exit.link;
         let told = self.faults.iter_mut().find_map(|fault| fault.signals(link));
-        let node = self.topology.across(link, side.other());
+        if told == Some(Told::RouteFailed) && self.fails_route(exit, id, place) {
+            return;
+        }
+        let Some(packet) = self.drop(id, link, Drop::Unreachable) else { return };
+        let node = self.topology.across(link, exit.side.other());
         let error = match told {
-            None | Some(Told::Nothing) => return,
-            Some(_) => self.hosts[node].complain(&packet, UnreachableCode::Host),
+            None | Some(Told::Nothing | Told::RouteFailed) => return,
+            Some(Told::Lost | Told::Unreachable) => {
+                self.hosts[node].complain(&packet, UnreachableCode::Host)
+            }
         };
         let Some(error) = error else { return };
-        if told == Some(Told::Lost) {
-            let id = self.packets.make(error);
+        self.send_signal(node, error, told == Some(Told::Lost));
+    }
+
+    /// Sends a signal, or loses it where it is made.
+    pub(super) fn send_signal(&mut self, node: usize, signal: Packet, lost: bool) {
+        if lost {
+            let id = self.packets.make(signal);
             self.drop(id, node, Drop::SignalLoss);
         } else {
-            self.send(node, error, Place::Tail);
+            self.send(node, signal, Place::Tail);
         }
     }
 
@@ -158,6 +189,7 @@ impl Run<'_> {
                 self.mark(kind, link, false);
                 if self.cuts[link] == 0 {
                     self.links[link].heal(now);
+                    self.restores_routes(link);
                     self.on_healed(link);
                 }
             }
