@@ -64,6 +64,10 @@ source_quench = false
 
 /// None of what was added to loss recovery after SACK.
 const PLAIN: &str = r#"
+prr = false
+dsack = false
+eifel = false
+f_rto = false
 lcd = false
 "#;
 
@@ -77,6 +81,10 @@ delayed_ack_timeout = "40 ms"
 timestamps = true
 window_scale = true
 limited_transmit = true
+prr = true
+dsack = true
+eifel = true
+f_rto = true
 lcd = true
 initial_window = 10
 initial_rto = "1 s"

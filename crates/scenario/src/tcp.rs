@@ -56,6 +56,17 @@ pub struct Tcp {
     /// sack, false for tahoe and reno; written here once the scenario is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_transmit: Option<bool>,
+    /// Whether fast recovery sends in proportion to what arrives (RFC 9937). Default false.
+    pub prr: bool,
+    /// Whether the receiver reports what it gets twice (RFC 2883), and the sender takes its
+    /// response to a loss back when all that it sent again was reported (RFC 3708). Default false.
+    pub dsack: bool,
+    /// Whether the sender takes its response to a loss back when the first acknowledgment after it
+    /// echoes an older timestamp than the retransmission's (RFC 3522, RFC 4015). Default false.
+    pub eifel: bool,
+    /// Whether the sender finds out with new data if a timeout was spurious (RFC 5682). Default
+    /// false.
+    pub f_rto: bool,
     /// Whether a router that says it has no route (ICMP net or host unreachable) takes back one
     /// doubling of the retransmission timeout (RFC 6069, TCP-LCD). Default false.
     pub lcd: bool,
@@ -101,6 +112,10 @@ impl Default for Tcp {
             window_scale: None,
             nagle: true,
             limited_transmit: None,
+            prr: false,
+            dsack: false,
+            eifel: false,
+            f_rto: false,
             lcd: false,
             initial_window: 10,
             initial_rto: Time::from_secs(1),
@@ -176,6 +191,14 @@ pub const PAIRS: &[(Recovery, &[Growth])] = &[
 ];
 
 impl Recovery {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [Self::Tahoe, Self::Reno, Self::NewReno, Self::Sack];
+
+    /// Does it offer and use selective acknowledgments?
+    pub const fn uses_sack(self) -> bool {
+        matches!(self, Self::Sack)
+    }
+
     /// As scenarios write it.
     pub const fn name(self) -> &'static str {
         match self {

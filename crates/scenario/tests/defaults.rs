@@ -34,6 +34,10 @@ fn the_tcp_of_a_scenario_is_that_of_the_crate() {
     assert_eq!(ours.window_scale, Some(config.window_scale));
     assert_eq!(ours.nagle, config.nagle);
     assert_eq!(ours.limited_transmit, Some(config.limited_transmit));
+    assert_eq!(ours.prr, config.prr);
+    assert_eq!(ours.dsack, config.dsack);
+    assert_eq!(ours.eifel, config.eifel);
+    assert_eq!(ours.f_rto, config.f_rto);
     assert_eq!(ours.lcd, config.lcd);
     assert_eq!(ours.initial_window, config.initial_window);
     assert_eq!(ours.initial_rto.0, config.initial_rto);

@@ -621,6 +621,27 @@ help: right would be, for example, "20 ms""#,
 help: it is at least 1 ms"#,
     ),
     (
+        "PRR without SACK",
+        r#"recovery = "reno""#,
+        r#"recovery = "reno", prr = true"#,
+        r#"test.toml:25:34: `prr` needs selective acknowledgments, and recovery "reno" has none
+help: set recovery to sack, or prr to false"#,
+    ),
+    (
+        "duplicates reported without SACK",
+        r#"recovery = "reno""#,
+        r#"recovery = "reno", dsack = true"#,
+        r#"test.toml:25:36: `dsack` needs selective acknowledgments, and recovery "reno" has none
+help: set recovery to sack, or dsack to false"#,
+    ),
+    (
+        "Eifel without timestamps",
+        r#"recovery = "reno""#,
+        r#"preset = "linux", timestamps = false"#,
+        r#"test.toml:25:18: `eifel` needs timestamps, and they are off
+help: set timestamps to true, or eifel to false"#,
+    ),
+    (
         "persist times of TCP out of order",
         r#"recovery = "reno""#,
         r#"recovery = "reno", persist_min = "2 s", persist_max = "1 s""#,

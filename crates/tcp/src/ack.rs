@@ -5,7 +5,9 @@ use wire::{TcpFlags, TcpSegment, Timestamps};
 
 use crate::connection::{Connection, Event};
 use crate::flight::Phase;
+use crate::forward::News;
 use crate::growth::Acked;
+use crate::prr::Before;
 use crate::state::{Cause, State};
 use crate::timer::Timer;
 
@@ -20,6 +22,7 @@ impl Connection {
             return false;
         }
         let outstanding = flight.outstanding();
+        let before = Before::of(flight);
         let window = u32::from(segment.window) << self.snd.wnd_shift;
         if let Some(timestamps) = segment.options.timestamps {
             self.snd.echoed = timestamps.echo;
@@ -36,16 +39,23 @@ impl Connection {
         // answers a probe.
         let counts = outstanding > 0 && self.timers.get(Timer::Retransmission).is_some();
         self.release_hold(now, ack, window);
-        if ack.after(self.snd.flight.una) {
+        let advanced = ack.after(self.snd.flight.una);
+        if advanced {
             self.on_new_ack(now, segment, outstanding);
         }
-        if duplicate && counts && self.snd.flight.outstanding() > 0 {
+        let duplicate = duplicate && counts;
+        if duplicate && self.snd.flight.outstanding() > 0 {
             self.on_duplicate(now);
+        }
+        if let Some(before) = before.filter(|_| self.agreed.sack) {
+            self.reduce_in_proportion(before);
         }
         if self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE) {
             self.on_congestion_echo(now);
         }
         self.take_window(segment, window);
+        self.go_forward(now, segment, News { advanced, duplicate });
+        self.detect_by_duplicate(now, segment);
         true
     }
 
@@ -55,7 +65,9 @@ impl Connection {
             flight.before_limited = flight.outstanding();
         }
         flight.dup_acks = flight.dup_acks.saturating_add(1);
+        let before = flight.before;
         if self.snd.recovery.on_duplicate(now, flight) {
+            self.begin_episode(false, before);
             self.stats.fast_retransmits += 1;
             self.snd.timed = None;
             self.snd.reduced();
@@ -113,6 +125,11 @@ impl Connection {
             self.snd.probe_due = false;
         }
         self.sample_round_trip(now, segment, outstanding);
+        self.detect_by_timestamp(now, segment);
+        let (una, max) = (self.snd.flight.una, self.snd.flight.max);
+        if self.snd.episode.as_mut().is_some_and(|episode| !episode.goes_on(una, max)) {
+            self.snd.episode = None;
+        }
         let srtt = self.snd.rtt.srtt();
         let flight = &mut self.snd.flight;
         let advance = self.snd.recovery.on_advance(now, flight, bytes);
@@ -169,6 +186,7 @@ impl Connection {
         };
         if let Some((rtt, per_round_trip)) = sample {
             self.snd.rtt.sample(rtt, per_round_trip);
+            self.remember_round_trip(segment.ack, rtt);
             self.stats.rtt_sum = self.stats.rtt_sum + rtt;
             self.stats.rtt_samples += 1;
         }
@@ -181,6 +199,7 @@ impl Connection {
             return;
         }
         snd.flight.cut(now);
+        snd.episode = None;
         snd.reduced();
         self.stats.ecn_reductions += 1;
     }

@@ -79,6 +79,7 @@ impl Connection {
             Act::Undo => answer(self.snd.flight.undo()),
             Act::Cut => {
                 self.snd.flight.cut(now);
+                self.snd.episode = None;
                 self.snd.reduced();
                 Done::Done
             }
@@ -138,6 +139,9 @@ impl Connection {
         self.snd.held = Some(Held { release, probe });
         self.snd.probe_due = false;
         self.snd.resend.clear();
+        // The window is the aid's now.
+        self.snd.episode = None;
+        self.snd.flight.forward = None;
         if step_back {
             self.snd.flight.step_back();
         }

@@ -73,6 +73,16 @@ pub struct Config {
     pub nagle: bool,
     /// New data on the first two duplicate acknowledgments (RFC 3042).
     pub limited_transmit: bool,
+    /// In fast recovery, send in proportion to what arrives (RFC 9937); needs SACK.
+    pub prr: bool,
+    /// Report what arrives twice (RFC 2883), and take a response to a loss back when every
+    /// retransmission was reported (RFC 3708).
+    pub dsack: bool,
+    /// Take a response to a loss back when the first acknowledgment echoes an older timestamp than
+    /// the retransmission's (RFC 3522, RFC 4015).
+    pub eifel: bool,
+    /// After a timeout, find out with new data whether it was spurious (RFC 5682).
+    pub f_rto: bool,
     /// Take a back-off of the RTO back when a router says that it has no route (RFC 6069).
     pub lcd: bool,
     /// Initial window (segments).
@@ -114,6 +124,10 @@ impl Default for Config {
             ecn: false,
             nagle: true,
             limited_transmit: true,
+            prr: false,
+            dsack: false,
+            eifel: false,
+            f_rto: false,
             lcd: false,
             initial_window: 10,
             initial_rto: Duration::from_secs(1),

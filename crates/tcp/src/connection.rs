@@ -163,7 +163,7 @@ impl Connection {
         iss: Seq,
         stream: u32,
     ) -> Self {
-        let mut rcv = Receiver::new(config.receive_buffer);
+        let mut rcv = Receiver::new(config.receive_buffer, config.dsack);
         rcv.shift = if config.window_scale { config.receive_shift() } else { 0 };
         Self {
             config: *config,

@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 
 use base::{Instant, Seq, SeqRange};
 
+use crate::forward::Forward;
 use crate::growth::{Acked, Growth, Window};
+use crate::prr::Prr;
 use crate::scoreboard::Scoreboard;
 
 /// What loss recovery is doing.
@@ -57,6 +59,10 @@ pub struct Flight {
     pub before: Option<Window>,
     /// `una` when the timer last went off: a second timeout of the same segment leaves ssthresh.
     pub timed_out: Option<Seq>,
+    /// How fast recovery is paced, if in proportion (RFC 9937).
+    pub prr: Option<Prr>,
+    /// New data instead of old after a timeout (RFC 5682).
+    pub forward: Option<Forward>,
     /// Send new data on the first two duplicates (RFC 3042).
     pub limited_transmit: bool,
 }
@@ -89,12 +95,21 @@ impl Flight {
         self.nxt = self.una;
         self.dup_acks = 0;
         self.resend_first = false;
+        self.forward = None;
         if self.outstanding() > 0 {
             self.recover = Some(self.max);
         }
+        self.end_pacing();
         if let Phase::Recovery { .. } = self.phase {
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
             self.phase = Phase::Open;
+        }
+    }
+
+    /// Fast recovery ends otherwise than by an acknowledgment.
+    fn end_pacing(&mut self) {
+        if let Some(prr) = &mut self.prr {
+            prr.end();
         }
     }
 
@@ -114,6 +129,7 @@ impl Flight {
             // The peer took its word back (RFC 2018 §8).
             self.board.clear();
         }
+        self.end_pacing();
         self.window.cwnd = self.mss;
         self.nxt = self.una;
         self.dup_acks = 0;
@@ -125,8 +141,12 @@ impl Flight {
     /// Takes the last reduction back: window as before, nothing counts as lost.
     pub fn undo(&mut self) -> bool {
         let Some(before) = self.before.take() else { return false };
-        self.window.cwnd = self.window.cwnd.max(before.cwnd);
+        // In fast recovery the window is inflated, or on its way down.
+        let recovering = matches!(self.phase, Phase::Recovery { .. });
+        let least = if recovering { 0 } else { self.window.cwnd };
+        self.window.cwnd = before.cwnd.max(least);
         self.window.ssthresh = self.window.ssthresh.max(before.ssthresh);
+        self.end_pacing();
         self.growth.on_undo();
         self.timed_out = None;
         self.dup_acks = 0;

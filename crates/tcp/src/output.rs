@@ -5,6 +5,7 @@ use wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use crate::connection::{Connection, Transmit};
 use crate::flight::Phase;
+use crate::forward::Forward;
 use crate::sender::initial_window;
 use crate::state::State;
 use crate::timer::Timer;
@@ -147,7 +148,10 @@ impl Connection {
                 return Some(Choice::new(flight.una, end, why));
             }
         }
-        let budget = self.snd.recovery.budget(&self.snd.flight);
+        let budget = match self.snd.flight.forward {
+            Some(Forward::Probing { left }) => left,
+            _ => self.snd.recovery.budget(&self.snd.flight),
+        };
         if let Phase::Recovery { .. } = self.snd.flight.phase
             && budget >= self.snd.flight.mss
             && let Some(range) = self.snd.recovery.resend(&self.snd.flight, false)
@@ -349,7 +353,12 @@ impl Connection {
         let flight = &mut self.snd.flight;
         flight.max = flight.max.max(end);
         match choice.why {
-            Why::Next => flight.nxt = end,
+            Why::Next => {
+                flight.nxt = end;
+                if let Some(Forward::Probing { left }) = &mut flight.forward {
+                    *left = left.saturating_sub(len);
+                }
+            }
             // RFC 6675 §4, NextSeg rule 4: a rescue beyond all reports leaves HighRxt alone.
             Why::Repair if flight.board.highest().is_some_and(|high| start.before(high)) => {
                 flight.high_rxt = flight.high_rxt.max(end);
@@ -359,9 +368,18 @@ impl Connection {
         if len > 0 && choice.why != Why::Probe {
             self.stats.segments_sent += 1;
             self.stats.bytes_sent += u64::from(len);
+            if let Some(prr) = &mut self.snd.flight.prr {
+                prr.on_sent(len);
+            }
         }
         if retransmission {
             self.stats.retransmissions += u64::from(choice.why != Why::Probe);
+            let stamp = self.timestamp(now);
+            if let Some(episode) = &mut self.snd.episode
+                && matches!(choice.why, Why::Next | Why::Repair)
+            {
+                episode.on_resent(SeqRange::new(start, end), stamp);
+            }
             // Karn: what was sent twice can't be timed (RFC 6298 §3).
             self.snd.timed = self.snd.timed.filter(|(timed, _)| timed.at_or_before(start));
         } else if choice.why != Why::Probe && self.snd.timed.is_none() {

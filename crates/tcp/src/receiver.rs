@@ -33,6 +33,8 @@ pub(crate) struct Receiver {
     ready_bytes: u32,
     /// Out of order.
     waiting: Reassembly,
+    /// Reports what comes twice.
+    reports: bool,
     /// To be reported once as D-SACK (RFC 2883).
     duplicate: Option<SeqRange>,
     /// Where the peer's FIN stands.
@@ -40,8 +42,9 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(capacity: u32) -> Self {
+    pub fn new(capacity: u32, reports: bool) -> Self {
         Self {
+            reports,
             irs: Seq(0),
             nxt: Seq(0),
             edge: Seq(0),
@@ -122,14 +125,14 @@ impl Receiver {
         }
         let end = seq + payload.len;
         if end.at_or_before(self.nxt) {
-            self.duplicate = Some(SeqRange::new(seq, end));
+            self.repeats(SeqRange::new(seq, end));
             return (Payload::EMPTY, Arrival::OutOfOrder);
         }
         let mut start = seq;
         let mut part = payload;
         let mut fresh = true;
         if seq.before(self.nxt) {
-            self.duplicate = Some(SeqRange::new(seq, self.nxt));
+            self.repeats(SeqRange::new(seq, self.nxt));
             part = part.without_front(self.nxt.since(seq));
             start = self.nxt;
             fresh = false;
@@ -143,12 +146,17 @@ impl Receiver {
             return (part, if fresh { Arrival::InOrder } else { Arrival::OutOfOrder });
         }
         if let Some(duplicate) = self.waiting.insert(start, part) {
-            self.duplicate = Some(duplicate);
+            self.repeats(duplicate);
         }
         while let Some(next) = self.waiting.take(self.nxt) {
             self.deliver(next);
         }
         (part, Arrival::OutOfOrder)
+    }
+
+    /// These numbers have come twice.
+    fn repeats(&mut self, range: SeqRange) {
+        self.duplicate = self.reports.then_some(range);
     }
 
     fn deliver(&mut self, part: Payload) {

@@ -70,6 +70,16 @@ impl RttEstimator {
                 self.srtt = Some(blend(srtt, rtt, 8 * n));
             }
         }
+        self.compute();
+    }
+
+    /// Goes on with these (RFC 4015 §3.2, step 11).
+    pub fn resume(&mut self, srtt: Duration, variation: Duration) {
+        (self.srtt, self.variation) = (Some(srtt), variation);
+        self.compute();
+    }
+
+    fn compute(&mut self) {
         let srtt = self.srtt.unwrap_or_default();
         let margin = self.variation.times(4).max(self.granularity);
         self.rto = (srtt + margin).clamp(self.min, self.max.max(self.min));

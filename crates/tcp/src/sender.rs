@@ -10,9 +10,11 @@ use crate::config::Config;
 use crate::flight::{Flight, Phase};
 use crate::growth::{self, MOST_WINDOW, Window};
 use crate::lcd::Disruption;
+use crate::prr::Prr;
 use crate::recovery::{self, LossRecovery};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
+use crate::undo::{Episode, Remembered};
 
 /// Sending stopped by an aid.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +77,10 @@ pub(crate) struct Sender {
     pub probe_gap: Duration,
     /// Timeouts, or unanswered probes, in a row.
     pub retries: u32,
+    /// The last response to a loss, while it may have been for nothing.
+    pub episode: Option<Episode>,
+    /// What the next round trip is taken together with.
+    pub remembered: Option<Remembered>,
     /// The timeouts of the segment at SND.UNA.
     pub disruption: Option<Disruption>,
     /// The next timeout does not double the RTO.
@@ -111,6 +117,8 @@ impl Sender {
                 high_rxt: iss,
                 before: None,
                 timed_out: None,
+                prr: config.prr.then(Prr::default),
+                forward: None,
                 limited_transmit: config.limited_transmit,
             },
             recovery: recovery::new(config.recovery),
@@ -140,6 +148,8 @@ impl Sender {
             keep_alive_due: false,
             probe_gap: Duration::ZERO,
             retries: 0,
+            episode: None,
+            remembered: None,
             disruption: None,
             keep_rto: false,
             limit: None,
@@ -182,8 +192,13 @@ impl Sender {
 
     /// Bytes that the peer's window, and an aid's limit, leave from `nxt` on.
     pub fn peer_room(&self) -> u32 {
+        self.peer_room_from(self.flight.nxt)
+    }
+
+    /// The same from `seq` on.
+    pub fn peer_room_from(&self, seq: Seq) -> u32 {
         let limit = self.limit.map_or(u32::MAX, |limit| limit.max(self.flight.mss));
-        (self.data_una() + self.wnd.min(limit)).since(self.flight.nxt)
+        (self.data_una() + self.wnd.min(limit)).since(seq)
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Stats {
     pub acks_sent: u64,
     /// Segments refused: out of window, bad acknowledgment, old timestamp.
     pub refused: u64,
+    /// Responses to a loss taken back because there was none.
+    pub undone: u64,
     /// Back-offs of the RTO taken back on a router's word (RFC 6069).
     pub back_offs_reverted: u64,
     /// Sum of round-trip samples.

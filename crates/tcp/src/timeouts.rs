@@ -4,6 +4,7 @@ use base::{Duration, Instant};
 
 use crate::clock::LEAST_SPAN;
 use crate::connection::{Connection, Event};
+use crate::flight::Phase;
 use crate::lcd::Disruption;
 use crate::state::Cause;
 use crate::timer::Timer;
@@ -57,7 +58,10 @@ impl Connection {
             return;
         }
         self.stats.slow_starts += 1;
+        let (before, phase) = (self.snd.flight.before, self.snd.flight.phase);
         self.snd.recovery.on_timeout(now, &mut self.snd.flight);
+        self.begin_episode(true, before);
+        self.begin_forward(phase == Phase::Open);
         self.snd.reduced();
         self.restart_retransmission_timer(now);
     }

@@ -166,7 +166,7 @@ fn three_blocks_fit_beside_timestamps_four_without() {
 #[test]
 fn what_arrives_twice_is_reported_once() {
     // RFC 2883 §4: below the acknowledgment, inside a block, and in part.
-    let mut line = Line::established(&Config { sack: true, ..plain() });
+    let mut line = Line::established(&Config { sack: true, dsack: true, ..plain() });
     line.receives(data(1, 1000));
     line.sends(["ack 1001"]);
     line.receives(data(1, 1000));

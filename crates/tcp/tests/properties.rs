@@ -23,10 +23,12 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(None),
         any::<bool>().prop_map(|on_tick| Some(DelayedAck { timeout: MS(200), on_tick })),
     ];
-    let switches = proptest::array::uniform6(any::<bool>());
+    let switches = proptest::array::uniform11(any::<bool>());
     (0..PAIRS.len(), clock, delayed, switches, 48_u16..1500, 1_u32..100_000, 1_u32..12).prop_map(
         |(pair, clock, delayed_ack, switches, mss, receive_buffer, initial_window)| {
-            let [sack, timestamps, window_scale, ecn, nagle, limited_transmit] = switches;
+            let [sack, timestamps, window_scale, ecn, nagle, limited_transmit, more @ ..] =
+                switches;
+            let [prr, dsack, eifel, f_rto, lcd] = more;
             let (recovery, growth) = PAIRS[pair];
             Config {
                 recovery,
@@ -41,6 +43,11 @@ fn configs() -> impl Strategy<Value = Config> {
                 ecn,
                 nagle,
                 limited_transmit,
+                prr,
+                dsack,
+                eifel,
+                f_rto,
+                lcd,
                 initial_window,
                 // A random wire without memory ends sooner or later.
                 max_retries: 60,

@@ -1,7 +1,7 @@
 //! Rules for flows, their TCP and their aids.
 
 use super::{Checked, must, node, positive, within};
-use crate::{Aid, Application, Flow, PAIRS, Phase, Size, Tcp, Time, Transport};
+use crate::{Aid, Application, Flow, PAIRS, Phase, Recovery, Size, Tcp, Time, Transport};
 
 pub(super) fn check(key: &str, flow: &Flow, hops: u32, duration: Time) -> Checked {
     node(format!("{key}.from"), flow.from, hops)?;
@@ -73,6 +73,7 @@ fn tcp(key: &str, tcp: &Tcp) -> Checked {
             pairs.join("; ")
         )
     })?;
+    switches(key, tcp)?;
     within(format!("{key}.mss"), "an mss of", tcp.mss.0, SMALLEST_MSS, LARGEST_MSS)?;
     let window = tcp.window_bytes();
     let window_key = format!("{key}.window");
@@ -121,6 +122,27 @@ fn tcp(key: &str, tcp: &Tcp) -> Checked {
         )
     })?;
     tcp.keep_alive.map_or(Ok(()), |time| positive(format!("{key}.keep_alive"), time))
+}
+
+/// What cannot do its work without something else that is off.
+fn switches(key: &str, tcp: &Tcp) -> Checked {
+    let sack = tcp.recovery.uses_sack();
+    let recovery = tcp.recovery.name();
+    for (name, on) in [("prr", tcp.prr), ("dsack", tcp.dsack)] {
+        must(!on || sack, format!("{key}.{name}"), || {
+            let able = Recovery::ALL.iter().filter(|recovery| recovery.uses_sack());
+            let able: Vec<_> = able.map(|recovery| recovery.name()).collect();
+            let able = able.join(" or ");
+            format!(
+                "`{name}` needs selective acknowledgments, and recovery \"{recovery}\" has none\n\
+                 set recovery to {able}, or {name} to false"
+            )
+        })?;
+    }
+    must(!tcp.eifel || tcp.timestamps, format!("{key}.eifel"), || {
+        "`eifel` needs timestamps, and they are off\nset timestamps to true, or eifel to false"
+            .into()
+    })
 }
 
 fn aid(key: &str, aid: &Aid, transport: Transport) -> Checked {

@@ -27,7 +27,7 @@ pub struct Advance {
 
 /// A loss recovery. *Events*: [`on_duplicate`](LossRecovery::on_duplicate),
 /// [`on_advance`](LossRecovery::on_advance), [`on_timeout`](LossRecovery::on_timeout); *look*:
-/// [`budget`](LossRecovery::budget), [`resend`](LossRecovery::resend). Flight is the caller's.
+/// [`budget`](LossRecovery::budget), [`pipe`](LossRecovery::pipe), [`resend`](LossRecovery::resend). Flight is the caller's.
 pub trait LossRecovery: Send + fmt::Debug {
     /// A duplicate acknowledgment, already counted in `flight.dup_acks`. `true` if it began a fast
     /// retransmit.
@@ -50,6 +50,17 @@ pub trait LossRecovery: Send + fmt::Debug {
         };
         let window = flight.window.cwnd.saturating_add(extra);
         window.saturating_sub(flight.nxt.since(flight.una))
+    }
+
+    /// Bytes that are in the network, as far as is known.
+    fn pipe(&self, flight: &Flight) -> u32 {
+        flight.pipe()
+    }
+
+    /// Has more been found lost since this was last asked?
+    fn found_more(&mut self, flight: &Flight) -> bool {
+        let _ = flight;
+        false
     }
 
     /// What to send again in fast recovery, besides the first segment. `last_resort`: new data

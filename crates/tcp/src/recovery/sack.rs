@@ -10,6 +10,8 @@ use crate::flight::{Flight, Phase};
 pub struct Sack {
     /// No rescue retransmission until this is acknowledged (§4: RescueRxt).
     rescued: Option<Seq>,
+    /// What was known to be lost ends here.
+    lost_to: Option<Seq>,
 }
 
 impl Sack {
@@ -36,6 +38,7 @@ impl LossRecovery for Sack {
         flight.resend_first = true;
         flight.high_rxt = flight.una;
         self.rescued = None;
+        self.lost_to = flight.board.lost_before(flight.mss);
         true
     }
 
@@ -57,6 +60,13 @@ impl LossRecovery for Sack {
             _ => flight.pipe(),
         };
         flight.window.cwnd.saturating_sub(pipe)
+    }
+
+    fn found_more(&mut self, flight: &Flight) -> bool {
+        let known = self.lost_to.unwrap_or(flight.una).max(flight.una);
+        let Some(now) = flight.board.lost_before(flight.mss) else { return false };
+        self.lost_to = Some(now.max(known));
+        now.after(known) && flight.board.missing(SeqRange::new(known, now)) > 0
     }
 
     fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {

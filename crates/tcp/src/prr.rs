@@ -1,0 +1,142 @@
+//! Proportional rate reduction (RFC 9937): in fast recovery, for what arrives goes as much as brings
+//! the flight down to ssthresh by its end, and no silence of half a round trip before.
+
+use base::Seq;
+
+use crate::connection::Connection;
+use crate::flight::{Flight, Phase};
+
+/// One fast recovery's account, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prr {
+    /// A recovery is under way.
+    on: bool,
+    /// What can arrive in it (§6: RecoverFS).
+    flight: u32,
+    /// What has arrived in it (§6: prr_delivered).
+    delivered: u32,
+    /// What was sent in it (§6: prr_out).
+    sent: u32,
+}
+
+/// What a sender knows of an acknowledgment.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    /// Bytes that arrived, by what it says (DeliveredData).
+    bytes: u32,
+    /// SND.UNA moved, and nothing more is lost (SafeACK).
+    safe: bool,
+}
+
+impl Prr {
+    /// The recovery is over, however it ended.
+    pub fn end(&mut self) {
+        self.on = false;
+    }
+
+    /// Something was sent.
+    pub fn on_sent(&mut self, bytes: u32) {
+        self.sent = self.sent.saturating_add(bytes);
+    }
+
+    /// How much may go now (§6).
+    fn on_ack(&mut self, arrived: Arrived, pipe: u32, ssthresh: u32, mss: u32) -> u32 {
+        let Arrived { bytes, safe } = arrived;
+        self.delivered = self.delivered.saturating_add(bytes);
+        let goes = if pipe > ssthresh {
+            let whole = u64::from(self.delivered) * u64::from(ssthresh);
+            let out = whole.div_ceil(u64::from(self.flight.max(1)));
+            out.saturating_sub(u64::from(self.sent)).min(u64::from(u32::MAX)) as u32
+        } else {
+            // One for one (the conservative bound), and one segment more while all goes well (the
+            // slow-start bound), but not beyond ssthresh.
+            let one_for_one = self.delivered.saturating_sub(self.sent).max(bytes);
+            let more = if safe { mss } else { 0 };
+            one_for_one.saturating_add(more).min(ssthresh - pipe)
+        };
+        // The fast retransmit itself.
+        if self.sent == 0 && goes == 0 { mss } else { goes }
+    }
+}
+
+/// What had arrived before an acknowledgment did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Before {
+    una: Seq,
+    reported: u32,
+}
+
+impl Before {
+    /// That, if rates are reduced in proportion here.
+    pub fn of(flight: &Flight) -> Option<Self> {
+        let reported = || flight.board.bytes();
+        flight.prr.is_some().then(|| Self { una: flight.una, reported: reported() })
+    }
+}
+
+impl Connection {
+    /// An acknowledgment was taken: the window for what may go now.
+    pub(crate) fn reduce_in_proportion(&mut self, before: Before) {
+        let flight = &mut self.snd.flight;
+        let Some(mut prr) = flight.prr else { return };
+        if !matches!(flight.phase, Phase::Recovery { .. }) {
+            if prr.on && flight.phase == Phase::Open {
+                flight.window.cwnd = flight.window.ssthresh;
+            }
+            prr.end();
+            flight.prr = Some(prr);
+            return;
+        }
+        let reported = flight.board.bytes();
+        let advanced = flight.una.since(before.una);
+        let bytes = advanced.saturating_add(reported).saturating_sub(before.reported);
+        if !prr.on {
+            let flight = flight.outstanding().saturating_sub(reported).saturating_add(bytes);
+            prr = Prr { on: true, flight, delivered: 0, sent: 0 };
+        }
+        let further = self.snd.recovery.found_more(flight);
+        if bytes > 0 {
+            let arrived = Arrived { bytes, safe: advanced > 0 && !further };
+            let pipe = self.snd.recovery.pipe(flight);
+            let goes = prr.on_ack(arrived, pipe, flight.window.ssthresh, flight.mss);
+            flight.window.cwnd = pipe.saturating_add(goes);
+        }
+        flight.prr = Some(prr);
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn arrived(bytes: u32, safe: bool) -> Arrived {
+        Arrived { bytes, safe }
+    }
+
+    #[test]
+    fn above_ssthresh_in_proportion_rounded_up() {
+        let mut prr = Prr { on: true, flight: 10_000, delivered: 0, sent: 0 };
+        assert_eq!(prr.on_ack(arrived(1000, false), 9000, 7000, 1000), 700);
+        prr.on_sent(1000);
+        // 2000 of 10,000 have arrived, 1400 may have gone and 1000 have.
+        assert_eq!(prr.on_ack(arrived(1000, false), 9000, 7000, 1000), 400);
+        assert_eq!(prr.on_ack(arrived(1, false), 9000, 7000, 1000), 401);
+    }
+
+    #[test]
+    fn below_ssthresh_one_for_one_and_a_segment_more_where_it_is_safe() {
+        let mut prr = Prr { on: true, flight: 10_000, delivered: 3000, sent: 4000 };
+        assert_eq!(prr.on_ack(arrived(1000, false), 2000, 7000, 1000), 1000);
+        assert_eq!(prr.on_ack(arrived(1000, true), 2000, 7000, 1000), 2000);
+        assert_eq!(prr.on_ack(arrived(1000, true), 6500, 7000, 1000), 500, "up to ssthresh");
+        // After a gap in what was sent it catches up.
+        let mut prr = Prr { on: true, flight: 10_000, delivered: 6000, sent: 1000 };
+        assert_eq!(prr.on_ack(arrived(1000, false), 0, 7000, 1000), 6000);
+    }
+
+    #[test]
+    fn the_first_retransmission_goes_in_any_case() {
+        let mut prr = Prr { on: true, flight: 10_000, delivered: 0, sent: 0 };
+        assert_eq!(prr.on_ack(arrived(1000, false), 5000, 5000, 1000), 1000);
+    }
+}

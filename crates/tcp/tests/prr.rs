@@ -1,0 +1,115 @@
+//! Proportional rate reduction, in fast recoveries: RFC 9937.
+
+mod common;
+
+use base::RecoveryState;
+use common::line::*;
+use common::{DELAY, Fate, Pair};
+use tcp::{Config, RecoveryKind};
+
+fn config(prr: bool) -> Config {
+    let recovery = RecoveryKind::Sack;
+    Config { recovery, sack: true, prr, limited_transmit: false, ..plain() }
+}
+
+/// What goes for each of the reports of 14 segments of which the first is lost.
+fn rhythm(prr: bool) -> Vec<usize> {
+    let mut line = Line::in_flight(&config(prr), 14);
+    line.writes(50_000);
+    let reports = 2..=14;
+    let counts = reports.map(|n| {
+        line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
+        line.sends_some().len()
+    });
+    counts.collect()
+}
+
+#[test]
+fn what_goes_goes_evenly() {
+    // RFC 6675: a silence until half of the window has arrived, then one for one.
+    assert_eq!(rhythm(false), [0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]);
+    // RFC 9937: 7 for 12 from the fast retransmit on, which was early, then as much as arrives.
+    assert_eq!(rhythm(true), [0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1]);
+}
+
+#[test]
+fn recovery_ends_at_ssthresh() {
+    let mut line = Line::in_flight(&config(true), 14);
+    line.writes(50_000);
+    for n in 2..=14 {
+        line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
+        line.sends_some();
+    }
+    let max = line.tcp.view().max.value().unwrap();
+    line.receives(ack(max.since(OURS)));
+    assert_eq!(line.tcp.view().recovery.value(), Some(RecoveryState::Open));
+    assert_eq!((line.cwnd(), line.ssthresh()), (7000, 7000));
+    assert_eq!(line.sends_some().len(), 7);
+}
+
+#[test]
+fn after_heavy_losses_it_grows_back_to_ssthresh_a_segment_a_report_and_one_more_where_it_is_safe() {
+    // Of fourteen, all but the last four are lost, with a ssthresh of seven.
+    let mut line = Line::in_flight(&config(true), 14);
+    line.writes(50_000);
+    let sent = [11, 12, 13, 14].map(|n| {
+        line.receives(ack(1).sack(&[(10_001, n * 1000 + 1)]));
+        line.sends_some().join(" ")
+    });
+    assert_eq!(sent, ["", "", "1..1001", "1001..2001"]);
+    // SafeACK: SND.UNA moves and nothing more is lost: two for one.
+    line.receives(ack(1001).sack(&[(10_001, 14_001)]));
+    line.sends(["2001..3001", "3001..4001"]);
+}
+
+#[test]
+fn a_timeout_ends_it() {
+    let mut line = Line::in_flight(&config(true), 14);
+    for n in 2..=5 {
+        line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
+        line.sends_some();
+    }
+    line.at(1100);
+    line.sends(["1..1001"]);
+    assert_eq!((line.cwnd(), line.ssthresh()), (1000, 7000));
+    line.receives(ack(5001));
+    assert_eq!(line.cwnd(), 2000);
+    line.sends_some();
+}
+
+/// The longest silence of the sender (ms) in the recovery from one loss, on a link that takes 4 ms
+/// for a segment.
+fn silence(prr: bool) -> u64 {
+    let config =
+        Config { timestamps: true, window_scale: true, receive_buffer: 1 << 20, ..config(prr) };
+    let mut pair = Pair::new(&config, &config);
+    let (mut count, mut last) = (0, 0);
+    pair.fate = Box::new(move |from, _, transmit| {
+        if from == 1 || transmit.segment.payload.is_empty() {
+            return Fate::Deliver(DELAY);
+        }
+        // Our timestamps are the time in milliseconds.
+        let now = transmit.segment.options.timestamps.map_or(0, |t| u64::from(t.value));
+        count += 1;
+        last = (now + 50).max(last + 4);
+        if count == 60 { Fate::Lose } else { Fate::Deliver(common::MS(last - now)) }
+    });
+    pair.ends[0].tcp.write(400_000);
+    while pair.ends[1].read < 400_000 {
+        assert!(pair.step());
+    }
+    let stats = pair.ends[0].tcp.stats();
+    assert_eq!((stats.fast_retransmits, stats.timeouts, stats.retransmissions), (1, 0, 1));
+    let sent = &pair.ends[0].sent;
+    let again = |t: &tcp::Transmit| t.retransmission && !t.segment.payload.is_empty();
+    let first = sent.iter().position(|(_, t)| again(t)).expect("one was lost");
+    let times = sent[first..].iter().map(|(at, _)| at.as_nanos() / 1_000_000);
+    let times: Vec<_> = times.take(15).collect();
+    times.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap()
+}
+
+#[test]
+fn its_signature_is_that_the_sender_does_not_fall_silent() {
+    let (without, with) = (silence(false), silence(true));
+    assert!(without > 5 * with, "{without} ms and {with} ms");
+}

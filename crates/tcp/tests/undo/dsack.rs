@@ -1,0 +1,125 @@
+//! RFC 2883 §4, RFC 3708 §2.
+
+use super::*;
+
+fn dsack() -> Config {
+    let recovery = RecoveryKind::Sack;
+    Config { recovery, sack: true, dsack: true, limited_transmit: false, ..plain() }
+}
+
+/// Eight segments in flight; the first is late, and goes again.
+fn late(config: &Config) -> Line {
+    let mut line = Line::in_flight(config, 8);
+    for end in [2001, 3001, 4001] {
+        line.receives(ack(1).sack(&[(1001, end)]));
+    }
+    line.sends(["1..1001"]);
+    assert_eq!(windows(&line), (4000, 4000));
+    line.receives(ack(4001));
+    line.sends_some();
+    line
+}
+
+#[test]
+fn when_all_that_went_again_had_arrived_the_window_comes_back() {
+    let mut line = late(&dsack());
+    line.receives(ack(5001).sack(&[(1, 1001)]));
+    assert_eq!(undone(&line), 1);
+    assert_eq!(line.cwnd(), 8000);
+    assert!(line.ssthresh() > 100_000);
+}
+
+#[test]
+fn and_so_it_does_after_the_recovery_is_over() {
+    let mut line = late(&dsack());
+    line.receives(ack(8001));
+    line.receives(ack(8001).sack(&[(1, 1001)]));
+    assert_eq!((undone(&line), line.cwnd()), (1, 8000));
+}
+
+#[test]
+fn not_while_a_part_is_missing() {
+    let mut line = late(&dsack());
+    line.receives(ack(5001).sack(&[(1, 501)]));
+    line.sends(["7001..8001"]); // a rescue, which was not needed either
+    line.receives(ack(5001).sack(&[(501, 1001)]));
+    assert_eq!(undone(&line), 0);
+    line.receives(ack(8001).sack(&[(7001, 8001)]));
+    assert_eq!(undone(&line), 1);
+}
+
+#[test]
+fn nor_for_what_the_network_doubled() {
+    let mut line = late(&dsack());
+    // Never sent again, and not even ours.
+    line.receives(ack(5001).sack(&[(2001, 3001)]));
+    line.sends_some();
+    line.receives(ack(5001).sack(&[(u32::MAX - 2000, u32::MAX - 1000)]));
+    assert_eq!(undone(&line), 0);
+}
+
+#[test]
+fn a_duplicate_beyond_the_acknowledgment_stands_inside_the_second_block() {
+    // RFC 2883 §4.2. Two holes, both late.
+    let mut line = Line::in_flight(&dsack(), 10);
+    line.receives(ack(1).sack(&[(1001, 2001)]));
+    line.receives(ack(1).sack(&[(1001, 2001), (3001, 4001)]));
+    line.receives(ack(1).sack(&[(1001, 2001), (3001, 6001)]));
+    line.sends(["1..1001"]);
+    line.receives(ack(1).sack(&[(1001, 2001), (3001, 7001)]));
+    line.sends(["2001..3001"]);
+    line.receives(ack(1).sack(&[(2001, 3001), (1001, 8001)]));
+    assert_eq!(undone(&line), 0);
+    line.sends(["9001..10001"]);
+    line.receives(ack(8001).sack(&[(1, 1001)]));
+    assert_eq!(undone(&line), 0);
+    line.receives(ack(10_001).sack(&[(9001, 10_001)]));
+    assert_eq!(undone(&line), 1);
+    line.sends_some();
+}
+
+#[test]
+fn a_timeout_is_taken_back_once_the_whole_window_was_for_nothing() {
+    let mut line = Line::in_flight(&dsack(), 3);
+    line.at(1100);
+    line.sends(["1..1001"]);
+    line.receives(ack(1001));
+    line.sends(["1001..2001", "2001..3001"]);
+    line.receives(ack(3001));
+    for end in [1001, 2001] {
+        line.receives(ack(3001).sack(&[(end - 1000, end)]));
+        assert_eq!(undone(&line), 0);
+    }
+    line.receives(ack(3001).sack(&[(2001, 3001)]));
+    assert_eq!((undone(&line), line.tcp.stats().timeouts), (1, 1));
+    assert!(line.ssthresh() > 100_000);
+}
+
+#[test]
+fn congestion_of_its_own_is_not_taken_back() {
+    let mut line = late(&Config { ecn: true, ..dsack() });
+    line.receives(ack(8001));
+    line.writes(8000);
+    line.sends_some();
+    line.receives(ack(9001).with(wire::TcpFlags::ECE));
+    line.sends_some();
+    let after = windows(&line);
+    line.receives(ack(9001).sack(&[(1, 1001)]));
+    assert_eq!((undone(&line), windows(&line)), (0, after));
+}
+
+#[test]
+fn without_the_switch_duplicates_are_neither_reported_nor_believed() {
+    let mut line = late(&Config { dsack: false, ..dsack() });
+    line.receives(ack(5001).sack(&[(1, 1001)]));
+    assert_eq!(undone(&line), 0);
+    for dsack in [true, false] {
+        let mut line = Line::established(&Config { dsack, ..self::dsack() });
+        for _ in 0..2 {
+            line.receives(data(1, 1000));
+            line.sends_some();
+        }
+        let reported = render(&line.last[0].segment) == "ack 1001 sack 1..1001";
+        assert_eq!(reported, dsack);
+    }
+}

@@ -1,0 +1,139 @@
+//! RFC 3522 §3.2, RFC 4015 §3.2. Segments are 988 bytes: 12 are the timestamps'.
+
+use base::Duration;
+
+use super::*;
+
+fn eifel(recovery: RecoveryKind) -> Config {
+    let sack = recovery == RecoveryKind::Sack;
+    Config { recovery, sack, timestamps: true, eifel: true, limited_transmit: false, ..plain() }
+}
+
+/// Eight segments sent at 100 ms, the first of them again at 1100 ms, by the timer.
+fn timed_out(config: &Config) -> Line {
+    let mut line = Line::established(&Config { initial_window: 8, ..*config });
+    line.writes(20_000);
+    assert_eq!(line.sends_some().len(), 8);
+    line.at(1100);
+    line.sends(["1..989"]);
+    line
+}
+
+#[test]
+fn an_older_echo_than_the_retransmissions_takes_a_timeout_back() {
+    for recovery in
+        [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack]
+    {
+        let mut line = Line::established(&Config { initial_window: 8, ..eifel(recovery) });
+        let before = windows(&line);
+        line.writes(20_000);
+        line.sends_some();
+        line.at(1100);
+        line.sends(["1..989"]);
+        assert_eq!(line.cwnd(), 988);
+        line.at(1150);
+        line.receives(ack(989).timestamps(6150, 100));
+        assert_eq!(undone(&line), 1);
+        // As before, and the acknowledgment has made place for one segment (and earned another).
+        assert_eq!(windows(&line), (before.0 + 988, before.1));
+        line.sends(["7905..8893", "8893..9881"]); // from SND.MAX on: step 8
+    }
+}
+
+#[test]
+fn the_echo_of_the_retransmission_takes_nothing_back() {
+    for echo in [1100, 1101, 0] {
+        let mut line = timed_out(&eifel(RecoveryKind::NewReno));
+        line.at(1250);
+        line.receives(ack(989).timestamps(6250, echo));
+        assert_eq!((undone(&line), line.cwnd()), (0, 2 * 988), "{echo}");
+        line.sends(["989..1977", "1977..2965"]);
+        // Only the first acknowledgment answers.
+        line.receives(ack(1977).timestamps(6250, 100));
+        assert_eq!(undone(&line), 0);
+    }
+}
+
+#[test]
+fn the_stamp_of_the_first_retransmission_counts() {
+    // RFC 3522 §3.2, step 2: a second timeout of the same segment does not overwrite it, nor what
+    // the window was before.
+    let mut line = timed_out(&eifel(RecoveryKind::NewReno));
+    line.at(3100);
+    line.sends(["1..989"]);
+    line.receives(ack(989).timestamps(8100, 1100));
+    assert_eq!(undone(&line), 0);
+    let mut line = timed_out(&eifel(RecoveryKind::NewReno));
+    line.at(3100);
+    line.sends(["1..989"]);
+    line.receives(ack(989).timestamps(8100, 1099));
+    assert_eq!((undone(&line), line.cwnd()), (1, 9 * 988));
+}
+
+#[test]
+fn a_fast_retransmit_of_what_was_late_is_taken_back() {
+    for recovery in [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack] {
+        let mut line = Line::established(&Config { initial_window: 8, ..eifel(recovery) });
+        let before = windows(&line);
+        line.writes(8 * 988);
+        line.sends_some();
+        line.at(200);
+        for n in 2..5 {
+            let late = ack(1).timestamps(5200, 50);
+            line.receives(if recovery == RecoveryKind::Sack {
+                late.sack(&[(989, n * 988 + 1)])
+            } else {
+                late
+            });
+        }
+        line.sends(["1..989"]);
+        assert_eq!(line.ssthresh(), 8 * 988 / 2);
+        line.at(201);
+        line.receives(ack(4 * 988 + 1).timestamps(5201, 100));
+        assert_eq!((undone(&line), line.ssthresh()), (1, before.1));
+        assert!(line.cwnd() >= before.0);
+    }
+}
+
+#[test]
+fn an_echo_of_congestion_or_a_report_of_a_duplicate_forbids_it() {
+    // RFC 3522 §3.2, step 5; RFC 4015 §3.2, step 9.
+    let config = Config { ecn: true, ..eifel(RecoveryKind::Sack) };
+    let mut line = timed_out(&config);
+    line.receives(ack(989).timestamps(6150, 100).sack(&[(1, 989)]));
+    assert_eq!(undone(&line), 0);
+    let mut line = timed_out(&config);
+    line.receives(ack(989).timestamps(6150, 100).with(wire::TcpFlags::ECE));
+    assert_eq!(undone(&line), 0);
+}
+
+#[test]
+fn afterwards_the_timeout_is_more_careful() {
+    // RFC 4015 §3.2, step 11: with the first round trip of new data, but from what the estimator
+    // knew before, and not from the long one that came with the late acknowledgment.
+    let mut line = timed_out(&eifel(RecoveryKind::NewReno));
+    line.at(1150);
+    line.receives(ack(989).timestamps(6150, 100));
+    line.sends_some();
+    line.at(1950);
+    line.receives(ack(8893).timestamps(6950, 1150));
+    // SRTT and RTTVAR of the handshake: 100 ms (and 2 ms for the clock) and 50 ms; 800 ms now.
+    assert_eq!(line.rto(), Duration::from_millis(800 + 4 * 400));
+}
+
+#[test]
+fn a_hold_of_an_aid_owns_the_window() {
+    let mut line = timed_out(&eifel(RecoveryKind::NewReno));
+    let release = base::Release::AnyAck;
+    let cwnd = base::Setting::Value(988);
+    line.acts(base::Act::Hold {
+        probe: None,
+        step_back: true,
+        freeze_timers: false,
+        cwnd,
+        release,
+    });
+    line.receives(ack(989).timestamps(6150, 100));
+    assert_eq!((undone(&line), line.cwnd()), (0, 2 * 988));
+    line.sends_some();
+}
