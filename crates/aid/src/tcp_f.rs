@@ -11,6 +11,10 @@
 //! - *Acknowledgments that arrive while snoozing* were sent before the failure, or came another
 //!   way. They are taken: SND.UNA moves, SACK blocks are kept. Nothing is sent for it, the window
 //!   and the timeout stay ([`Act::Hold`]'s `freeze_timers`).
+//! - *What is sent first after the snooze* ([`ResumeFrom`]). Timers that go on from their frozen
+//!   values send nothing, and a window whose segments died with the route is full: by them alone the
+//!   source waits for a timeout, which costs it the window. That is not the paper's "same rate as
+//!   that before"; sending the stored window again is.
 //! - *Data that arrives* is acknowledged as ever: that is no packet of the snoozing stream, and the
 //!   peer that reaches us shall not have to time out.
 //! - *A failure with nothing outstanding*: the route is as bad for what is written next, so TCP
@@ -46,6 +50,19 @@ pub struct TcpFOptions {
     /// (RFC 3561 §6.3 and §10: 2.8 s, doubled twice, 19.6 s in all), rounded up; DSR's requests are
     /// at most 10 s apart (RFC 4728 §9).
     pub route_failure_timeout: Duration,
+    /// chandran-1998 §4: the source resumes "based on the stored sender window". The default is that
+    /// it sends that window.
+    pub resume_from: ResumeFrom,
+}
+
+/// Where sending goes on after a snooze.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ResumeFrom {
+    /// At the first unacknowledged byte: all of the window that SACK has not reported goes again.
+    #[default]
+    Una,
+    /// Where it stopped. What the failure took away waits for duplicates, or for the timer.
+    Nxt,
 }
 
 impl TcpFOptions {
@@ -55,7 +72,7 @@ impl TcpFOptions {
 
 impl Default for TcpFOptions {
     fn default() -> Self {
-        Self { route_failure_timeout: Duration::from_secs(20) }
+        Self { route_failure_timeout: Duration::from_secs(20), resume_from: ResumeFrom::Una }
     }
 }
 
@@ -63,11 +80,24 @@ impl Configure for TcpFOptions {
     const NAME: &'static str = "tcp-f";
     const ABOUT: &'static str =
         "TCP-F (Chandran et al. 1998): snoozes from a route's failure to its return";
-    const OPTIONS: &'static [AidOption<Self>] = &[AidOption {
-        name: "route_failure_timeout",
-        about: "from the first RFN on, how long to wait for an RRN",
-        set: Set::Duration { at_least: Self::LEAST_TIMEOUT, at: |o| &mut o.route_failure_timeout },
-    }];
+    const OPTIONS: &'static [AidOption<Self>] = &[
+        AidOption {
+            name: "route_failure_timeout",
+            about: "from the first RFN on, how long to wait for an RRN",
+            set: Set::Duration {
+                at_least: Self::LEAST_TIMEOUT,
+                at: |o| &mut o.route_failure_timeout,
+            },
+        },
+        AidOption {
+            name: "resume_from",
+            about: "where sending goes on: at the first unacknowledged byte, or where it stopped",
+            set: Set::Choice(&[
+                ("una", |o| o.resume_from = ResumeFrom::Una),
+                ("nxt", |o| o.resume_from = ResumeFrom::Nxt),
+            ]),
+        },
+    ];
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(TcpF::new(self))
@@ -157,7 +187,7 @@ pub fn diagram() -> String {
 /// TCP-F to one connection.
 #[derive(Clone, Debug)]
 pub struct TcpF {
-    route_failure_timeout: Duration,
+    options: TcpFOptions,
     state: State,
     /// When the route failure timer goes off.
     deadline: Option<Instant>,
@@ -169,8 +199,9 @@ pub struct TcpF {
 impl TcpF {
     /// To a new connection.
     pub fn new(options: TcpFOptions) -> Self {
+        let timeout = options.route_failure_timeout.max(TcpFOptions::LEAST_TIMEOUT);
         Self {
-            route_failure_timeout: options.route_failure_timeout.max(TcpFOptions::LEAST_TIMEOUT),
+            options: TcpFOptions { route_failure_timeout: timeout, ..options },
             state: State::Active,
             deadline: None,
             ports: None,
@@ -186,10 +217,10 @@ impl TcpF {
             (State::Active, State::Snooze) => {
                 // chandran-1998 §4: the first RFN starts the timer; those that follow find us
                 // snoozing and change nothing.
-                self.deadline = Some(now + self.route_failure_timeout);
+                self.deadline = Some(now + self.options.route_failure_timeout);
                 self.act = Some(Act::Hold {
                     probe: None,
-                    step_back: false,
+                    step_back: self.options.resume_from == ResumeFrom::Una,
                     freeze_timers: true,
                     cwnd: Setting::Keep,
                     release: Release::Resume,

@@ -27,9 +27,14 @@ fn nth(n: u32) -> Seq {
     SmallTcp::START + 100 * n
 }
 
+/// Sending goes on where it stopped, so that all that happens after a snooze is the timers' doing.
+fn by_timers() -> TcpFOptions {
+    TcpFOptions { resume_from: ResumeFrom::Nxt, ..TcpFOptions::default() }
+}
+
 /// Ten segments have left at 0; it is 400 ms later, so that 600 ms are left of TCP's timer.
 fn ten_sent() -> Line {
-    let mut line = Scripted::new(TcpF::new(TcpFOptions::default()));
+    let mut line = Scripted::new(TcpF::new(by_timers()));
     line.write(1_000);
     assert_eq!(sent(&line).len(), 10);
     line.take();
@@ -127,9 +132,27 @@ fn after_the_rrn_sending_goes_on_at_the_rate_of_before() {
     assert_eq!(sent(&line), expected, "five acknowledged, one of growth");
 }
 
+/// The default: the window of before, from what is not acknowledged on, and at once.
+#[test]
+fn the_stored_window_is_sent_when_the_route_is_back() {
+    let mut line = Scripted::new(TcpF::new(TcpFOptions::default()));
+    line.write(3_000);
+    line.pass(ms(400));
+    rfn(&mut line, nth(0));
+    line.receive_ack(nth(4));
+    line.run_until(at_ms(7_000));
+    line.take();
+    rrn(&mut line);
+    let expected: Vec<_> = (4..14).map(|n| (7_000, nth(n), 100)).collect();
+    assert_eq!(sent(&line), expected, "six again, and four new");
+    assert_eq!((line.tcp.cwnd, line.tcp.ssthresh), (1_000, 64_000));
+    // RFC 6298 §5.3: the acknowledgment started the frozen timer at its beginning.
+    assert_eq!(line.tcp.deadline, Some(at_ms(8_000)));
+}
+
 #[test]
 fn the_back_off_of_before_is_kept() {
-    let mut line = Scripted::new(TcpF::new(TcpFOptions::default()));
+    let mut line = Scripted::new(TcpF::new(by_timers()));
     line.write(100);
     line.run_until(at_ms(3_100)); // timeouts at 1 s and 3 s, the next is due at 7 s
     rfn(&mut line, nth(0));
@@ -165,12 +188,12 @@ fn when_the_route_failure_timer_expires_congestion_control_takes_over() {
 
 #[test]
 fn the_route_failure_timeout_is_the_options() {
-    let options = TcpFOptions { route_failure_timeout: secs(3) };
+    let options = TcpFOptions { route_failure_timeout: secs(3), ..by_timers() };
     let mut line = Scripted::new(TcpF::new(options));
     line.write(100);
     rfn(&mut line, nth(0));
     assert_eq!(line.aid.next_timeout(), Some(at_ms(3_000)));
-    let none = TcpFOptions { route_failure_timeout: Duration::ZERO };
+    let none = TcpFOptions { route_failure_timeout: Duration::ZERO, ..by_timers() };
     let mut line = Scripted::new(TcpF::new(none));
     line.write(100);
     rfn(&mut line, nth(0));
@@ -216,7 +239,7 @@ fn data_from_the_peer_is_acknowledged_while_snoozing() {
 
 #[test]
 fn data_written_while_snoozing_waits_for_the_rrn() {
-    let mut line = Scripted::new(TcpF::new(TcpFOptions::default()));
+    let mut line = Scripted::new(TcpF::new(by_timers()));
     line.write(100);
     rfn(&mut line, nth(0));
     line.take();
@@ -232,7 +255,7 @@ fn data_written_while_snoozing_waits_for_the_rrn() {
 #[test]
 fn an_rfn_counts_with_nothing_outstanding() {
     // It quotes an acknowledgment, say.
-    let mut line = Scripted::new(TcpF::new(TcpFOptions::default()));
+    let mut line = Scripted::new(TcpF::new(by_timers()));
     rfn(&mut line, nth(0));
     assert_eq!(line.aid.state, State::Snooze);
     line.write(100);
