@@ -47,6 +47,9 @@ pub extern "C" fn _start() -> ! {
             ip: wire::IpHeader::new(end(1, 1).address, end(2, 2).address),
             body: wire::Body::Tcp(sent.segment),
         };
+        let believes = Duration::from_secs(20);
+        let config = route::Config { believes, buffer: None };
+        let _ = route::Router::new(end(1, 1).address, config).on_no_way(0, &packet);
         let _ = packet.encode(&mut [0; 60], wire::Payload::pattern);
     }
     let _ = link::Delay::Fixed(Duration::ZERO);

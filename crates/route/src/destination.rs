@@ -54,6 +54,11 @@ impl Destination {
         self.broken.iter().any(|broken| broken.way == way && holds(broken))
     }
 
+    /// Has our own link on this way failed?
+    pub fn is_cut(&self, way: Way) -> bool {
+        self.broken.iter().any(|broken| broken.way == way && broken.until.is_none())
+    }
+
     /// The link to name for a packet that has no way: our own before another's.
     pub fn failed_link(&self) -> Option<FailedLink> {
         let own = self.broken.iter().find(|broken| broken.until.is_none());

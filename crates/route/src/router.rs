@@ -65,9 +65,10 @@ pub enum Passage {
 /// without knowledge of connections.
 ///
 /// A driver that has a packet to forward calls [`on_packet`](Self::on_packet), looks for a way that
-/// [`is_usable`](Self::is_usable), and tells of what it finds: a link that refuses it
-/// ([`on_link_failure`](Self::on_link_failure)), no way at all ([`on_no_way`](Self::on_no_way)). It
-/// shows each RFN and RRN that passes, those for the router's own host included
+/// [`is_usable`](Self::is_usable), or at least one that it [`may_try`](Self::may_try), and tells of
+/// what it finds: a link that refuses it
+/// ([`on_link_failure`](Self::on_link_failure)), no way at all ([`on_no_way`](Self::on_no_way)), a
+/// link that fails with a packet on it ([`on_loss`](Self::on_loss)). It shows each RFN and RRN that passes, those for the router's own host included
 /// ([`on_notice`](Self::on_notice)), and says when a link is back
 /// ([`on_link_restored`](Self::on_link_restored)). After each it polls
 /// [`poll_transmit`](Self::poll_transmit) for messages and [`poll_freed`](Self::poll_freed) for kept
@@ -105,6 +106,13 @@ impl Router {
         !self.known(destination).is_some_and(|known| known.is_broken(now, way))
     }
 
+    /// Can `way` be tried for `packet` if no way is usable? What carries feedback goes as far as links
+    /// carry it: by it routers learn that what they have heard is over.
+    pub fn may_try(&self, packet: &Packet, way: Way) -> bool {
+        let feedback = matches!(&packet.body, Body::Icmp(message) if message.quoted().is_some());
+        feedback && !self.known(packet.ip.destination).is_some_and(|known| known.is_cut(way))
+    }
+
     /// How many packets it keeps, those to be polled included.
     pub fn kept(&self) -> usize {
         self.destinations.iter().map(|known| known.kept.len()).sum::<usize>() + self.freed.len()
@@ -120,8 +128,8 @@ impl Router {
         }
     }
 
-    /// The router's own link `link` on `way` did not take a packet for `destination`
-    /// (chandran-1998 §2.3, §4: the failure point). Until it is back, no more are sent there.
+    /// The router's own link `link` on `way` did not carry a packet for `destination`
+    /// (chandran-1998 §4: the failure point). Until it is back, no more are sent there.
     pub fn on_link_failure(&mut self, destination: Ipv4Addr, way: Way, link: FailedLink) {
         if let Some(known) = self.destination(destination) {
             known.breaks(way, link, None);
@@ -132,21 +140,35 @@ impl Router {
     /// RFN, so that the source of every flow that uses the route learns of it, and no other. About
     /// an RFN, an RRN or any other ICMP error nothing is said (RFC 1122 §3.2.2).
     pub fn on_no_way(&mut self, id: u32, packet: &Packet) -> Fate {
-        let (reporter, buffer) = (self.address, self.config.buffer);
-        let Some(quoted) = Quoted::of(packet) else { return Fate::Refused };
-        let Some(known) = self.destination(quoted.destination) else { return Fate::Refused };
-        let Some(link) = known.failed_link() else { return Fate::Refused };
-        known.has_rfn(link, quoted);
-        let fate = match buffer {
+        let buffer = self.config.buffer;
+        let Some(known) = self.answer(packet) else { return Fate::Refused };
+        match buffer {
             None => Fate::Refused,
             Some(buffer) if known.kept.len() < buffer.packets => {
                 known.kept.push_back(id);
                 Fate::Kept
             }
             Some(_) => Fate::Overflow,
-        };
-        self.outbox.extend(Packet::icmp_about(reporter, IcmpMessage::RouteFailed { link, quoted }));
-        fate
+        }
+    }
+
+    /// A packet is lost on the router's own link, which had taken it and then failed, and there is
+    /// no other way. chandran-1998 §2: who could not deliver a packet is told so by its link, and
+    /// tells the source as for one that comes later.
+    pub fn on_loss(&mut self, packet: &Packet) {
+        self.answer(packet);
+    }
+
+    /// Sends an RFN to the source of `packet`, and remembers it.
+    fn answer(&mut self, packet: &Packet) -> Option<&mut Destination> {
+        let quoted = Quoted::of(packet)?;
+        let place = self.place(quoted.destination).ok()?;
+        let known = self.destinations.get_mut(place)?;
+        let link = known.failed_link()?;
+        known.has_rfn(link, quoted);
+        let message = IcmpMessage::RouteFailed { link, quoted };
+        self.outbox.extend(Packet::icmp_about(self.address, message));
+        Some(known)
     }
 
     /// An RFN or RRN has come over `way`; `ways` are all by which packets to its destination could

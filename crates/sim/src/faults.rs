@@ -185,20 +185,27 @@ impl FaultAtWork {
         }
     }
 
-    /// What the router before a link that this fault has cut says about a packet that it refuses;
-    /// `None`: this fault does not cut that link.
-    pub fn signals(&mut self, link: usize) -> Option<Told> {
+    /// Which signal goes with this fault's cut of a link, while that is cut.
+    pub fn cuts(&self, link: usize) -> Option<CutSignal> {
         match self {
             Self::Partition(cuts) if cuts.cut.is_some_and(|(cut, _)| cut == link) => {
-                Some(match cuts.fault.signal {
-                    CutSignal::None => Told::Nothing,
-                    CutSignal::IcmpUnreachable if cuts.losses.hits(cuts.loss) => Told::Lost,
-                    CutSignal::IcmpUnreachable => Told::Unreachable,
-                    CutSignal::Rfn => Told::RouteFailed,
-                })
+                Some(cuts.fault.signal)
             }
             _ => None,
         }
+    }
+
+    /// What the router before a link that this fault has cut says about a packet that it refuses;
+    /// `None`: this fault does not cut that link.
+    pub fn signals(&mut self, link: usize) -> Option<Told> {
+        let signal = self.cuts(link)?;
+        let Self::Partition(cuts) = self else { return None };
+        Some(match signal {
+            CutSignal::None => Told::Nothing,
+            CutSignal::IcmpUnreachable if cuts.losses.hits(cuts.loss) => Told::Lost,
+            CutSignal::IcmpUnreachable => Told::Unreachable,
+            CutSignal::Rfn => Told::RouteFailed,
+        })
     }
 
     /// Is a route notification about `link` lost where it is made? `None`: this fault makes none
@@ -521,6 +528,29 @@ mod test {
         assert_eq!(told(""), Some(Told::Unreachable));
         assert_eq!(told("signal_loss = 1"), Some(Told::Lost));
         assert_eq!(told("signal = \"none\""), Some(Told::Nothing));
+        assert_eq!(told("signal = \"rfn\"\nsignal_loss = 1"), Some(Told::RouteFailed));
+    }
+
+    #[test]
+    fn rfns_and_rrns_are_lost_by_draws_of_their_own() {
+        let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal = \"rfn\"\nsignal_loss = 0.5";
+        let fates = |restored: &[bool], of: bool| {
+            let mut cut = fault("partition", more);
+            let drawn = restored.iter().map(|r| (*r, cut.loses_notice(1, *r).unwrap()));
+            drawn.filter(|(r, _)| *r == of).map(|(_, lost)| lost).collect::<Vec<_>>()
+        };
+        let alone = fates(&[false; 100], false);
+        assert_eq!(fates(&[[false, true]; 100].concat(), false), alone);
+        let lost = alone.iter().filter(|lost| **lost).count();
+        assert!((30..=70).contains(&lost), "four standard deviations off: {lost}");
+        assert_ne!(fates(&[true; 100], true), alone);
+        // Not its hop; not its signal; any hop.
+        assert_eq!(fault("partition", more).loses_notice(2, false), None);
+        let silent = more.replace("rfn", "none");
+        assert_eq!(fault("partition", &silent).loses_notice(1, false), None);
+        let random = more.replace("hop = 2", "hop = \"random\"").replace("0.5", "1.0");
+        assert_eq!(fault("partition", &random).loses_notice(3, true), Some(true));
+        assert_eq!(fault("partition", &random).loses_notice(4, true), None, "beside the chain");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use base::Ecn;
 use link::{DropReason, Enqueued, Frame, LinkEvent, Place, Side};
+use scenario::CutSignal;
 use wire::{Body, Packet, Payload, UdpDatagram, UnreachableCode};
 
 use super::{Run, routes};
@@ -24,8 +25,11 @@ impl Run<'_> {
                     let node = self.topology.across(number, from);
                     self.arrive(node, Exit { link: number, side: from.other() }, id);
                 }
-                LinkEvent::Lost { id, reason, .. } => {
-                    self.drop(id, number, reason_of(reason));
+                LinkEvent::Lost { from, id, reason } => {
+                    let lost = self.drop(id, number, reason_of(reason));
+                    if let (Some(packet), DropReason::Partition) = (lost, reason) {
+                        self.loses(Exit { link: number, side: from }, &packet);
+                    }
                 }
             }
         }
@@ -91,7 +95,10 @@ impl Run<'_> {
         } else {
             router.on_packet(now, to);
             self.stirred.push_back(node);
-            self.topology.exit(node, goal, |exit| router.is_usable(now, to, routes::way(exit)))
+            let usable = |exit| router.is_usable(now, to, routes::way(exit));
+            let may_try = |exit| router.may_try(packet, routes::way(exit));
+            let exit = self.topology.exit(node, goal, usable);
+            exit.or_else(|| self.topology.exit(node, goal, may_try))
         };
         match found {
             Some(exit) => self.put_on(exit.link, exit.side, id, place),
@@ -136,11 +143,24 @@ impl Run<'_> {
         }
     }
 
+    /// A packet was on a link, or waited for it, when it was cut.
+    fn loses(&mut self, exit: Exit, packet: &Packet) {
+        let told = self.faults.iter().find_map(|fault| fault.cuts(exit.link));
+        if told == Some(CutSignal::Rfn) && self.fails_route(exit, packet) {
+            self.is_lost_on_link(exit, packet);
+        }
+    }
+
     /// A packet came to a link that is cut: its router says so, or not.
     fn refuse(&mut self, exit: Exit, id: u32, place: Place) {
         let link = exit.link;
         let told = self.faults.iter_mut().find_map(|fault| fault.signals(link));
-        if told == Some(Told::RouteFailed) && self.fails_route(exit, id, place) {
+        if told == Some(Told::RouteFailed)
+            && let Some(packet) = self.packets.get(id).copied()
+            && self.fails_route(exit, &packet)
+        {
+            let node = self.topology.across(link, exit.side.other());
+            self.forward(node, id, place);
             return;
         }
         let Some(packet) = self.drop(id, link, Drop::Unreachable) else { return };

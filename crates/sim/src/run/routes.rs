@@ -67,23 +67,33 @@ impl Run<'_> {
         passage == Passage::Forward
     }
 
-    /// The failure point: a link that is cut did not take a packet. It takes another way, or none;
-    /// `false` if it is none that routers care for.
-    pub(super) fn fails_route(&mut self, exit: Exit, id: u32, place: Place) -> bool {
-        let Some(packet) = self.packets.get(id) else { return false };
+    /// The failure point: a link that is cut did not carry a packet. `false` if that is none that
+    /// routers care for.
+    pub(super) fn fails_route(&mut self, exit: Exit, packet: &Packet) -> bool {
         // Foreign packets belong to their hop.
         if packet.payload().stream == FOREIGN {
             return false;
         }
-        let to = packet.ip.destination;
         let node = self.topology.across(exit.link, exit.side.other());
         let link = FailedLink {
             from: Topology::address(node),
             to: Topology::address(self.topology.across(exit.link, exit.side)),
         };
-        self.routers[node].on_link_failure(to, way(exit), link);
-        self.forward(node, id, place);
+        self.routers[node].on_link_failure(packet.ip.destination, way(exit), link);
         true
+    }
+
+    /// The link has lost the packet: its source is told, unless there is another way.
+    pub(super) fn is_lost_on_link(&mut self, exit: Exit, packet: &Packet) {
+        let (now, to) = (self.now, packet.ip.destination);
+        let node = self.topology.across(exit.link, exit.side.other());
+        let Some(goal) = self.topology.node_at(to) else { return };
+        let router = &mut self.routers[node];
+        let mut ways = self.topology.ways(node, goal);
+        if !ways.any(|exit| router.is_usable(now, to, way(exit))) {
+            router.on_loss(packet);
+            self.stirred.push_back(node);
+        }
     }
 
     /// A router knows that a packet has no way.

@@ -1,0 +1,393 @@
+//! What routers do about failed routes, rule by rule: chandran-1998 §4, §5.4 and §6.1.
+//!
+//! The router under test is 4 in a chain from source 1 to destination 9; `DOWN` leads to 5 and on to
+//! the destination, `UP` to 3 and the sources, `ASIDE` to the destination another way.
+
+use base::{Duration, FailedLink, Instant, Ipv4Addr, Seq};
+use route::{Buffer, Config, Fate, Flush, Passage, Router, Way};
+use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram};
+
+const UP: Way = Way(1);
+const DOWN: Way = Way(2);
+const ASIDE: Way = Way(3);
+
+const THERE: Ipv4Addr = address(9);
+const OWN: FailedLink = FailedLink { from: address(4), to: address(5) };
+const FAR: FailedLink = FailedLink { from: address(7), to: address(8) };
+const FAR_AGAIN: FailedLink = FailedLink { from: address(8), to: address(9) };
+
+const BELIEVES: Duration = Duration::from_secs(20);
+
+const fn address(host: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, host)
+}
+
+const fn at(seconds: u64) -> Instant {
+    Instant::from_secs(seconds)
+}
+
+fn router(buffer: Option<Buffer>) -> Router {
+    Router::new(address(4), Config { believes: BELIEVES, buffer })
+}
+
+fn buffer(packets: usize, flush: Flush) -> Option<Buffer> {
+    Some(Buffer { packets, flush })
+}
+
+/// Segment `n` of the flow from `source`.
+fn packet(source: u8, n: u32) -> Packet {
+    let payload = Payload::new(0, u64::from(n) * 160, 160);
+    let segment = TcpSegment {
+        source_port: 4000 + u16::from(source),
+        destination_port: 80,
+        seq: Seq(n * 160),
+        payload,
+        ..TcpSegment::default()
+    };
+    Packet { ip: IpHeader::new(address(source), THERE), body: Body::Tcp(segment) }
+}
+
+fn rfn(about: &Packet, link: FailedLink) -> Packet {
+    let message = |quoted| IcmpMessage::RouteFailed { link, quoted };
+    Packet::icmp_error(link.from, about, message).unwrap()
+}
+
+fn rrn(about: &Packet, link: FailedLink) -> Packet {
+    let message = |quoted| IcmpMessage::RouteRestored { link, quoted };
+    Packet::icmp_error(link.from, about, message).unwrap()
+}
+
+/// The same messages by the router under test.
+fn own(mut notice: Packet) -> Packet {
+    notice.ip.source = address(4);
+    notice
+}
+
+fn says(router: &mut Router) -> Vec<Packet> {
+    std::iter::from_fn(|| router.poll_transmit()).collect()
+}
+
+fn freed(router: &mut Router) -> Vec<u32> {
+    std::iter::from_fn(|| router.poll_freed()).collect()
+}
+
+/// A failure point: its link down has failed.
+fn failure_point(buffer: Option<Buffer>) -> Router {
+    let mut router = router(buffer);
+    router.on_link_failure(THERE, DOWN, OWN);
+    router
+}
+
+/// One that has forwarded an RFN about the packet.
+fn intermediate(buffer: Option<Buffer>, about: &Packet) -> Router {
+    let mut router = router(buffer);
+    assert_eq!(router.on_notice(at(0), &rfn(about, FAR), DOWN, &[DOWN]), Passage::Forward);
+    assert_eq!(says(&mut router), [], "it passes on what it got");
+    router
+}
+
+#[test]
+fn one_that_has_heard_of_no_failure_lets_all_pass() {
+    let mut router = router(None);
+    assert!(router.is_new() && router.is_usable(at(0), THERE, DOWN));
+    router.on_packet(at(0), THERE);
+    router.on_link_restored(DOWN);
+    let echo = UdpDatagram { source_port: 1, destination_port: 2, payload: Payload::EMPTY };
+    let other = Packet { ip: IpHeader::new(address(1), THERE), body: Body::Udp(echo) };
+    assert_eq!(router.on_notice(at(0), &other, DOWN, &[DOWN]), Passage::Forward);
+    assert_eq!(router.on_notice(at(0), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]), Passage::Forward);
+    assert!(router.is_new() && says(&mut router).is_empty());
+}
+
+// §5.4: each packet draws an RFN
+
+#[test]
+fn the_failure_point_answers_each_packet_with_an_rfn() {
+    let mut router = failure_point(None);
+    assert!(!router.is_usable(at(0), THERE, DOWN));
+    for (source, n) in [(1, 0), (1, 1), (2, 0), (1, 2)] {
+        assert_eq!(router.on_no_way(7, &packet(source, n)), Fate::Refused);
+        assert_eq!(says(&mut router), [rfn(&packet(source, n), OWN)]);
+    }
+}
+
+#[test]
+fn so_does_what_its_link_lost() {
+    let mut router = failure_point(buffer(9, Flush::Route));
+    router.on_loss(&packet(1, 0));
+    assert_eq!(says(&mut router), [rfn(&packet(1, 0), OWN)]);
+    assert_eq!(router.kept(), 0);
+    router.on_link_restored(DOWN);
+    assert_eq!(says(&mut router), [rrn(&packet(1, 0), OWN)]);
+}
+
+#[test]
+fn a_source_that_does_not_use_the_route_hears_nothing() {
+    let mut router = failure_point(None);
+    router.on_no_way(0, &packet(1, 0));
+    assert_eq!(says(&mut router).len(), 1);
+    router.on_link_restored(DOWN);
+    let told: Vec<_> = says(&mut router).iter().map(|packet| packet.ip.destination).collect();
+    assert_eq!(told, [address(1)]);
+}
+
+#[test]
+fn other_destinations_are_not_concerned() {
+    let router = failure_point(None);
+    assert!(router.is_usable(at(0), address(8), DOWN));
+    assert!(router.is_usable(at(0), THERE, ASIDE));
+}
+
+/// RFC 1122 §3.2.2
+#[test]
+fn no_rfn_is_drawn_by_an_rfn_an_rrn_or_another_error() {
+    let mut router = failure_point(buffer(9, Flush::Route));
+    for mut notice in [rfn(&packet(9, 0), FAR), rrn(&packet(9, 0), FAR)] {
+        notice.ip.destination = THERE;
+        assert_eq!(router.on_no_way(0, &notice), Fate::Refused);
+        router.on_loss(&notice);
+    }
+    assert_eq!((says(&mut router), router.kept()), (vec![], 0));
+}
+
+// §4: intermediate routers
+
+#[test]
+fn who_gets_an_rfn_closes_the_route_and_passes_it_on() {
+    let mut router = intermediate(None, &packet(1, 0));
+    assert!(!router.is_usable(at(1), THERE, DOWN));
+    // Later packets are not forwarded into the dead route.
+    assert_eq!(router.on_no_way(0, &packet(1, 5)), Fate::Refused);
+    assert_eq!(says(&mut router), [own(rfn(&packet(1, 5), FAR))]);
+}
+
+#[test]
+fn who_knows_another_route_discards_the_rfn_and_uses_that() {
+    let mut router = router(None);
+    let ways = [DOWN, ASIDE];
+    let notice = rfn(&packet(1, 0), FAR);
+    assert_eq!(router.on_notice(at(0), &notice, DOWN, &ways), Passage::Discard);
+    assert!(!router.is_usable(at(0), THERE, DOWN) && router.is_usable(at(0), THERE, ASIDE));
+    // When that has failed, too, the RFN goes on.
+    assert_eq!(router.on_notice(at(1), &notice, ASIDE, &ways), Passage::Forward);
+    assert!(!router.is_usable(at(1), THERE, ASIDE));
+    // It did not tell the source of the first, so that it has nothing to take back but the second.
+    router.on_link_restored(ASIDE);
+    assert_eq!(says(&mut router), [own(rrn(&packet(1, 0), FAR))]);
+}
+
+/// Else the RRN that would open the route again might be stopped by what it is to take back.
+#[test]
+fn feedback_itself_passes_what_is_only_heard_to_be_broken() {
+    let mut router = intermediate(None, &packet(1, 0));
+    let mut notice = rrn(&packet(9, 0), OWN);
+    notice.ip.destination = THERE;
+    assert!(router.may_try(&notice, DOWN) && !router.may_try(&packet(1, 1), DOWN));
+    router.on_link_failure(THERE, DOWN, OWN);
+    assert!(!router.may_try(&notice, DOWN), "its own link carries nothing");
+}
+
+#[test]
+fn an_rfn_from_where_no_packets_go_says_nothing_about_the_route() {
+    let mut router = router(None);
+    let notice = rfn(&packet(1, 0), FAR);
+    assert_eq!(router.on_notice(at(0), &notice, UP, &[DOWN]), Passage::Forward);
+    assert!(router.is_usable(at(0), THERE, DOWN));
+}
+
+#[test]
+fn who_learns_of_a_route_sends_one_rrn_to_each_source() {
+    let mut router = intermediate(None, &packet(1, 0));
+    for (source, n) in [(2, 0), (1, 1), (2, 1), (3, 0)] {
+        router.on_notice(at(1), &rfn(&packet(source, n), FAR), DOWN, &[DOWN]);
+    }
+    router.on_link_restored(DOWN);
+    let expected = [(1, 1), (2, 1), (3, 0)].map(|(s, n)| own(rrn(&packet(s, n), FAR)));
+    assert_eq!(says(&mut router), expected);
+    assert!(router.is_usable(at(1), THERE, DOWN));
+    router.on_link_restored(DOWN);
+    assert_eq!(says(&mut router), [], "once");
+}
+
+#[test]
+fn later_rrns_for_a_source_that_it_told_are_discarded() {
+    let mut router = intermediate(None, &packet(1, 0));
+    router.on_link_restored(DOWN);
+    says(&mut router);
+    let late = rrn(&packet(1, 0), FAR);
+    for _ in 0..2 {
+        assert_eq!(router.on_notice(at(2), &late, DOWN, &[DOWN]), Passage::Discard);
+    }
+    let others = rrn(&packet(2, 0), FAR);
+    assert_eq!(router.on_notice(at(2), &others, DOWN, &[DOWN]), Passage::Forward);
+    // Until the next RFN.
+    router.on_notice(at(3), &rfn(&packet(1, 9), FAR), DOWN, &[DOWN]);
+    assert_eq!(router.on_notice(at(4), &late, DOWN, &[DOWN]), Passage::Forward);
+}
+
+#[test]
+fn any_other_router_passes_an_rrn_on_and_opens_the_route() {
+    let mut router = intermediate(None, &packet(1, 0));
+    let notice = rrn(&packet(1, 0), FAR);
+    assert_eq!(router.on_notice(at(2), &notice, DOWN, &[DOWN]), Passage::Forward);
+    assert!(router.is_usable(at(2), THERE, DOWN));
+    assert_eq!(says(&mut router), [], "the source has it");
+}
+
+/// It has learned of a route, and the failure point may never have heard of the second source.
+#[test]
+fn a_passing_rrn_is_news_for_the_other_sources() {
+    let mut router = intermediate(None, &packet(1, 0));
+    router.on_no_way(0, &packet(2, 0));
+    says(&mut router);
+    router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]);
+    assert_eq!(says(&mut router), [own(rrn(&packet(2, 0), FAR))]);
+    // If the failure point has, its own comes second.
+    let late = rrn(&packet(2, 0), FAR);
+    assert_eq!(router.on_notice(at(2), &late, DOWN, &[DOWN]), Passage::Discard);
+}
+
+// §5.4: several failures
+
+/// The nearer failure point takes over; its RRN is what the source waits for.
+#[test]
+fn a_nearer_failure_point_speaks_for_its_own_link() {
+    let mut router = intermediate(None, &packet(1, 0));
+    router.on_link_failure(THERE, DOWN, OWN);
+    router.on_no_way(0, &packet(1, 1));
+    assert_eq!(says(&mut router), [rfn(&packet(1, 1), OWN)]);
+    // Its link is back: what it had heard over it is out of date.
+    router.on_link_restored(DOWN);
+    assert_eq!(says(&mut router), [rrn(&packet(1, 1), OWN)]);
+    assert!(router.is_usable(at(5), THERE, DOWN));
+}
+
+#[test]
+fn if_another_failure_lies_behind_it_the_next_packet_draws_the_next_rfn() {
+    let mut router = failure_point(None);
+    router.on_no_way(0, &packet(1, 0));
+    router.on_link_restored(DOWN);
+    says(&mut router);
+    let second = rfn(&packet(1, 1), FAR_AGAIN);
+    assert_eq!(router.on_notice(at(9), &second, DOWN, &[DOWN]), Passage::Forward);
+    assert!(!router.is_usable(at(9), THERE, DOWN));
+    let end = rrn(&packet(1, 1), FAR_AGAIN);
+    assert_eq!(router.on_notice(at(11), &end, DOWN, &[DOWN]), Passage::Forward);
+    assert!(router.is_usable(at(11), THERE, DOWN));
+}
+
+/// What its own link says, nobody else takes back.
+#[test]
+fn an_rfn_of_another_does_not_shorten_the_routers_own_failure() {
+    let mut router = failure_point(None);
+    router.on_notice(at(0), &rfn(&packet(1, 0), FAR), DOWN, &[DOWN]);
+    router.on_packet(at(100), THERE);
+    assert!(!router.is_usable(at(100), THERE, DOWN));
+}
+
+// §5.4: lost messages
+
+#[test]
+fn an_rfn_of_another_is_believed_for_a_while() {
+    let mut router = intermediate(buffer(9, Flush::Rrn), &packet(1, 0));
+    assert_eq!(router.on_no_way(3, &packet(1, 1)), Fate::Kept);
+    says(&mut router);
+    router.on_packet(at(19), THERE);
+    assert!(!router.is_usable(at(19), THERE, DOWN) && freed(&mut router).is_empty());
+    router.on_packet(at(20), THERE);
+    assert!(router.is_usable(at(20), THERE, DOWN));
+    assert_eq!(freed(&mut router), [3], "before the packet that found out");
+    assert_eq!(says(&mut router), [], "it has not learned of a route");
+}
+
+#[test]
+fn a_second_rfn_is_believed_anew() {
+    let mut router = intermediate(None, &packet(1, 0));
+    router.on_notice(at(15), &rfn(&packet(1, 1), FAR), DOWN, &[DOWN]);
+    router.on_packet(at(30), THERE);
+    assert!(!router.is_usable(at(30), THERE, DOWN));
+}
+
+/// The source's transport tries again when its route failure timer goes off; its own router must
+/// let it.
+#[test]
+fn the_source_itself_closes_no_route_unless_it_knows_another() {
+    let mut source = Router::new(address(1), Config { believes: BELIEVES, buffer: None });
+    let notice = rfn(&packet(1, 0), FAR);
+    assert_eq!(source.on_notice(at(0), &notice, DOWN, &[DOWN]), Passage::Forward);
+    assert!(source.is_usable(at(0), THERE, DOWN));
+    assert_eq!(source.on_notice(at(0), &notice, DOWN, &[DOWN, ASIDE]), Passage::Discard);
+    assert!(!source.is_usable(at(0), THERE, DOWN));
+}
+
+#[test]
+fn a_source_at_the_failure_point_is_told_like_any_other() {
+    let link = FailedLink { from: address(1), to: address(2) };
+    let mut source = Router::new(address(1), Config { believes: BELIEVES, buffer: None });
+    source.on_link_failure(THERE, DOWN, link);
+    source.on_no_way(0, &packet(1, 0));
+    assert_eq!(says(&mut source), [rfn(&packet(1, 0), link)]);
+    source.on_link_restored(DOWN);
+    assert_eq!(says(&mut source), [rrn(&packet(1, 0), link)]);
+    // One from behind it finds the source told, until it has had another RFN.
+    let farther = rrn(&packet(1, 0), FAR);
+    assert_eq!(source.on_notice(at(1), &farther, DOWN, &[DOWN]), Passage::Discard);
+    source.on_notice(at(2), &rfn(&packet(1, 1), FAR), DOWN, &[DOWN]);
+    assert_eq!(source.on_notice(at(3), &farther, DOWN, &[DOWN]), Passage::Forward);
+}
+
+// §6.1: buffers
+
+#[test]
+fn packets_are_kept_up_to_a_limit_for_each_destination_and_answered_all_the_same() {
+    let mut router = failure_point(buffer(2, Flush::Route));
+    let fates: Vec<_> = (0..3).map(|n| router.on_no_way(n, &packet(1, n))).collect();
+    assert_eq!(fates, [Fate::Kept, Fate::Kept, Fate::Overflow]);
+    assert_eq!(says(&mut router).len(), 3);
+    let elsewhere = Packet { ip: IpHeader::new(address(1), address(8)), ..packet(1, 0) };
+    router.on_link_failure(address(8), DOWN, OWN);
+    assert_eq!(router.on_no_way(9, &elsewhere), Fate::Kept);
+    assert_eq!(router.kept(), 3);
+}
+
+#[test]
+fn kept_packets_leave_in_order_when_the_link_is_back() {
+    for flush in [Flush::Rrn, Flush::Route] {
+        let mut router = failure_point(buffer(5, flush));
+        (0..3).for_each(|n| assert_eq!(router.on_no_way(n, &packet(1, n)), Fate::Kept));
+        router.on_link_restored(ASIDE);
+        assert_eq!(freed(&mut router), [], "not its way");
+        router.on_link_restored(DOWN);
+        assert_eq!(router.kept(), 3);
+        assert_eq!(freed(&mut router), [0, 1, 2]);
+        assert_eq!(router.kept(), 0);
+    }
+}
+
+#[test]
+fn a_passing_rrn_flushes_what_is_kept() {
+    for flush in [Flush::Rrn, Flush::Route] {
+        let mut router = intermediate(buffer(5, flush), &packet(1, 0));
+        router.on_no_way(4, &packet(1, 1));
+        router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]);
+        assert_eq!(freed(&mut router), [4]);
+    }
+}
+
+/// "on learning of new routes … without waiting for an RRN"
+#[test]
+fn another_route_flushes_at_once_or_not_before_the_rrn() {
+    for (flush, at_once) in [(Flush::Route, vec![4]), (Flush::Rrn, vec![])] {
+        let mut router = router(buffer(5, flush));
+        let ways = [DOWN, ASIDE];
+        router.on_link_failure(THERE, ASIDE, OWN);
+        router.on_notice(at(0), &rfn(&packet(1, 0), FAR), DOWN, &ways);
+        router.on_no_way(4, &packet(1, 1));
+        says(&mut router);
+        router.on_link_restored(ASIDE);
+        assert_eq!(freed(&mut router), at_once, "{flush:?}");
+        assert_eq!(says(&mut router).len(), 1, "the source is told at once");
+        router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &ways);
+        assert_eq!(freed(&mut router).len() + at_once.len(), 1);
+    }
+}
