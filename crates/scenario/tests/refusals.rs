@@ -660,6 +660,75 @@ help: set timestamps to true, or eifel to false"#,
         r#"test.toml:25:42: expected a whole number from 0 to 4294967295, found the text "15 s""#,
     ),
     (
+        "a limit of no segment",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = "cwnd-limit", segments = 0 }"#,
+        r#"test.toml:25:41: `segments` of 0 out of range 1–1048576"#,
+    ),
+    (
+        "half a segment",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = "cwnd-limit", segments = 0.5 }"#,
+        r#"test.toml:25:41: expected a whole number, found the bare number 0.5"#,
+    ),
+    (
+        "a route failure timer that goes off at once",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"aid = { name = "tcp-f", route_failure_timeout = "0 s" }"#,
+        "test.toml:25:49: `route_failure_timeout` of 0 s\nhelp: it is at least 1 ms",
+    ),
+    (
+        "an unknown key of routers",
+        "hops = 4",
+        "hops = 4\nrouters = { buffers = 20 }",
+        "test.toml:7:13: unknown key `buffers`\nhelp: did you mean `buffer`? the keys here are believes, buffer",
+    ),
+    (
+        "a buffer for no packet",
+        "hops = 4",
+        "hops = 4\nrouters = { buffer = { packets = 0 } }",
+        "test.toml:7:34: the number of packets 0 out of range 1–1000000",
+    ),
+    (
+        "a buffer without a size",
+        "hops = 4",
+        r#"hops = 4
+routers = { buffer = { flush = "rrn" } }"#,
+        "test.toml:7:22: the key `packets` is missing\nhelp: add `packets = …` to this table",
+    ),
+    (
+        "an unknown way to flush",
+        "hops = 4",
+        r#"hops = 4
+routers = { buffer = { packets = 9, flush = "rfn" } }"#,
+        "test.toml:7:45: `rfn` is not known here\nhelp: did you mean `rrn`? known are route, rrn",
+    ),
+    (
+        "routers that believe nothing",
+        "hops = 4",
+        r#"hops = 4
+routers = { believes = "0 s" }"#,
+        "test.toml:7:24: this must be longer than 0 s",
+    ),
+    (
+        "a standby that is no flag",
+        "[[network.override]]",
+        r#"[[network.parallel]]
+from = 1
+to = 3
+hops = 2
+standby = "yes"
+
+[[network.override]]"#,
+        r#"test.toml:16:11: expected true or false, found the text "yes""#,
+    ),
+    (
+        "a standby that is a hop",
+        "hop = 3",
+        "hop = 3\nstandby = true",
+        "test.toml:14:1: unknown key `standby`\nhelp: the keys here are hop, rate, delay, bit_error_rate, packet_error_rate, queue, duplex, order, mark_loss",
+    ),
+    (
         "a reference at no quantity",
         r#"tcp = { recovery = "reno" }"#,
         r#"

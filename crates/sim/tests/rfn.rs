@@ -237,6 +237,30 @@ fn the_route_failure_timeout_is_a_key() {
     assert!(snoozes.len() > 1, "it tries, and is told again: {snoozes:?}");
 }
 
+/// The two readings of what the source resumes with: where it stopped, and it waits for a timeout;
+/// with its stored window, and it needs none.
+#[test]
+fn resuming_with_the_stored_window_needs_no_timeout() {
+    let text = chain(&cut("5", "6 s", ""), "");
+    let (window, trace) = traced(&text);
+    let stopped = "{ name = \"tcp-f\", resume_from = \"nxt\" }";
+    let (waits, _) = traced(&text.replace("\"tcp-f\"", stopped));
+    assert_eq!(snoozes(&trace.flows[0]).len(), 1);
+    assert!(only(&window).timeouts < only(&waits).timeouts, "{window:?}");
+    assert!(only(&window).delivered_bytes > only(&waits).delivered_bytes);
+}
+
+/// westin-2003 §4.9: less than the window is outstanding, so that less waits in queues.
+#[test]
+fn a_limited_window_shortens_the_round_trip() {
+    let with = |aid: &str| only(&traced(&chain("", "").replace("\"tcp-f\"", aid)).0).clone();
+    let (free, limited) = (with("\"none\""), with("{ name = \"cwnd-limit\", segments = 4 }"));
+    assert!(limited.rtt_s < free.rtt_s, "{limited:?}");
+    // Four segments of 160 bytes a round trip.
+    let most = 4.0 * 160.0 * 8.0 / limited.rtt_s.unwrap();
+    assert!(limited.throughput_bps.unwrap() < most * 1.05, "{limited:?}");
+}
+
 // §4: another route
 
 fn beside(more: &str) -> String {
