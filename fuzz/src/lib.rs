@@ -1,8 +1,9 @@
 //! What is fed with arbitrary bytes. Each target takes bytes and must not panic; a wrong answer is
 //! a panic, too.
 
-mod atcp;
+mod aids;
 mod decode;
+mod router;
 mod scenario_file;
 mod tcp_pair;
 
@@ -19,7 +20,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "decode", run: decode::run },
     Target { name: "scenario", run: scenario_file::run },
     Target { name: "tcp", run: tcp_pair::run },
-    Target { name: "atcp", run: atcp::run },
+    Target { name: "atcp", run: aids::atcp },
+    Target { name: "tcp-f", run: aids::tcp_f },
+    Target { name: "cwnd-limit", run: aids::cwnd_limit },
+    Target { name: "router", run: router::run },
 ];
 
 /// Takes numbers off the front of an input; zeros when it is used up.

@@ -1,4 +1,4 @@
-//! ATCP under arbitrary segments, signals, views and times: it passes or drops, never makes up.
+//! Aids under arbitrary segments, signals, views and times: they pass or drop, and never make up.
 
 use aid::Verdict;
 use base::{
@@ -8,48 +8,80 @@ use wire::{Payload, TcpFlags, TcpSegment};
 
 use crate::Bytes;
 
-pub fn run(input: &[u8]) {
+/// What ATCP knows.
+const ICMP: &[SignalKind] = &[
+    SignalKind::Unreachable(Scope::Net),
+    SignalKind::Unreachable(Scope::Host),
+    SignalKind::SourceQuench,
+    SignalKind::EcnEcho,
+];
+
+/// What TCP-F knows, and what it doesn't.
+const ROUTES: &[SignalKind] =
+    &[SignalKind::RouteFailed, SignalKind::RouteRestored, SignalKind::Unreachable(Scope::Host)];
+
+pub fn atcp(input: &[u8]) {
+    play("atcp", ICMP, passes_or_drops, input);
+}
+
+pub fn tcp_f(input: &[u8]) {
+    play("tcp-f", ROUTES, |verdict, _| verdict == Verdict::Pass, input);
+}
+
+/// It may make a window smaller.
+pub fn cwnd_limit(input: &[u8]) {
+    let allowed = |verdict, segment: &TcpSegment| match verdict {
+        Verdict::Replace(TcpSegment { window, .. }) => {
+            window < segment.window
+                && verdict == Verdict::Replace(TcpSegment { window, ..*segment })
+        }
+        other => other == Verdict::Pass,
+    };
+    play("cwnd-limit", ICMP, allowed, input);
+}
+
+fn play(
+    name: &str,
+    signals: &[SignalKind],
+    allowed: fn(Verdict, &TcpSegment) -> bool,
+    input: &[u8],
+) {
     let mut bytes = Bytes(input);
-    let Some(Ok(mut atcp)) = aid::list::find("atcp").map(|listed| listed.build(&[])) else {
-        panic!("ATCP is in the list and needs no options");
+    let Some(Ok(mut aid)) = aid::list::find(name).map(|listed| listed.build(&[])) else {
+        panic!("{name} is in the list and needs no options");
     };
     let mut now = Instant::ZERO;
     while !bytes.is_empty() {
         let view = view(&mut bytes, now);
         let segment = segment(&mut bytes);
         match bytes.u8() % 5 {
-            0 => assert!(passes_or_drops(atcp.on_down(now, &segment, &view))),
-            1 => assert!(passes_or_drops(atcp.on_up(now, &segment, &view))),
+            0 => assert!(allowed(aid.on_down(now, &segment, &view), &segment)),
+            1 => assert!(allowed(aid.on_up(now, &segment, &view), &segment)),
             2 => {
-                let kind = match bytes.u8() % 4 {
-                    0 => SignalKind::Unreachable(Scope::Net),
-                    1 => SignalKind::Unreachable(Scope::Host),
-                    2 => SignalKind::SourceQuench,
-                    _ => SignalKind::EcnEcho,
-                };
+                let kind = signals[usize::from(bytes.u8()) % signals.len()];
                 let mut signal = Signal::of(kind);
                 signal.about.seq = (bytes.u8() & 1 != 0).then(|| Seq(bytes.u32()));
-                atcp.on_signal(now, &signal, &view);
+                aid.on_signal(now, &signal, &view);
             }
             _ => {
-                now = now + Duration::from_millis(u64::from(bytes.u16()));
-                if atcp.next_timeout().is_some_and(|at| at <= now) {
-                    atcp.on_timeout(now, &view);
-                    assert!(atcp.next_timeout().is_none_or(|at| at > now), "a timer hangs");
+                now += Duration::from_millis(u64::from(bytes.u16()));
+                if aid.next_timeout().is_some_and(|at| at <= now) {
+                    aid.on_timeout(now, &view);
+                    assert!(aid.next_timeout().is_none_or(|at| at > now), "a timer hangs");
                 }
             }
         }
         let done = if bytes.u8() % 8 == 0 { Done::Unsupported } else { Done::Done };
         let mut acts = 0;
-        while let Some(act) = atcp.poll_act() {
-            atcp.on_done(&act, done);
+        while let Some(act) = aid.poll_act() {
+            aid.on_done(&act, done);
             acts += 1;
             assert!(acts < 16, "acts without end");
         }
     }
 }
 
-fn passes_or_drops(verdict: Verdict) -> bool {
+fn passes_or_drops(verdict: Verdict, _: &TcpSegment) -> bool {
     matches!(verdict, Verdict::Pass | Verdict::Drop)
 }
 

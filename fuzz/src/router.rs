@@ -1,0 +1,104 @@
+//! A router under arbitrary packets, notices and links: it answers no feedback, loses and doubles no
+//! packet that it keeps, and what it says can be written.
+
+use base::{Duration, FailedLink, Instant, Ipv4Addr};
+use route::{Buffer, Config, Fate, Flush, Router, Way};
+use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, Quoted, UdpDatagram};
+
+use crate::Bytes;
+
+const SELF: Ipv4Addr = address(1);
+const BELIEVES: Duration = Duration::from_secs(20);
+
+const fn address(host: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, host)
+}
+
+pub fn run(input: &[u8]) {
+    let mut bytes = Bytes(input);
+    let buffer = match bytes.u8() % 3 {
+        0 => None,
+        n => Some(Buffer {
+            packets: usize::from(bytes.u8() % 8),
+            flush: if n == 1 { Flush::Rrn } else { Flush::Route },
+        }),
+    };
+    let mut router = Router::new(SELF, Config { believes: BELIEVES, buffer });
+    let (mut now, mut next_id) = (Instant::ZERO, 0);
+    let mut kept = Vec::new();
+    while !bytes.is_empty() {
+        let (way, other) = (Way(u32::from(bytes.u8() % 4)), Way(u32::from(bytes.u8() % 4)));
+        let packet = datagram(&mut bytes);
+        let to = packet.ip.destination;
+        match bytes.u8() % 6 {
+            0 => router.on_link_failure(to, way, link(&mut bytes)),
+            1 => {
+                next_id += 1;
+                let known = !router.is_usable(now, to, way);
+                let fate = router.on_no_way(next_id, &packet);
+                assert!(fate == Fate::Refused || buffer.is_some());
+                if fate == Fate::Kept {
+                    kept.push(next_id);
+                }
+                let said = router.poll_transmit();
+                assert!(said.is_some() || !known, "a packet without a way draws an RFN");
+                said.iter().for_each(check);
+            }
+            2 => {
+                let notice = notice(&mut bytes, &packet);
+                router.on_notice(now, &notice, way, &[way, other]);
+                let mut for_us = notice;
+                for_us.ip.destination = to;
+                assert_eq!(router.on_no_way(0, &for_us), Fate::Refused);
+            }
+            3 => router.on_link_restored(way),
+            4 => router.on_loss(&packet),
+            _ => now += Duration::from_millis(u64::from(bytes.u16())),
+        }
+        router.on_packet(now, to);
+        let mut messages = 0;
+        while let Some(message) = router.poll_transmit() {
+            check(&message);
+            messages += 1;
+            assert!(messages < 512, "messages without end");
+        }
+        while let Some(id) = router.poll_freed() {
+            let place = kept.iter().position(|kept| *kept == id);
+            kept.remove(place.unwrap_or_else(|| panic!("packet {id} was not kept, or is free")));
+        }
+        assert_eq!(router.kept(), kept.len());
+    }
+}
+
+/// From us to somebody, and readable.
+fn check(message: &Packet) {
+    assert_eq!(message.ip.source, SELF);
+    let mut room = [0; 128];
+    match message.encode(&mut room, Payload::pattern).map(|len| Packet::decode(&room[..len])) {
+        Ok(Ok(decoded)) => assert_eq!(decoded.packet, *message),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn datagram(bytes: &mut Bytes) -> Packet {
+    let ip = IpHeader::new(address(bytes.u8() % 6), address(bytes.u8() % 6));
+    let payload = Payload::new(0, 0, u32::from(bytes.u8()));
+    Packet { ip, body: Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload }) }
+}
+
+fn link(bytes: &mut Bytes) -> FailedLink {
+    FailedLink { from: address(bytes.u8() % 6), to: address(bytes.u8() % 6) }
+}
+
+fn notice(bytes: &mut Bytes, about: &Packet) -> Packet {
+    let (link, restored) = (link(bytes), bytes.u8() & 1 != 0);
+    let message = |quoted: Quoted| match restored {
+        true => IcmpMessage::RouteRestored { link, quoted },
+        false => IcmpMessage::RouteFailed { link, quoted },
+    };
+    // All addresses here are of single hosts.
+    match Packet::icmp_error(link.from, about, message) {
+        Some(notice) => notice,
+        None => panic!("{about:?}"),
+    }
+}
