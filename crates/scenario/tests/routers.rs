@@ -1,0 +1,65 @@
+//! `signal = "rfn"`, `[network.routers]` and `standby`: defaults, and that they read back as shown.
+
+use scenario::{CutSignal, Fault, Flush, Network, Path, Scenario, flatten};
+
+fn scenario(network: &str) -> Scenario {
+    let text = format!(
+        "name = \"routes\"\nduration = \"9 s\"\n[network]\nkind = \"path\"\nhops = 4\n\
+         link = {{ rate = \"1 Mbit/s\", delay = \"1 ms\" }}\n{network}\n\
+         [[flow]]\nfrom = 0\nto = 4\napplication = \"ftp\"\naid = \"tcp-f\"\n"
+    );
+    let scenario = Scenario::parse("routes", &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(Scenario::parse("shown", &scenario.show(), &[]).as_ref(), Ok(&scenario));
+    scenario
+}
+
+fn path(scenario: &Scenario) -> &Path {
+    let Network::Path(path) = &scenario.network;
+    path
+}
+
+fn shown(scenario: &Scenario, key: &str) -> Option<String> {
+    flatten(scenario).into_iter().find(|(shown, _)| shown == key).map(|(_, value)| value)
+}
+
+const RFN: &str = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"1 s\"\nlasts = \"1 s\"\nsignal = \"rfn\"\n";
+
+#[test]
+fn a_partition_that_tells_by_rfn_shows_what_routers_do() {
+    let silent = scenario("");
+    assert_eq!(path(&silent).routers, None);
+    let tells = scenario(RFN);
+    let [Fault::Partition(cut)] = &path(&tells).faults[..] else { panic!("{tells:?}") };
+    assert_eq!(cut.signal, CutSignal::Rfn);
+    let routers = path(&tells).routers.unwrap();
+    assert_eq!((routers.believes.to_string(), routers.buffer), ("20 s".into(), None));
+    assert_eq!(shown(&tells, "network.routers.believes"), Some("20 s".into()));
+}
+
+/// Who tries again when the source's timer goes off must find the way free.
+#[test]
+fn routers_believe_as_long_as_tcp_f_waits() {
+    let tells = scenario(RFN);
+    let waits = shown(&tells, "flow.0.aid.route_failure_timeout");
+    assert!(waits.is_some());
+    assert_eq!(shown(&tells, "network.routers.believes"), waits);
+}
+
+#[test]
+fn a_buffer_is_flushed_by_any_route_unless_it_says_otherwise() {
+    for (written, flush) in [("", Flush::Route), (", flush = \"rrn\"", Flush::Rrn)] {
+        let buffer = format!("routers = {{ buffer = {{ packets = 20{written} }} }}\n{RFN}");
+        let buffer = path(&scenario(&buffer)).routers.unwrap().buffer.unwrap();
+        assert_eq!((buffer.packets, buffer.flush), (20, flush));
+    }
+}
+
+#[test]
+fn a_parallel_route_takes_its_share_unless_it_stands_by() {
+    let route = |more: &str| {
+        let text = format!("[[network.parallel]]\nfrom = 1\nto = 3\nhops = 2\n{more}\n");
+        path(&scenario(&text)).parallel[0].standby
+    };
+    assert!(!route("") && !route("standby = false") && route("standby = true"));
+    assert!(route("rate = \"2 Mbit/s\"\nstandby = true\norder = \"free\""));
+}
