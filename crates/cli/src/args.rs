@@ -65,8 +65,9 @@ Examples:
       one figure, and the statements about it, as one document
 
 For each statement: what the paper says, what was measured, and whether they agree. A number in the
-prose agrees if the 90 % interval meets it ± 10 % (± 5 points for percentages); a trend agrees if the
-paired 90 % interval excludes zero in its direction. Nothing else is tolerated.
+prose agrees if the 90 % interval meets it ± 10 % (± 5 points for percentages); a trend agrees if
+the paired 90 % interval excludes zero in its direction. Nothing else is tolerated. A transfer that
+does not complete counts with the time that it had, and is told; nothing agrees because of it.
 
 Each verdict is recorded with the paper, for all its runs at all its points. If one comes out
 otherwise, the exit status is 1. With --quick, or another --runs, intervals are wider: verdicts are

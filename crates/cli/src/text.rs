@@ -156,6 +156,31 @@ impl std::fmt::Display for Grid {
     }
 }
 
+/// `text` in lines that fit, each after the first indented, with a line break at its end.
+pub fn wrapped(text: &str, indent: usize) -> String {
+    let mut lines = String::new();
+    // What stands before the first word stays.
+    let lead = text.len() - text.trim_start().len();
+    let (mut line, text) = (text[..lead].to_owned(), &text[lead..]);
+    let mut empty = true;
+    for word in text.split(' ') {
+        let width = line.chars().count() + 1 + word.chars().count();
+        if !empty && width > usize::from(WIDTH) {
+            lines += line.trim_end();
+            lines.push('\n');
+            (line, empty) = (" ".repeat(indent), true);
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line += word;
+        empty = false;
+    }
+    lines += line.trim_end();
+    lines.push('\n');
+    lines
+}
+
 /// `text` with a capital letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -221,6 +246,19 @@ mod test {
         let header = vec!["a".to_owned(), "b".to_owned()];
         let text = Grid { header, rows: vec![vec![long.clone(), long]] }.to_string();
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+
+    #[test]
+    fn lines_are_wrapped_and_lose_no_word() {
+        assert_eq!(wrapped("  a  b", 4), "  a  b\n");
+        let words = "word ".repeat(50);
+        let text = wrapped(&format!("agrees   {words}end"), 9);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(lines[0].starts_with("agrees   word") && lines[1].starts_with("         word"));
+        assert_eq!(text.split_whitespace().count(), 52);
+        let long = "x".repeat(200);
+        assert_eq!(wrapped(&long, 2), format!("{long}\n"));
     }
 
     #[test]

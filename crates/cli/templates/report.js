@@ -14,9 +14,24 @@
     for (const [part, change] of parts) layout[part] = { ...layout[part], ...change };
     return layout;
   };
+  // Groups of arms can be shown or not, in all plots of a section at once.
+  const boxes = (of) => [...of.querySelectorAll("input[data-group]")];
+  const shown = (plot, trace) => {
+    const section = plot.closest("section");
+    const box = boxes(section).find((box) => box.dataset.group === trace.legendgroup);
+    return box === undefined || box.checked;
+  };
+  // Where arms can be shown or not, the legend's room does not come from the plot's.
+  const height = (data) => {
+    const seen = data.filter((trace) => trace.visible !== false);
+    const groups = new Set(seen.map((trace) => trace.legendgroup));
+    return 430 + 19 * seen.length + 28 * groups.size;
+  };
   const draw = () => {
     const plot = waiting.shift();
     const figure = JSON.parse(document.getElementById(`${plot.id}-data`).textContent);
+    for (const trace of figure.data) trace.visible = shown(plot, trace);
+    if (boxes(plot.closest("section")).length > 0) figure.layout.height = height(figure.data);
     Plotly.newPlot(plot, figure.data, colours(figure.layout), figure.config);
     drawn.push(plot);
   };
@@ -27,6 +42,16 @@
   };
   setTimeout(next);
   addEventListener("beforeprint", () => { while (waiting.length > 0) draw(); });
+  for (const box of boxes(document)) box.addEventListener("change", () => {
+    const section = box.closest("section");
+    for (const plot of drawn.filter((plot) => section.contains(plot))) {
+      const changed = plot.data.flatMap((trace, index) =>
+        trace.legendgroup === box.dataset.group ? [index] : []);
+      if (changed.length === 0) continue;
+      for (const index of changed) plot.data[index].visible = box.checked;
+      Plotly.update(plot, { visible: box.checked }, { height: height(plot.data) }, changed);
+    }
+  });
   dark.addEventListener("change", () => {
     for (const plot of drawn) Plotly.react(plot, plot.data, colours(plot.layout));
   });

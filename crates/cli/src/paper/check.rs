@@ -62,6 +62,9 @@ pub fn names(file: &File, paper: &Paper) -> Result<(), Error> {
     }
     for (number, arm) in paper.arms.iter().enumerate() {
         one_of(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(paper))?;
+        if let Some(other) = &arm.against {
+            one_of(file, &keys!["arm", number, "against"], "arm", other, &arm_names(paper))?;
+        }
     }
     for (number, figure) in paper.quick.figures.iter().enumerate() {
         let keys = keys!["quick", "figures", number];

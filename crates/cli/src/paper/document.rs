@@ -48,6 +48,8 @@ pub struct FigureResult {
     pub y: YAxis,
     /// What each arm did.
     pub arms: Arms,
+    /// What arms do compared with others, seed by seed.
+    pub differences: Vec<DifferenceResult>,
     /// What the paper reports.
     pub paper: Vec<CurveResult>,
     /// Lines across.
@@ -120,6 +122,17 @@ pub struct PointResult {
     pub incomplete: u64,
 }
 
+/// One arm less another, paired by seed.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct DifferenceResult {
+    /// The one,
+    pub arm: String,
+    /// and the other that is taken away.
+    pub against: String,
+    /// At each point.
+    pub points: Vec<PointResult>,
+}
+
 /// What the paper reports.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct CurveResult {
@@ -184,6 +197,9 @@ pub struct StatementResult {
     /// It is a ratio.
     #[serde(skip)]
     pub is_ratio: bool,
+    /// The paper has a percentage.
+    #[serde(skip)]
+    pub is_percent: bool,
 }
 
 /// What the paper leaves open.
@@ -281,23 +297,18 @@ impl Outcome<'_> {
             Some(of) => of == metric,
             None => y == 0,
         };
-        let arms = planned.arms.iter().enumerate().map(|(row, &arm)| ArmResult {
-            arm,
-            name: self.plan.paper.arms[arm].name.clone(),
-            points: self.selection.points[number]
-                .iter()
-                .map(|&x| {
-                    let samples = self.samples(number, y, Cell { arm: row, x });
-                    let measured = mean(&samples);
-                    PointResult {
-                        x: planned.xs[x].value,
-                        mean: measured.map(|m| m.mean),
-                        ci90: measured.and_then(|m| m.ci90),
-                        n: measured.map_or(0, |m| m.n),
-                        incomplete: samples.iter().filter(|s| s.at_least).count() as u64,
-                    }
-                })
-                .collect(),
+        let points = &self.selection.points[number];
+        let arms = planned.arms.iter().enumerate().map(|(row, &arm)| {
+            let point = |&x: &usize| {
+                let samples = self.samples(number, y, Cell { arm: row, x });
+                let late = samples.iter().filter(|sample| sample.at_least).count();
+                point(planned.xs[x].value, mean(&samples), late)
+            };
+            ArmResult {
+                arm,
+                name: self.plan.paper.arms[arm].name.clone(),
+                points: points.iter().map(point).collect(),
+            }
         });
         let curves = figure.paper.iter().filter(|curve| this(&curve.metric));
         let lines = figure.line.iter().filter(|line| this(&line.metric));
@@ -315,6 +326,7 @@ impl Outcome<'_> {
                 unit: unit_name(super::statement::unit_of(metric)),
             },
             arms: Arms(arms.collect()),
+            differences: self.differences(number, y),
             paper: curves
                 .map(|curve| CurveResult {
                     label: curve.label.clone(),
@@ -331,6 +343,32 @@ impl Outcome<'_> {
                 .collect(),
             at: (number, y),
         }
+    }
+
+    /// Each arm less the one that it is compared with, where the figure has both.
+    fn differences(&self, number: usize, y: usize) -> Vec<DifferenceResult> {
+        let (planned, arms) = (&self.plan.figures[number], &self.plan.paper.arms);
+        let pairs = planned.arms.iter().enumerate().filter_map(|(row, &arm)| {
+            let name = arms[arm].against.as_ref()?;
+            let other = planned.arms.iter().position(|&arm| arms[arm].name == *name)?;
+            Some((row, other, &arms[arm].name, name))
+        });
+        pairs
+            .map(|(row, other, arm, against)| {
+                let point = |&x: &usize| {
+                    let read = |arm| self.samples(number, y, Cell { arm, x });
+                    let (of, less) = (read(row), read(other));
+                    let late = of.iter().zip(&less).filter(|(a, b)| a.at_least || b.at_least);
+                    let late = late.count();
+                    point(planned.xs[x].value, measure::difference(&[of], &[less]), late)
+                };
+                DifferenceResult {
+                    arm: arm.clone(),
+                    against: against.clone(),
+                    points: self.selection.points[number].iter().map(point).collect(),
+                }
+            })
+            .collect()
     }
 
     fn statement(&self, number: usize) -> StatementResult {
@@ -359,6 +397,7 @@ impl Outcome<'_> {
             of: (figure, y),
             x_unit: unit_name(self.plan.figures[figure].unit),
             is_ratio: statement.ratio.is_some(),
+            is_percent: statement.number.is_some_and(|number| number.is_percent()),
         };
         let points = &self.selection.points[figure];
         if points.is_empty() {
@@ -446,6 +485,16 @@ impl Outcome<'_> {
             })
             .collect();
         format!("{} did not complete", parts.join(" and "))
+    }
+}
+
+fn point(x: Option<f64>, measured: Option<measure::Measured>, incomplete: usize) -> PointResult {
+    PointResult {
+        x,
+        mean: measured.map(|m| m.mean),
+        ci90: measured.and_then(|m| m.ci90),
+        n: measured.map_or(0, |m| m.n),
+        incomplete: incomplete as u64,
     }
 }
 

@@ -17,7 +17,7 @@ struct BuiltIn;
 const PAPERS: &str = "papers";
 
 /// The file that makes a directory a paper.
-const FILE: &str = "paper.toml";
+pub const FILE: &str = "paper.toml";
 
 /// A paper's files.
 #[derive(Clone, Debug)]
@@ -96,6 +96,16 @@ impl Source {
     pub fn place(&self, file: &str) -> String {
         let dir = self.dir.clone().unwrap_or_else(|| Path::new(PAPERS).join(&self.name));
         dir.join(file).display().to_string()
+    }
+}
+
+impl Source {
+    /// As a command line names it.
+    pub fn argument(&self) -> String {
+        match &self.dir {
+            Some(dir) if *dir != Path::new(PAPERS).join(&self.name) => dir.display().to_string(),
+            _ => self.name.clone(),
+        }
     }
 }
 

@@ -120,6 +120,8 @@ pub struct Arm {
     pub set: Settings,
     /// Its own scenario file, in the place of each figure's.
     pub scenario: Option<String>,
+    /// The arm that it is compared with: figures show the paired difference.
+    pub against: Option<String>,
 }
 
 /// `[[figure]]`: arms against an axis, at one point where there is no axis, or in time.

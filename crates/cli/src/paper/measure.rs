@@ -91,7 +91,7 @@ pub fn mean(samples: &[Sample]) -> Option<Measured> {
 }
 
 /// The sum of what is added less the sum of what is taken away, seed by seed.
-fn difference(plus: &[Vec<Sample>], minus: &[Vec<Sample>]) -> Option<Measured> {
+pub fn difference(plus: &[Vec<Sample>], minus: &[Vec<Sample>]) -> Option<Measured> {
     let seeds = plus.iter().chain(minus).map(Vec::len).min()?;
     let sum = |cells: &[Vec<Sample>], seed: usize| -> Option<f64> {
         cells.iter().map(|samples| samples[seed].value).sum()

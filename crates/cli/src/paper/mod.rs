@@ -2,27 +2,35 @@
 
 mod check;
 mod document;
+mod draw;
 mod find;
 mod format;
 mod measure;
 mod number;
+mod page;
 mod plan;
 mod print;
 mod select;
 mod simulate;
 mod statement;
+mod tables;
+mod traces;
 mod verdict;
 
 use std::io::Write;
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
+use crate::files::Destination;
 use crate::paper::document::{Document, Outcome, Timing};
 use crate::paper::find::Source;
 use crate::paper::plan::{Plan, plan};
 use crate::paper::select::{Selection, select};
 use crate::paper::simulate::{Results, simulate};
 use crate::text::list;
+
+/// The page's name.
+const PAGE: &str = "index.html";
 
 /// The name that stands for all papers.
 const LIST: &str = "list";
@@ -41,9 +49,43 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let jobs = args.jobs.map_or(processors, |jobs| jobs.get());
 
+    let destination = match &args.out {
+        Some(dir) if dir.exists() && !dir.is_dir() => {
+            let dir = dir.display();
+            return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
+        }
+        Some(dir) => Some(Destination::open(dir)?),
+        None => None,
+    };
+    let (document, results) = match run(&plan, &selection, jobs) {
+        Ok(done) => done,
+        Err(failure) => {
+            if let Some(destination) = destination {
+                destination.abandon();
+            }
+            return Err(failure);
+        }
+    };
+    if let Some(destination) = destination {
+        keep(destination, &plan, &selection, &results, &document)?;
+    }
+    let mut out = anstream::stdout().lock();
+    if args.json {
+        write!(out, "{}", json(&document))?;
+    } else {
+        write!(out, "{}", print::document(&plan, &document))?;
+        if let Some(dir) = &args.out {
+            writeln!(out, "Written to {}", dir.join(PAGE).display())?;
+        }
+    }
+    recorded(&document)
+}
+
+/// Runs what is selected.
+fn run(plan: &Plan, selection: &Selection, jobs: u64) -> Result<(Document, Results), Failure> {
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
-    let results = simulate(&plan, &selection, jobs as usize)?;
+    let results = simulate(plan, selection, jobs as usize)?;
     let wall_s = started.elapsed().as_secs_f64();
     let timing = Timing {
         wall_s,
@@ -51,18 +93,33 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
         jobs,
         events_per_s: (wall_s > 0.0).then(|| results.events as f64 / wall_s),
     };
-    let document = outcome(&plan, &selection, &results).document(timing);
-    let mut out = anstream::stdout().lock();
-    if args.json {
-        write!(out, "{}", json(&document))?;
-    } else {
-        write!(out, "{}", print::document(&plan, &document))?;
-    }
-    recorded(&document)
+    let document = Outcome { plan, selection, results: &results }.document(timing);
+    Ok((document, results))
 }
 
-fn outcome<'a>(plan: &'a Plan, selection: &'a Selection, results: &'a Results) -> Outcome<'a> {
-    Outcome { plan, selection, results }
+/// Writes the page, the results, the traces, and the paper's own files, so that the directory is a
+/// paper that can be run again.
+fn keep(
+    destination: Destination,
+    plan: &Plan,
+    selection: &Selection,
+    results: &Results,
+    document: &Document,
+) -> Result<(), Failure> {
+    let mut staging = destination.stage()?;
+    let mut files: Vec<&str> = plan.files.iter().map(String::as_str).collect();
+    files.push(find::FILE);
+    for file in files {
+        staging.write_text(file, &plan.source.read(file)?)?;
+    }
+    for (traced, trace) in selection.traces.iter().zip(&results.traces) {
+        staging.write(&traces::file(plan, traced), |out| trace.write(out))?;
+    }
+    let html = page::page(plan, selection, results, document)
+        .map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+    staging.write_text(PAGE, &html)?;
+    staging.write_text("results.json", &json(document))?;
+    staging.commit()
 }
 
 /// A document as it is printed and kept.

@@ -17,6 +17,8 @@ pub struct Plan {
     pub source: Source,
     /// What its file says.
     pub paper: Paper,
+    /// Names of the scenario files.
+    pub files: Vec<String>,
     /// Scenarios, each once however many figures need it.
     pub jobs: Vec<Job>,
     /// One a figure of the file.
@@ -78,11 +80,12 @@ pub fn plan(source: Source) -> Result<Plan, Failure> {
     let numbers = 0..paper.figures.len();
     let figures = numbers.map(|number| planner.figure(number)).collect::<Result<Vec<_>, _>>()?;
     let jobs = planner.jobs;
+    let files = planner.texts.into_keys().collect();
     let statements = (0..paper.statements.len())
         .map(|number| statement::plan(&file, &paper, &figures, number))
         .collect::<Result<Vec<_>, _>>()
         .map_err(input)?;
-    Ok(Plan { source, paper, jobs, figures, statements })
+    Ok(Plan { source, paper, files, jobs, figures, statements })
 }
 
 struct Planner<'a> {

@@ -9,8 +9,12 @@ use super::document::{Document, FigureResult, StatementResult};
 use super::find::{Source, names};
 use super::format::{Bound, Kind, Verdict};
 use super::plan::{Plan, plan};
+use super::tables::{as_metric, late, points};
 use crate::failure::Failure;
-use crate::text::{Grid, Scale, capital, count, mean, mean_in, value};
+use crate::text::{capital, count, mean, value, wrapped};
+
+/// How far what belongs to a statement is indented: below its verdict.
+const INDENT: usize = 9;
 
 /// One line of `driftway paper list --json`.
 #[derive(serde::Serialize)]
@@ -59,108 +63,42 @@ pub fn papers(json: bool) -> Result<(), Failure> {
 
 /// Everything that a person wants to know at once.
 pub fn document(plan: &Plan, document: &Document) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{}\n{}", plan.paper.title, plan.paper.source);
-    for figure in &document.figures {
-        let _ = write!(text, "\n{}", self::figure(plan, figure));
-        for statement in document.statements.iter().filter(|s| s.of == figure.at) {
+    let mut text = format!("{}\n{}\n", plan.paper.title, plan.paper.source);
+    if plan.paper.groups.len() > 1 {
+        for group in &plan.paper.groups {
+            text += &wrapped(&format!("{}: {}", group.name, group.label), 2);
+        }
+    }
+    for (number, figure) in plan.paper.figures.iter().enumerate() {
+        let measures: Vec<_> = document.figures.iter().filter(|of| of.at.0 == number).collect();
+        if measures.is_empty() {
+            continue;
+        }
+        text += &wrapped(&format!("\nFigure {}: {}", figure.id, figure.title), 2);
+        if let Some(x) = &figure.x {
+            let _ = writeln!(text, "against {}", x.label);
+        }
+        for measure in measures {
+            text += &table(plan, measure);
+        }
+        text += &figure.note.as_ref().map_or_else(String::new, |note| wrapped(note, 0));
+        for statement in document.statements.iter().filter(|s| s.of.0 == number) {
             text += &line(statement);
         }
     }
     text += "\n";
-    text += &summary(document);
+    text.extend(summary(document).lines().map(|line| wrapped(line, 0)));
     text
 }
 
 /// A figure's table: our arms, and below each the paper's numbers.
-fn figure(plan: &Plan, figure: &FigureResult) -> String {
-    let means = || figure.arms.0.iter().flat_map(|arm| &arm.points).filter_map(|p| p.mean);
-    let largest = means().fold(0.0_f64, |a, b| a.max(b.abs()));
-    let metric = &figure.y.metric;
-    let scale = Scale::of(metric, largest);
-    let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };
-    let mut header = vec![format!("{}{unit}", figure.y.label)];
-    let (number, _) = figure.at;
-    let xs = figure.arms.0.first().map_or(&[][..], |arm| &arm.points);
-    let x_metric = as_metric(figure.x.as_ref().map_or("", |x| x.unit));
-    header.extend(xs.iter().map(|point| match point.x {
-        Some(x) => value(x_metric, x),
-        None => "mean".to_owned(),
-    }));
-    let dash = || "–".to_owned();
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    let group = |arm: usize| &plan.paper.arms[arm].group;
-    let several = figure.arms.0.iter().any(|arm| group(arm.arm) != group(figure.arms.0[0].arm));
-    let mut last = None;
-    for arm in &figure.arms.0 {
-        if several && last.replace(group(arm.arm)) != Some(group(arm.arm)) {
-            let group = plan.paper.groups.iter().find(|g| g.name == *group(arm.arm));
-            let label = group.map_or(String::new(), |group| capital(&group.label) + ":");
-            rows.push(std::iter::once(label).chain(xs.iter().map(|_| String::new())).collect());
-        }
-        let cells = arm.points.iter().map(|point| {
-            let estimate = |mean| Estimate { mean, ci90: point.ci90, ci95: None, n: point.n };
-            let at_least = if point.incomplete > 0 { "≥ " } else { "" };
-            point
-                .mean
-                .map_or_else(dash, |mean| format!("{at_least}{}", mean_in(scale, &estimate(mean))))
-        });
-        let label = &plan.paper.arms[arm.arm].label;
-        rows.push(std::iter::once(label.clone()).chain(cells).collect());
-        for curve in figure.paper.iter().filter(|curve| curve.arm == arm.name) {
-            let at = |x: f64| curve.points.iter().find(|(at, _)| (at - x).abs() <= 1e-9 * x.abs());
-            let cells = xs.iter().map(|point| {
-                let said = match point.x {
-                    Some(x) => at(x),
-                    None => curve.points.first(),
-                };
-                said.map_or_else(String::new, |(_, y)| {
-                    mean_in(scale, &Estimate { mean: *y, ci90: None, ci95: None, n: 0 })
-                })
-            });
-            rows.push(std::iter::once(format!("  {}", curve.label)).chain(cells).collect());
-        }
-    }
-    let mut text = format!("Figure {}: {}\n", figure.figure, figure.title);
-    if let Some(x) = &figure.x {
-        let _ = writeln!(text, "against {}", x.label);
-    }
-    let _ = write!(text, "{}", Grid { header, rows });
+fn table(plan: &Plan, figure: &FigureResult) -> String {
+    let mut text = points(plan, figure).to_string();
     for line in &figure.lines {
-        let _ = writeln!(text, "{}: {}", line.label, value(metric, line.value));
+        let _ = writeln!(text, "{}: {}", line.label, value(&figure.y.metric, line.value));
     }
-    let late: Vec<String> = figure
-        .arms
-        .0
-        .iter()
-        .flat_map(|arm| arm.points.iter().map(move |point| (arm, point)))
-        .filter(|(_, point)| point.incomplete > 0)
-        .map(|(arm, point)| {
-            let at = point.x.map_or(String::new(), |x| format!(" at {}", value(x_metric, x)));
-            format!("{} of {} of {}{at}", point.incomplete, point.n, arm.name)
-        })
-        .collect();
-    if !late.is_empty() {
-        let _ = writeln!(
-            text,
-            "≥: transfers that did not complete count with the time that they had ({}).",
-            late.join("; ")
-        );
-    }
-    if let Some(note) = &plan.paper.figures[number].note {
-        let _ = writeln!(text, "{note}");
-    }
+    text += &late(plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
     text
-}
-
-/// A name with the unit's ending, for [`crate::text`].
-pub const fn as_metric(unit: &'static str) -> &'static str {
-    match unit.as_bytes() {
-        b"s" => "_s",
-        b"bit/s" => "_bps",
-        b"B" => "_bytes",
-        _ => "",
-    }
 }
 
 /// What is said, what was measured, and whether they agree.
@@ -176,10 +114,7 @@ pub fn line(statement: &StatementResult) -> String {
         let _ = write!(text, "; paper {said}");
     }
     if !measured.is_empty() {
-        let _ = write!(text, "; measured {measured}");
-    }
-    if let Some(at) = statement.at {
-        let _ = write!(text, " at {}", value(as_metric(statement.x_unit), at));
+        let _ = write!(text, "; measured {measured}{}", at(statement));
     }
     if statement.verdict.is_some_and(|found| found != statement.expected) {
         let recorded = match statement.expected {
@@ -188,17 +123,33 @@ pub fn line(statement: &StatementResult) -> String {
         };
         let _ = write!(text, " (recorded: {recorded})");
     }
-    text += "\n";
+    let mut text = wrapped(&text, INDENT);
+    let indented = |more: &str| wrapped(&format!("{:INDENT$}{more}", ""), INDENT);
     for note in &statement.notes {
-        let _ = writeln!(text, "         {note}");
+        text += &indented(note);
     }
     if let Some(because) = &statement.because {
-        let _ = writeln!(text, "         because {because}");
+        text += &indented(&format!("cause: {because}"));
     }
     if let Some(command) = &statement.shown_by {
-        let _ = writeln!(text, "         {command}");
+        // A command is copied: it stays on one line.
+        let _ = writeln!(text, "{:INDENT$}{command}", "");
     }
     text
+}
+
+/// Where it was measured: ` at 10 ms`.
+pub fn at(statement: &StatementResult) -> String {
+    let x = |at| format!(" at {}", value(as_metric(statement.x_unit), at));
+    statement.at.map_or_else(String::new, x)
+}
+
+/// A value in the unit of a statement: percentages where the paper has them.
+fn told(statement: &StatementResult, number: f64) -> String {
+    if statement.is_percent {
+        return format!("{} %", value("", number * 100.0));
+    }
+    value(metric(statement), number)
 }
 
 /// The metric by whose unit a statement's numbers are told.
@@ -209,24 +160,35 @@ fn metric(statement: &StatementResult) -> &str {
 /// The paper's number: `425 s`, `2 to 3`, `at least 500 s`.
 pub fn said(statement: &StatementResult) -> String {
     let Some([low, high]) = statement.number else { return String::new() };
-    let end = |end| value(metric(statement), end);
+    // A paper has as many digits as it has, and not four.
+    let end = |end: f64| {
+        let text = told(statement, end);
+        let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+        let short = match number.contains('.') {
+            true => number.trim_end_matches('0').trim_end_matches('.'),
+            false => number,
+        };
+        format!("{short} {unit}").trim_end().to_owned()
+    };
     let bound = match statement.bound {
         Some(Bound::AtLeast) => "at least ",
         Some(Bound::AtMost) => "at most ",
         None => "",
     };
-    if low == high {
-        format!("{bound}{}", end(low))
-    } else {
-        format!("{bound}{} to {}", end(low), end(high))
-    }
+    let (low, high) = (end(low), end(high));
+    if low == high { format!("{bound}{low}") } else { format!("{bound}{low} to {high}") }
 }
 
 /// What was measured: `431 ± 3 s`, for a shape with its sign.
 pub fn measured(statement: &StatementResult) -> String {
     let Some(measured) = statement.measured else { return String::new() };
-    let estimate = Estimate { mean: measured, ci90: statement.ci90, ci95: None, n: statement.n };
-    let text = mean(metric(statement), &estimate);
+    let factor = if statement.is_percent { 100.0 } else { 1.0 };
+    let ci90 = statement.ci90.map(|ends| ends.map(|end| end * factor));
+    let estimate = Estimate { mean: measured * factor, ci90, ci95: None, n: statement.n };
+    let text = match statement.is_percent {
+        true => mean("", &estimate) + " %",
+        false => mean(metric(statement), &estimate),
+    };
     match statement.kind {
         Kind::Shape if measured > 0.0 => format!("+{text}"),
         _ => text,

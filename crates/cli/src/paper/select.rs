@@ -17,6 +17,8 @@ pub struct Selection {
     pub jobs: Vec<usize>,
     /// Runs that are traced.
     pub traces: Vec<Traced>,
+    /// It is the paper's quick part.
+    pub quick: bool,
     /// Not as many runs, or points, as recorded verdicts stand on.
     pub reduced: bool,
 }
@@ -101,5 +103,6 @@ pub fn select(plan: &Plan, args: &PaperArgs) -> Result<Selection, Failure> {
         }));
     }
     let seeds = (0..runs).map(|at| paper.first_seed + at).collect();
-    Ok(Selection { seeds, points, jobs, traces, reduced: runs != paper.runs || ends })
+    let reduced = runs != paper.runs || ends;
+    Ok(Selection { seeds, points, jobs, traces, quick: args.quick, reduced })
 }

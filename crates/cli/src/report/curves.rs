@@ -17,13 +17,13 @@ use crate::tables::{flow_name, is_transfer};
 use crate::text::{Grid, Scale, capital, count, title, value};
 
 /// From this ratio of largest to smallest on, an axis is logarithmic.
-const LOG_FROM: f64 = 30.0;
+pub const LOG_FROM: f64 = 30.0;
 
 /// Flows that get curves of their own.
 const FLOWS: usize = 4;
 
 /// An arm's symbols, so that colour is not all that tells curves apart: ours, and a paper's.
-const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
+pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
     (MarkerSymbol::Circle, MarkerSymbol::CircleOpen),
     (MarkerSymbol::Square, MarkerSymbol::SquareOpen),
     (MarkerSymbol::Diamond, MarkerSymbol::DiamondOpen),
@@ -172,11 +172,12 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
         notes: notes(metric, &curves, x_metric, by_category),
         json: json(plot),
         numbers: Some(numbers(metric, sweep, x_metric, &curves, &references)),
+        also: None,
     })
 }
 
 /// A logarithmic axis with a tick at each power of ten.
-fn by_powers(axis: plotly::layout::Axis) -> plotly::layout::Axis {
+pub fn by_powers(axis: plotly::layout::Axis) -> plotly::layout::Axis {
     axis.type_(AxisType::Log).dtick(1.0).exponent_format(ExponentFormat::Power)
 }
 

@@ -19,6 +19,8 @@ pub struct Figure {
     pub json: String,
     /// The numbers behind it.
     pub numbers: Option<Grid>,
+    /// More numbers, and what they are.
+    pub also: Option<(&'static str, Grid)>,
 }
 
 /// The palette of Okabe and Ito, which colour-blind readers can tell apart; yellow and black are
@@ -54,7 +56,7 @@ pub fn colours(families: &[&str]) -> Vec<String> {
 }
 
 /// `#rrggbb`, mixed with `part` of white.
-fn lighter(colour: &str, part: f64) -> String {
+pub fn lighter(colour: &str, part: f64) -> String {
     let mixed = rgb(colour).map(|c| f64::from(c) + (255.0 - f64::from(c)) * part);
     format!("rgb({:.0},{:.0},{:.0})", mixed[0], mixed[1], mixed[2])
 }

@@ -1,11 +1,11 @@
 //! `driftway report`: results as one page, and the same tables as text.
 
 mod comparison;
-mod curves;
-mod figure;
+pub mod curves;
+pub mod figure;
 mod heading;
 mod moments;
-mod page;
+pub mod page;
 mod set;
 mod sweep;
 

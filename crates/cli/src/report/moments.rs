@@ -110,6 +110,7 @@ impl Moments<'_> {
                 .collect(),
             json: json(plot),
             numbers: None,
+            also: None,
         }
     }
 
@@ -165,6 +166,7 @@ impl Moments<'_> {
             notes: Vec::new(),
             json: json(plot),
             numbers: None,
+            also: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod input;
 mod page;
+mod paper;
 mod results;
 mod terminal;
 

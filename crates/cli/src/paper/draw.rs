@@ -1,0 +1,238 @@
+//! A figure of a paper: our arms, and the paper's numbers laid over them.
+
+use plotly::common::{
+    DashType, ErrorData, ErrorType, HoverInfo, LegendGroupTitle, Line, Marker, MarkerSymbol, Mode,
+};
+use plotly::layout::{AxisType, RangeMode};
+use plotly::{Plot, Scatter};
+use sim::results::Estimate;
+
+use super::document::{ArmResult, CurveResult, FigureResult, PointResult};
+use super::plan::Plan;
+use super::tables::{as_metric, differences, points};
+use crate::report::curves::{LOG_FROM, SYMBOLS, by_powers};
+use crate::report::figure::{Figure, PALETTE, QUIET, axis, json, layout, lighter, plain};
+use crate::text::{Scale, capital, mean, value};
+
+/// The legend's group of what the paper says.
+pub const REPORTED: &str = "reported";
+
+/// How an arm looks.
+pub struct Look {
+    /// Its colour.
+    pub colour: String,
+    /// Our symbol.
+    pub symbol: MarkerSymbol,
+    /// The paper's.
+    pub hollow: MarkerSymbol,
+}
+
+/// How the paper's arm of this number looks, in every figure alike: arms of a group differ by
+/// colour, groups by symbol.
+pub fn look(plan: &Plan, arm: usize) -> Look {
+    let paper = &plan.paper;
+    let group = &paper.arms[arm].group;
+    let before = paper.arms[..arm].iter().filter(|other| other.group == *group).count();
+    let number = paper.groups.iter().position(|other| other.name == *group).unwrap_or(0);
+    let round = before / PALETTE.len();
+    let colour = lighter(PALETTE[before % PALETTE.len()], 0.45 * f64::from(round.min(1) as u8));
+    let (symbol, hollow) = SYMBOLS[number % SYMBOLS.len()].clone();
+    Look { colour, symbol, hollow }
+}
+
+/// The title of an arm's group in a legend.
+pub fn group_title(plan: &Plan, arm: usize) -> LegendGroupTitle {
+    let group = &plan.paper.arms[arm].group;
+    let label = plan.paper.groups.iter().find(|other| other.name == *group);
+    LegendGroupTitle::with_text(plain(label.map_or("", |group| &group.label)))
+}
+
+/// One metric of a figure.
+pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
+    let metric = result.y.metric.as_str();
+    let x_metric = as_metric(result.x.as_ref().map_or("", |x| x.unit));
+    let all = || result.arms.0.iter().flat_map(|arm| &arm.points);
+    let reported = || result.paper.iter().flat_map(|curve| &curve.points);
+    let mut ys: Vec<f64> = all().filter_map(|p| p.mean).collect();
+    ys.extend(reported().map(|(_, y)| *y));
+    let xs: Vec<f64> = all().filter_map(|p| p.x).collect();
+    let (x_scale, y_scale) = (Scale::of(x_metric, largest(&xs)), Scale::of(metric, largest(&ys)));
+    let drawing = Drawing { plan, result, x_scale, y_scale, x_metric };
+
+    let mut plot = Plot::new();
+    for arm in &result.arms.0 {
+        drawing.arm(&mut plot, arm);
+    }
+    for curve in &result.paper {
+        drawing.reported(&mut plot, curve);
+    }
+    drawing.lines(&mut plot, &xs);
+
+    let log = |values: &[f64]| {
+        let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
+        smallest > 0.0 && largest(values) / smallest >= LOG_FROM
+    };
+    let y_axis = axis(&result.y.label, y_scale.unit);
+    let y_axis = if log(&ys) { by_powers(y_axis) } else { y_axis.range_mode(RangeMode::ToZero) };
+    let x_axis = match &result.x {
+        None => {
+            // Half a place of room on either side.
+            let places = result.arms.0.len() as f64;
+            axis("", "").type_(AxisType::Category).range(vec![-0.5, places - 0.5])
+        }
+        Some(x) => {
+            let x_axis = axis(&x.label, x_scale.unit);
+            if log(&xs) { by_powers(x_axis) } else { x_axis }
+        }
+    };
+    plot.set_layout(layout().height(560).x_axis(x_axis).y_axis(y_axis));
+
+    Figure {
+        title: capital(&result.y.label),
+        how: String::new(),
+        notes: drawing.late().into_iter().collect(),
+        json: json(plot),
+        numbers: Some(points(plan, result)),
+        also: differences(plan, result),
+    }
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0_f64, |a, b| a.max(b.abs()))
+}
+
+struct Drawing<'a> {
+    plan: &'a Plan,
+    result: &'a FigureResult,
+    x_scale: Scale,
+    y_scale: Scale,
+    x_metric: &'static str,
+}
+
+impl Drawing<'_> {
+    fn label(&self, arm: &ArmResult) -> String {
+        plain(&self.plan.paper.arms[arm.arm].label)
+    }
+
+    fn arm(&self, plot: &mut Plot, arm: &ArmResult) {
+        let look = look(self.plan, arm.arm);
+        let label = self.label(arm);
+        let points: Vec<&PointResult> = arm.points.iter().filter(|p| p.mean.is_some()).collect();
+        let factor = self.y_scale.factor;
+        let y: Vec<f64> = points.iter().filter_map(|p| Some(p.mean? * factor)).collect();
+        let half = |p: &&PointResult| p.ci90.map_or(0.0, |[low, high]| (high - low) / 2.0 * factor);
+        let error = ErrorData::new(ErrorType::Data)
+            .array(points.iter().map(half).collect())
+            .color(look.colour.clone())
+            .thickness(2.0)
+            .width(6);
+        let marker = Marker::new().symbol(look.symbol).size(8).color(look.colour.clone());
+        let hover: Vec<String> = points.iter().map(|p| self.hover(&label, p)).collect();
+        let group = self.plan.paper.arms[arm.arm].group.as_str();
+        let title = group_title(self.plan, arm.arm);
+        if self.result.x.is_none() {
+            plot.add_trace(
+                Scatter::new(vec![label.clone(); y.len()], y)
+                    .mode(Mode::Markers)
+                    .name(label)
+                    .marker(marker)
+                    .error_y(error)
+                    .legend_group(group)
+                    .legend_group_title(title)
+                    .hover_text_array(hover)
+                    .hover_info(HoverInfo::Text),
+            );
+            return;
+        }
+        let x = points.iter().filter_map(|p| Some(p.x? * self.x_scale.factor)).collect();
+        plot.add_trace(
+            Scatter::new(x, y)
+                .mode(Mode::LinesMarkers)
+                .name(label)
+                .marker(marker)
+                .line(Line::new().color(look.colour).width(2.0))
+                .error_y(error)
+                .legend_group(group)
+                .legend_group_title(title)
+                .hover_text_array(hover)
+                .hover_info(HoverInfo::Text),
+        );
+    }
+
+    fn hover(&self, label: &str, point: &PointResult) -> String {
+        let x = point.x.map_or(String::new(), |x| format!(" at {}", value(self.x_metric, x)));
+        let measured =
+            point.mean.map(|mean| Estimate { mean, ci90: point.ci90, ci95: None, n: point.n });
+        let y = measured.map_or(String::new(), |m| mean(&self.result.y.metric, &m));
+        format!("{label}{x}: {}, {} runs", plain(&y), point.n)
+    }
+
+    fn reported(&self, plot: &mut Plot, curve: &CurveResult) {
+        let arm = self.result.arms.0.iter().find(|arm| arm.name == curve.arm);
+        let Some(arm) = arm else { return };
+        let look = look(self.plan, arm.arm);
+        let y: Vec<f64> = curve.points.iter().map(|(_, y)| y * self.y_scale.factor).collect();
+        let marker = Marker::new().symbol(look.hollow).size(12).color(look.colour.clone());
+        let title = LegendGroupTitle::with_text("reported by the paper");
+        let name = plain(&curve.label);
+        if self.result.x.is_none() {
+            plot.add_trace(
+                Scatter::new(vec![self.label(arm); y.len()], y)
+                    .mode(Mode::Markers)
+                    .name(name)
+                    .marker(marker)
+                    .legend_group(REPORTED)
+                    .legend_group_title(title),
+            );
+            return;
+        }
+        let x = curve.points.iter().map(|(x, _)| x * self.x_scale.factor).collect();
+        plot.add_trace(
+            Scatter::new(x, y)
+                .mode(Mode::LinesMarkers)
+                .name(name)
+                .marker(marker)
+                .line(Line::new().color(look.colour).width(1.5).dash(DashType::Dash))
+                .legend_group(REPORTED)
+                .legend_group_title(title),
+        );
+    }
+
+    /// Numbers that belong to no arm: dotted, all across.
+    fn lines(&self, plot: &mut Plot, xs: &[f64]) {
+        let low = xs.iter().copied().fold(f64::INFINITY, f64::min) * self.x_scale.factor;
+        let high = xs.iter().copied().fold(f64::NEG_INFINITY, f64::max) * self.x_scale.factor;
+        for line in &self.result.lines {
+            let y = line.value * self.y_scale.factor;
+            let name = format!("{}: {}", line.label, value(&self.result.y.metric, line.value));
+            let dress = Line::new().color(QUIET).width(1.5).dash(DashType::Dot);
+            let title = LegendGroupTitle::with_text("reported by the paper");
+            if self.result.x.is_some() {
+                plot.add_trace(
+                    Scatter::new(vec![low, high], vec![y, y])
+                        .mode(Mode::Lines)
+                        .name(plain(&name))
+                        .line(dress)
+                        .legend_group(REPORTED)
+                        .legend_group_title(title),
+                );
+            } else {
+                let arms: Vec<String> = self.result.arms.0.iter().map(|a| self.label(a)).collect();
+                let y = vec![y; arms.len()];
+                plot.add_trace(
+                    Scatter::new(arms, y)
+                        .mode(Mode::Lines)
+                        .name(plain(&name))
+                        .line(dress)
+                        .legend_group(REPORTED)
+                        .legend_group_title(title),
+                );
+            }
+        }
+    }
+
+    /// What did not complete.
+    fn late(&self) -> Option<String> {
+        super::tables::late(self.plan, self.result)
+    }
+}

@@ -1,0 +1,234 @@
+//! A paper as one page: its figures, what it says, and what came out.
+
+use askama::Template;
+
+use super::document::{Document, OpenResult, StatementResult};
+use super::format::{Group, Verdict};
+use super::plan::Plan;
+use super::print::{at, measured, said, summary};
+use super::select::Selection;
+use super::simulate::{Results, command};
+use super::{draw, traces};
+use crate::report::figure::Figure;
+use crate::report::page::{SCRIPT, STYLE, library};
+use crate::run::quoted;
+use crate::text::{Grid, count};
+
+/// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
+/// from this crate: style, script, and the figures' JSON.
+#[derive(Template)]
+#[template(path = "paper.html")]
+pub struct Page<'a> {
+    title: &'a str,
+    /// Who, where and when.
+    source: String,
+    version: &'static str,
+    /// How much was run, and how many statements agree.
+    summary: Vec<String>,
+    /// How many statements of each figure agree.
+    counts: Grid,
+    /// Statements that differ.
+    differing: Vec<Row<'a>>,
+    sections: Vec<Section<'a>>,
+    open: &'a [OpenResult],
+    /// What runs it again.
+    again: String,
+    library: String,
+    style: String,
+    script: &'static str,
+}
+
+/// A figure of the paper.
+struct Section<'a> {
+    id: &'a str,
+    title: &'a str,
+    /// What it is drawn against.
+    against: Option<&'a str>,
+    note: Option<&'a str>,
+    /// Groups of its arms.
+    groups: Vec<GroupBox<'a>>,
+    /// Pictures, each with the name of its element.
+    figures: Vec<(String, Figure)>,
+    statements: Vec<Row<'a>>,
+    /// For each arm, what runs its first point.
+    commands: Vec<(&'a str, String)>,
+}
+
+/// Arms that can be shown or not.
+struct GroupBox<'a> {
+    name: &'a str,
+    label: &'a str,
+    /// At first.
+    shown: bool,
+}
+
+/// A statement.
+#[derive(Clone)]
+struct Row<'a> {
+    of: &'a StatementResult,
+    paper: String,
+    measured: String,
+    /// `agrees`, `differs` or `not run`.
+    verdict: &'static str,
+    /// The verdict that is recorded, where it is another.
+    recorded: Option<&'static str>,
+}
+
+/// Arms that are all shown at first; of more, the first group.
+const SHOWN: usize = 6;
+
+/// The page.
+///
+/// # Errors
+/// The template can't be rendered.
+pub fn page(
+    plan: &Plan,
+    selection: &Selection,
+    results: &Results,
+    document: &Document,
+) -> Result<String, askama::Error> {
+    let paper = &plan.paper;
+    let rows: Vec<Row> = document.statements.iter().map(row).collect();
+    let figures = paper.figures.iter().enumerate();
+    let sections = figures
+        .filter(|(number, _)| !selection.points[*number].is_empty())
+        .map(|(number, figure)| {
+            let measures = document.figures.iter().filter(|of| of.at.0 == number);
+            let pictures = traces::figures(plan, selection, &results.traces, number)
+                .into_iter()
+                .chain(measures.map(|of| draw::figure(plan, of)));
+            let planned = &plan.figures[number];
+            let first = selection.points[number][0];
+            Section {
+                id: &figure.id,
+                title: &figure.title,
+                against: figure.x.as_ref().map(|axis| axis.label.as_str()),
+                note: figure.note.as_deref(),
+                groups: groups(plan, number),
+                figures: pictures
+                    .enumerate()
+                    .map(|(at, figure)| (format!("plot-{number}-{at}"), figure))
+                    .collect(),
+                statements: rows.iter().filter(|row| row.of.of.0 == number).cloned().collect(),
+                commands: planned
+                    .arms
+                    .iter()
+                    .zip(&planned.jobs)
+                    .map(|(&arm, jobs)| {
+                        let runs = selection.seeds.len();
+                        let command = command(&plan.jobs[jobs[first]]);
+                        let label = paper.arms[arm].label.as_str();
+                        (label, format!("{command} --seed {} --runs {runs}", paper.first_seed))
+                    })
+                    .collect(),
+            }
+        })
+        .collect();
+    let page = Page {
+        title: &paper.title,
+        source: format!("{}. {}.", paper.authors.join(", "), paper.source),
+        version: env!("CARGO_PKG_VERSION"),
+        summary: summary(document).lines().map(str::to_owned).collect(),
+        counts: counts(document),
+        differing: rows.into_iter().filter(|row| row.differs()).collect(),
+        sections,
+        open: &document.open,
+        again: again(plan, selection),
+        library: library(),
+        style: format!("{STYLE}{}", include_str!("../../templates/paper.css")),
+        script: SCRIPT,
+    };
+    page.render()
+}
+
+/// The groups of a figure's arms. Of many arms, those of the first group are shown at once.
+fn groups<'a>(plan: &'a Plan, figure: usize) -> Vec<GroupBox<'a>> {
+    let arms = &plan.figures[figure].arms;
+    let of = |group: &&Group| arms.iter().any(|&arm| plan.paper.arms[arm].group == group.name);
+    let groups = plan.paper.groups.iter().filter(of);
+    let few = arms.len() <= SHOWN;
+    let group = |(at, group): (usize, &'a Group)| GroupBox {
+        name: &group.name,
+        label: &group.label,
+        shown: few || at == 0,
+    };
+    groups.enumerate().map(group).collect()
+}
+
+/// For each figure, how many of its statements agree.
+fn counts(document: &Document) -> Grid {
+    let mut rows: Vec<(&str, [u64; 3])> = Vec::new();
+    for statement in &document.statements {
+        let at = match rows.iter().position(|(figure, _)| *figure == statement.figure) {
+            Some(at) => at,
+            None => {
+                rows.push((&statement.figure, [0; 3]));
+                rows.len() - 1
+            }
+        };
+        let column = match statement.verdict {
+            Some(Verdict::Agrees) => 0,
+            Some(Verdict::Differs) => 1,
+            None => 2,
+        };
+        rows[at].1[column] += 1;
+    }
+    let row = |(figure, counts): (&str, [u64; 3])| {
+        let counts = counts.map(|n| if n == 0 { "–".to_owned() } else { n.to_string() });
+        std::iter::once(format!("figure {figure}")).chain(counts).collect()
+    };
+    let header = ["statements about", "agree", "differ", "not run"].map(str::to_owned);
+    Grid { header: header.to_vec(), rows: rows.into_iter().map(row).collect() }
+}
+
+fn row(statement: &StatementResult) -> Row<'_> {
+    let name = |verdict| match verdict {
+        Some(Verdict::Agrees) => "agrees",
+        Some(Verdict::Differs) => "differs",
+        None => "not run",
+    };
+    let expected = Some(statement.expected);
+    let unexpected = statement.verdict.is_some() && statement.verdict != expected;
+    Row {
+        of: statement,
+        paper: said(statement),
+        measured: measured(statement) + &at(statement),
+        verdict: name(statement.verdict),
+        recorded: unexpected.then(|| name(expected)),
+    }
+}
+
+/// The command that gives the same results.
+fn again(plan: &Plan, selection: &Selection) -> String {
+    let mut command = format!("driftway paper {}", quoted(&plan.source.argument()));
+    let run = selection.points.iter().filter(|points| !points.is_empty()).count();
+    if run < plan.figures.len() {
+        for (figure, points) in plan.paper.figures.iter().zip(&selection.points) {
+            if !points.is_empty() {
+                command += &format!(" --figure {}", quoted(&figure.id));
+            }
+        }
+    }
+    if selection.quick {
+        command += " --quick";
+    }
+    let runs = selection.seeds.len();
+    if runs as u64 != plan.paper.runs {
+        command += &format!(" --runs {runs}");
+    }
+    command
+}
+
+impl Row<'_> {
+    fn differs(&self) -> bool {
+        self.of.verdict == Some(Verdict::Differs)
+    }
+    /// For the style sheet.
+    fn class(&self) -> String {
+        self.verdict.replace(' ', "-")
+    }
+    /// How many runs, or pairs, it stands on.
+    fn runs(&self) -> String {
+        if self.of.n > 0 { count(self.of.n, "run") } else { String::new() }
+    }
+}

@@ -1,0 +1,113 @@
+//! Tables of a figure, for the terminal and the page alike.
+
+use sim::results::Estimate;
+
+use super::document::{CurveResult, FigureResult, PointResult};
+use super::plan::Plan;
+use crate::text::{Grid, Scale, mean_in, value};
+
+/// A name with the unit's ending, for [`crate::text`].
+pub const fn as_metric(unit: &'static str) -> &'static str {
+    match unit.as_bytes() {
+        b"s" => "_s",
+        b"bit/s" => "_bps",
+        b"B" => "_bytes",
+        _ => "",
+    }
+}
+
+/// Our arms, and below each the paper's numbers; a column for each point.
+pub fn points(plan: &Plan, figure: &FigureResult) -> Grid {
+    let means = figure.arms.0.iter().flat_map(|arm| &arm.points).filter_map(|p| p.mean);
+    let scale = Scale::of(&figure.y.metric, means.fold(0.0_f64, |a, b| a.max(b.abs())));
+    let header = header(&figure.y.label, scale, figure);
+    let empty = || vec![String::new(); header.len() - 1];
+    let arms = &plan.paper.arms;
+    let several =
+        figure.arms.0.iter().any(|arm| arms[arm.arm].group != arms[figure.arms.0[0].arm].group);
+    let mut rows = Vec::new();
+    let mut last = None;
+    for arm in &figure.arms.0 {
+        let group = &arms[arm.arm].group;
+        if several && last.replace(group) != Some(group) {
+            rows.push([vec![format!("{group}:")], empty()].concat());
+        }
+        let cells = arm.points.iter().map(|point| cell(scale, point)).collect();
+        rows.push([vec![arms[arm.arm].label.clone()], cells].concat());
+        for curve in figure.paper.iter().filter(|curve| curve.arm == arm.name) {
+            let cells = arm.points.iter().map(|point| reported(scale, curve, point.x)).collect();
+            rows.push([vec![format!("  {}", curve.label)], cells].concat());
+        }
+    }
+    Grid { header, rows }
+}
+
+/// Each arm less the one that it is compared with; `None` where no arm is.
+pub fn differences(plan: &Plan, figure: &FigureResult) -> Option<(&'static str, Grid)> {
+    let means = figure.differences.iter().flat_map(|d| &d.points).filter_map(|p| p.mean);
+    let scale = Scale::of(&figure.y.metric, means.fold(0.0_f64, |a, b| a.max(b.abs())));
+    let label = |name: &str| {
+        let arm = plan.paper.arms.iter().find(|arm| arm.name == name);
+        arm.map_or(String::new(), |arm| arm.label.clone())
+    };
+    let rows: Vec<Vec<String>> = figure
+        .differences
+        .iter()
+        .map(|difference| {
+            let name = format!("{} − {}", label(&difference.arm), label(&difference.against));
+            let cells = difference.points.iter().map(|point| {
+                // Which side an open end lies on is told where a statement rests on it.
+                let closed = PointResult { incomplete: 0, ..point.clone() };
+                let mark = if point.incomplete > 0 { " *" } else { "" };
+                cell(scale, &closed) + mark
+            });
+            std::iter::once(name).chain(cells).collect()
+        })
+        .collect();
+    let header = header(&figure.y.label, scale, figure);
+    (!rows.is_empty()).then_some(("Paired differences, seed by seed", Grid { header, rows }))
+}
+
+fn header(label: &str, scale: Scale, figure: &FigureResult) -> Vec<String> {
+    let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };
+    let metric = as_metric(figure.x.as_ref().map_or("", |x| x.unit));
+    let points = figure.arms.0.first().map_or(&[][..], |arm| &arm.points);
+    let columns = points.iter().map(|p| p.x.map_or("mean".to_owned(), |x| value(metric, x)));
+    std::iter::once(format!("{label}{unit}")).chain(columns).collect()
+}
+
+fn cell(scale: Scale, point: &PointResult) -> String {
+    let Some(mean) = point.mean else { return "–".to_owned() };
+    let estimate = Estimate { mean, ci90: point.ci90, ci95: None, n: point.n };
+    let at_least = if point.incomplete > 0 { "≥ " } else { "" };
+    format!("{at_least}{}", mean_in(scale, &estimate))
+}
+
+/// What the paper has at this point, if anything.
+fn reported(scale: Scale, curve: &CurveResult, x: Option<f64>) -> String {
+    let here = |at: f64| x.is_none_or(|x| (at - x).abs() <= 1e-9 * x.abs());
+    let point = curve.points.iter().find(|(at, _)| here(*at));
+    point.map_or_else(String::new, |(_, y)| {
+        mean_in(scale, &Estimate { mean: *y, ci90: None, ci95: None, n: 0 })
+    })
+}
+
+/// Which transfers did not complete.
+pub fn late(plan: &Plan, figure: &FigureResult) -> Option<String> {
+    let metric = as_metric(figure.x.as_ref().map_or("", |x| x.unit));
+    let points = figure.arms.0.iter().flat_map(|arm| arm.points.iter().map(move |p| (arm, p)));
+    let late: Vec<String> = points
+        .filter(|(_, point)| point.incomplete > 0)
+        .map(|(arm, point)| {
+            let at = point.x.map_or(String::new(), |x| format!(" at {}", value(metric, x)));
+            let label = &plan.paper.arms[arm.arm].label;
+            format!("{} of {} of {label}{at}", point.incomplete, point.n)
+        })
+        .collect();
+    (!late.is_empty()).then(|| {
+        format!(
+            "≥: transfers that did not complete count with the time that they had: {}.",
+            late.join("; ")
+        )
+    })
+}

@@ -1,0 +1,391 @@
+//! A paper: what is refused, what comes out, and how the command ends.
+
+use predicates::prelude::*;
+use predicates::str::{contains, is_empty};
+
+use crate::*;
+
+/// Two lossy hops, an aid or none, and what a paper might say about them.
+const PAPER: &str = r#"
+title = "Two lossy hops"
+authors = ["A. Somebody", "B. <i>Else</i>"]
+source = "Some Journal 3(1), 2001"
+runs = 10
+
+[quick]
+runs = 5
+figures = ["8"]
+points = "ends"
+
+[[group]]
+name = "text"
+label = "as the text says"
+
+[[open]]
+what = "the window"
+tried = ["4 kB", "8 kB"]
+run = "8 kB"
+because = "nothing is said"
+shown_by = "driftway run s.toml --set flow.0.tcp.window='4 kB'"
+
+[[arm]]
+name = "tcp"
+label = "TCP"
+group = "text"
+set = { "flow.0.aid" = "none" }
+
+[[arm]]
+name = "atcp"
+label = "ATCP"
+group = "text"
+against = "tcp"
+
+[[figure]]
+id = "8"
+title = "transfer time with bit errors"
+scenario = "s.toml"
+x = { key = "network.link.bit_error_rate", values = [1e-5, 2e-5, 4e-5], label = "bit error rate" }
+y = [
+    { metric = "completion_s", label = "transfer time" },
+    { metric = "retransmission_ratio", label = "share of retransmissions" },
+]
+
+[[figure.paper]]
+label = "ATCP, as reported"
+arm = "atcp"
+points = [[1e-5, 9], [4e-5, 11]]
+
+[[figure.line]]
+label = "the bound"
+value = 5
+
+[[figure]]
+id = "9"
+title = "what is sent"
+scenario = "s.toml"
+y = [{ metric = "timeouts", label = "timeouts" }]
+trace = { draw = ["sequence", "cwnd", "rto"], from = "1 s", to = "4 s" }
+
+[[statement]]
+id = "order"
+figure = "8"
+says = "ATCP is faster"
+kind = "shape"
+order = { below = "atcp", above = "tcp", x = 1e-5 }
+expected = "agrees"
+
+[[statement]]
+id = "slow"
+figure = "8"
+says = "ATCP takes an hour"
+kind = "text"
+value = { arm = "atcp", x = 1e-5 }
+number = "3600 s"
+expected = "differs"
+because = "it takes seconds"
+shown_by = "driftway run s.toml"
+
+[[statement]]
+id = "never"
+figure = "9"
+says = "TCP times out at least once"
+kind = "text"
+value = { arm = "tcp" }
+number = 1
+bound = "at-least"
+expected = "agrees"
+"#;
+
+/// A bench with the paper in `papers/two`, `changed` in it.
+fn bench(changes: &[(&str, &str)]) -> Bench {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("papers/two")).unwrap();
+    bench.file("papers/two/s.toml", SCENARIO);
+    let mut paper = PAPER.to_owned();
+    for (from, to) in changes {
+        assert!(paper.contains(from), "{from}");
+        paper = paper.replacen(from, to, 1);
+    }
+    bench.file("papers/two/paper.toml", &paper);
+    bench
+}
+
+fn json(bench: &Bench, arguments: &[&str]) -> Value {
+    serde_json::from_str(&bench.stdout(&[&["paper", "two", "--json"], arguments].concat())).unwrap()
+}
+
+#[test]
+fn the_document_has_the_names_of_the_design() {
+    let document = json(&bench(&[]), &[]);
+    for name in ["paper", "version", "seeds", "figures", "statements", "open", "timing"] {
+        assert!(!document[name].is_null(), "{name}");
+    }
+    assert_eq!(document["paper"], "two");
+    assert_eq!(document["seeds"], serde_json::json!([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]));
+    let figure = &document["figures"][0];
+    assert_eq!((&figure["figure"], &figure["y"]["metric"]), (&"8".into(), &"completion_s".into()));
+    assert_eq!(figure["x"]["keys"][0], "network.link.bit_error_rate");
+    let points = figure["arms"]["atcp"].as_array().unwrap();
+    assert_eq!(
+        points.iter().map(|p| p["x"].as_f64().unwrap()).collect::<Vec<_>>(),
+        [1e-5, 2e-5, 4e-5]
+    );
+    for point in points {
+        let [mean, low, high] =
+            [&point["mean"], &point["ci90"][0], &point["ci90"][1]].map(|v| v.as_f64().unwrap());
+        assert!(low < mean && mean < high && point["n"] == 10, "{point}");
+    }
+    assert_eq!(document["figures"].as_array().unwrap().len(), 3, "one for each metric");
+    assert_eq!(figure["differences"][0]["against"], "tcp");
+    for statement in document["statements"].as_array().unwrap() {
+        for name in ["id", "figure", "says", "kind", "measured", "ci90", "verdict"] {
+            assert!(!statement[name].is_null(), "{name}: {statement}");
+        }
+        let differs = statement["verdict"] == "differs";
+        assert_eq!(statement["because"].is_string(), differs, "{statement}");
+    }
+    let kinds: Vec<_> = (0..3).map(|s| document["statements"][s]["kind"].clone()).collect();
+    assert_eq!(kinds, ["shape", "text", "text"]);
+    // What the aid saves is measured seed by seed.
+    let saved = document["statements"][0]["measured"].as_f64().unwrap();
+    let difference = figure["differences"][0]["points"][0]["mean"].as_f64().unwrap();
+    assert!((saved + difference).abs() < 1e-9 && saved > 0.0, "{saved} {difference}");
+}
+
+#[test]
+fn the_document_is_the_same_for_any_number_of_jobs() {
+    let bench = bench(&[]);
+    let mut documents = ["1", "2", "3"].map(|jobs| json(&bench, &["--jobs", jobs]));
+    for document in &mut documents {
+        document["timing"].take();
+    }
+    let [one, two, three] = documents;
+    assert!(one == two && two == three);
+}
+
+#[test]
+fn a_verdict_that_is_not_the_recorded_one_fails_unless_the_run_is_reduced() {
+    let wrong =
+        [("expected = \"agrees\"", "expected = \"differs\"\nbecause = 'x'\nshown_by = 'y'")];
+    let bench = bench(&wrong);
+    let told = contains("verdict that is not the recorded one: order");
+    bench.driftway(&["paper", "two"]).assert().code(1).stderr(told);
+    for reduced in [&["--runs", "7"][..], &["--quick"], &["--runs", "11"]] {
+        let line = [&["paper", "two"], reduced].concat();
+        let told = contains("(recorded: differs)").and(contains("decides nothing"));
+        bench.driftway(&line).assert().success().stdout(told).stderr(is_empty());
+    }
+    // All runs of one figure decide about its statements.
+    bench.driftway(&["paper", "two", "--figure", "8"]).assert().code(1);
+    bench.driftway(&["paper", "two", "--figure", "9"]).assert().success();
+}
+
+#[test]
+fn what_is_not_run_is_told_as_such() {
+    let bench = bench(&[]);
+    let document = json(&bench, &["--quick"]);
+    assert_eq!(
+        (&document["seeds"], &document["reduced"]),
+        (&serde_json::json!([1, 2, 3, 4, 5]), &true.into())
+    );
+    assert_eq!(document["figures"][0]["arms"]["tcp"].as_array().unwrap().len(), 2, "its ends");
+    let never = &document["statements"][2];
+    assert!(never["verdict"].is_null() && never["measured"].is_null());
+    assert_eq!(never["notes"][0], "figure 9 was not run");
+    // One run has no interval, so nothing can be said.
+    let document = json(&bench, &["--runs", "1", "--figure", "8"]);
+    assert!(document["statements"][0]["verdict"].is_null());
+    let text = bench.stdout(&["paper", "two", "--figure", "9"]);
+    assert!(text.contains("3 statements: 1 agree, 0 differ, 2 not run"), "{text}");
+}
+
+#[test]
+fn the_text_has_ours_beside_the_papers() {
+    let text = bench(&[]).stdout(&["paper", "two"]);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    for part in [
+        "Figure 8: transfer time with bit errors",
+        "  ATCP, as reported",
+        "the bound: 5 s",
+        "agrees   order: ATCP is faster; measured +",
+        "differs  slow: ATCP takes an hour; paper 3600 s; measured",
+        "         cause: it takes seconds",
+        "         driftway run s.toml",
+        "each verdict is the recorded one",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn a_page_and_its_numbers_are_kept() {
+    let bench = bench(&[]);
+    bench.stdout(&["paper", "two", "--out", "out"]);
+    let traces = ["trace-figure-9-atcp-seed-1.csv", "trace-figure-9-tcp-seed-1.csv"];
+    let files = ["index.html", "paper.toml", "results.json", "s.toml"];
+    assert_eq!(names(&bench.path("out")), [&files[..], &traces].concat());
+    let page = fs::read_to_string(bench.path("out/index.html")).unwrap();
+    let own = page.split("plotly.js v").next().unwrap();
+    for part in [
+        "Figure 8: transfer time with bit errors",
+        "Sequence number, seed 1",
+        "Retransmission timeout in force, seed 1",
+        "\"name\":\"ATCP, as reported\"",
+        "\"name\":\"the bound: 5 s\"",
+        "transfer time (s)",
+        "Paired differences",
+        "ATCP takes an hour",
+        "Cause: it takes seconds",
+        "What it leaves open",
+        "driftway paper two",
+        "prefers-color-scheme: dark",
+        "B. &#60;i&#62;Else",
+    ] {
+        assert!(own.contains(part), "{part}");
+    }
+    for asks in ["src=\"http", "src='http", "<link", "@import", "<iframe", "<i>Else"] {
+        assert!(!own.contains(asks), "{asks}");
+    }
+    let kept: Value =
+        serde_json::from_str(&fs::read_to_string(bench.path("out/results.json")).unwrap()).unwrap();
+    let mut again = json(&bench, &[]);
+    again["timing"] = kept["timing"].clone();
+    assert_eq!(kept, again);
+    // What is kept is a paper that can be run.
+    bench.driftway(&["paper", "out", "--figure", "8"]).assert().success();
+}
+
+#[test]
+fn each_scenario_and_seed_is_run_once() {
+    // A second figure of the same points, and other metrics of it.
+    let again = PAPER.split("[[figure]]").nth(1).unwrap().replace("id = \"8\"", "id = \"8b\"");
+    let bench = bench(&[("[[statement]]", &format!("[[figure]]{again}\n[[statement]]"))]);
+    let document = json(&bench, &[]);
+    // 2 arms × (3 points and figure 9's, which is the middle one) × 10 runs, and 2 traces.
+    assert_eq!(document["timing"]["runs"], 2 * 3 * 10 + 2);
+    assert_eq!(document["figures"][0]["arms"], document["figures"][3]["arms"]);
+}
+
+/// A transfer that does not complete counts with the time that it had, and is told.
+#[test]
+fn what_does_not_complete_is_never_left_out() {
+    let bench = bench(&[("runs = 10", "runs = 2")]);
+    bench.file("papers/two/s.toml", &SCENARIO.replace("600 s", "6 s"));
+    let line = ["paper", "two", "--figure", "8", "--runs", "3", "--json"];
+    let output = bench.driftway(&line).assert().success().get_output().stdout.clone();
+    let document: Value = serde_json::from_slice(&output).unwrap();
+    let point = &document["figures"][0]["arms"]["tcp"][2];
+    assert_eq!((&point["incomplete"], &point["mean"]), (&3.into(), &6.0.into()));
+    let slow = &document["statements"][1];
+    assert_eq!(slow["verdict"], "differs");
+    let text = bench.stdout(&line[..6]);
+    assert!(text.contains("≥ 6 ± 0") && text.contains("did not complete"), "{text}");
+}
+
+/// `from` is changed to `to`, and the mistake is where `at` stands in that; `""`: nowhere.
+#[test]
+fn what_is_wrong_with_a_paper_is_told_with_its_place() {
+    let aid = "\"flow.0.aid\" = \"none\"";
+    for (from, to, at, told) in [
+        ("runs = 10", "rnus = 10", "rnus", "unknown key `rnus`\nhelp: did you mean `runs`?"),
+        ("runs = 10", "runs = 1", "1\n\n[quick", "1 runs out of range 2–10000"),
+        (
+            "group = \"text\"",
+            "group = \"txt\"",
+            "\"txt",
+            "no group `txt`\nhelp: did you mean `text`?",
+        ),
+        (
+            "against = \"tcp\"",
+            "against = \"tpc\"",
+            "\"tpc",
+            "no arm `tpc`\nhelp: did you mean `tcp`?",
+        ),
+        ("completion_s", "completion", "\"completion\"", "did you mean `completion_s`?"),
+        ("arm = \"atcp\"", "arm = \"tahoe\"", "\"tahoe", "no arm in this figure `tahoe`"),
+        ("[[1e-5, 9]", "[['10 ms', 9]", "['10", "`10 ms` is no place on this axis"),
+        ("x = { key", "x = { points = [{ at = 1, set = {} }], key", "{ points", "this is no axis"),
+        (aid, "\"flow.0.aid\" = \"nune\"", "\"nune", "flow.0.aid: `nune` is not known"),
+        (aid, "\"flow.7.aid\" = \"none\"", "\"none", "no element `7`"),
+        ("4e-5], label", "'soon'], label", "'soon", "`soon` is not a quantity"),
+        ("4e-5], label", "2e-5], label", "2e-5], l", "this value is there twice"),
+        (
+            "4e-5], label",
+            "2], label",
+            "2], l",
+            "network.link.bit_error_rate: 2 is not a probability",
+        ),
+        ("\"s.toml\"", "\"t.toml\"", "\"t.toml", "t.toml"),
+        ("\"s.toml\"", "\"../s.toml\"", "\"../", "beside its paper.toml"),
+        ("id = \"9\"", "id = \"8\"", "\"8\"\ntitle = \"what", "this name is there twice"),
+        ("from = \"1 s\"", "from = 1", "1, to", "expected a time such as"),
+        ("kind = \"shape\"", "kind = \"text\"", "{ below", "do not go together"),
+        ("x = 1e-5 }\nexp", "x = 3e-5 }\nexp", "3e-5", "the points are 0.00001, 0.00002"),
+        ("3600 s", "3600 B", "\"3600 B", "not in the unit of completion_s"),
+        ("number = \"3600 s\"\n", "", "{ arm = \"atcp\", x", "a text has the paper's number"),
+        ("because = \"it takes seconds\"\n", "", "[[statement]]\nid = \"slow", "says why"),
+        (
+            "order = {",
+            "trend = { arm = 'tcp', goes = 'up' }\norder = {",
+            "{ arm = 'tcp",
+            "exactly one predicate",
+        ),
+        ("figure = \"9\"", "figure = \"10\"", "\"10\"", "there is no figure `10`"),
+    ] {
+        let text = PAPER.replacen(from, to, 1);
+        let before = text.split(at).next().unwrap();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
+        let place = format!("papers/two/paper.toml:{line}:{column}: ");
+        bench(&[(from, to)])
+            .driftway(&["paper", "two"])
+            .assert()
+            .code(2)
+            .stdout(is_empty())
+            .stderr(contains(place).and(contains(told)));
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_command_line_is_told() {
+    let bench = bench(&[]);
+    for (line, told) in [
+        (&["paper", "tow"][..], "there is no paper `tow`\nhelp: did you mean `two`?"),
+        (&["paper", "liu-sing-2001"], "did you mean `liu-singh-2001`?"),
+        (&["paper", "two", "--figure", "7"], "two has no such figure\nhelp: known are 8, 9"),
+        (&["paper", "two", "--runs", "0"], "at least 1"),
+        (&["paper", "two", "--out", "s.toml"], "that is a file, not a directory"),
+        (&["paper"], "list | NAME"),
+    ] {
+        bench.driftway(line).assert().code(2).stdout(is_empty()).stderr(contains(told));
+    }
+}
+
+#[test]
+fn papers_are_listed_with_the_mistakes_of_some() {
+    let bench = bench(&[]);
+    let text = bench.stdout(&["paper", "list"]);
+    assert!(
+        text.contains("two\n  Two lossy hops\n  figures 8, 9; 3 statements; 60 runs"),
+        "{text}"
+    );
+    assert!(text.contains("liu-singh-2001\n"), "those built in, too: {text}");
+    fs::create_dir(bench.path("papers/broken")).unwrap();
+    bench.file("papers/broken/paper.toml", "title = 1");
+    let assert = bench.driftway(&["paper", "list"]).assert().code(2);
+    assert.stdout(contains("Two lossy hops")).stderr(contains("papers/broken/paper.toml:1:9"));
+}
+
+/// The committed papers: every file reads, and one figure runs, in small.
+#[test]
+fn a_paper_that_is_built_in_runs_in_small() {
+    let bench = Bench::new();
+    let line = ["paper", "liu-singh-2001", "--quick", "--figure", "8", "--runs", "2", "--json"];
+    let document: Value = serde_json::from_str(&bench.stdout(&line)).unwrap();
+    let (tcp, atcp) =
+        (&document["figures"][0]["arms"]["tcp"], &document["figures"][0]["arms"]["atcp"]);
+    for point in 0..2 {
+        let mean = |arm: &Value| arm[point]["mean"].as_f64().unwrap();
+        assert!(mean(atcp) < mean(tcp));
+    }
+}
