@@ -20,7 +20,7 @@ const PRESETS: &[Preset] = &[
     Preset { name: "reno-bsd", keys: &[r#"recovery = "reno""#, BSD, PLAIN] },
     Preset { name: "newreno", keys: &[r#"recovery = "newreno""#, RFC, PLAIN] },
     Preset { name: "sack", keys: &[r#"recovery = "sack""#, RFC, PLAIN] },
-    Preset { name: "linux", keys: &[r#"recovery = "sack""#, LINUX] },
+    Preset { name: "linux", keys: &[r#"recovery = "rack-tlp""#, LINUX] },
 ];
 
 /// The timers of 4.4BSD (netinet/tcp_timer.h, tcp_subr.c). With nothing measured, its first timeout

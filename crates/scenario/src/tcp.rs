@@ -52,8 +52,8 @@ pub struct Tcp {
     pub window_scale: Option<bool>,
     /// Nagle's algorithm (RFC 896). Default true.
     pub nagle: bool,
-    /// New segments on the first two duplicate ACKs (RFC 3042). Default: true for newreno and
-    /// sack, false for tahoe and reno; written here once the scenario is read.
+    /// New segments on the first two duplicate ACKs (RFC 3042). Default: false for tahoe and
+    /// reno, true for all others; written here once the scenario is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_transmit: Option<bool>,
     /// Whether fast recovery sends in proportion to what arrives (RFC 9937). Default false.
@@ -147,7 +147,7 @@ impl Tcp {
 
     /// Whether the first two duplicate ACKs send new segments.
     pub fn limits_transmit(&self) -> bool {
-        let modern = matches!(self.recovery, Recovery::NewReno | Recovery::Sack);
+        let modern = !matches!(self.recovery, Recovery::Tahoe | Recovery::Reno);
         self.limited_transmit.unwrap_or(modern)
     }
 
@@ -170,6 +170,9 @@ pub enum Recovery {
     NewReno,
     /// Selective acknowledgments (RFC 2018, RFC 6675).
     Sack,
+    /// Losses by time, and tail loss probes (RFC 8985).
+    #[serde(rename = "rack-tlp")]
+    RackTlp,
 }
 
 /// How the congestion window grows.
@@ -188,15 +191,17 @@ pub const PAIRS: &[(Recovery, &[Growth])] = &[
     (Recovery::Reno, &[Growth::Reno]),
     (Recovery::NewReno, &[Growth::Reno, Growth::Cubic]),
     (Recovery::Sack, &[Growth::Reno, Growth::Cubic]),
+    (Recovery::RackTlp, &[Growth::Reno, Growth::Cubic]),
 ];
 
 impl Recovery {
     /// All of them.
-    pub(crate) const ALL: [Self; 4] = [Self::Tahoe, Self::Reno, Self::NewReno, Self::Sack];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Tahoe, Self::Reno, Self::NewReno, Self::Sack, Self::RackTlp];
 
     /// Does it offer and use selective acknowledgments?
     pub const fn uses_sack(self) -> bool {
-        matches!(self, Self::Sack)
+        matches!(self, Self::Sack | Self::RackTlp)
     }
 
     /// As scenarios write it.
@@ -206,6 +211,7 @@ impl Recovery {
             Self::Reno => "reno",
             Self::NewReno => "newreno",
             Self::Sack => "sack",
+            Self::RackTlp => "rack-tlp",
         }
     }
 }

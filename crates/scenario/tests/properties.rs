@@ -130,7 +130,7 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (Just("flow.0.tcp.persist_max"), word(&["1 s", "1 min"])),
         (Just("flow.0.tcp"), word(&["linux", "reno-bsd", "{ mss = \"99 B\" }"])),
         (Just("flow.0.tcp.preset"), word(&["tahoe-1988", "newreno", "sack", "linux"])),
-        (Just("flow.0.tcp.recovery"), word(&["tahoe", "reno", "newreno", "sack"])),
+        (Just("flow.0.tcp.recovery"), word(&["tahoe", "reno", "newreno", "sack", "rack-tlp"])),
         (Just("flow.0.tcp.growth"), word(&["reno", "cubic"])),
         (Just("flow.0.tcp.window"), prop_oneof![size(), count()]),
         (Just("flow.0.tcp.tick"), time()),

@@ -476,13 +476,13 @@ help: leave out one of them"#,
         r#"recovery = "reno""#,
         r#"recovery = "reno", growth = "cubic""#,
         r#"test.toml:25:37: recovery "reno" does not go with growth "cubic"
-help: these go together: tahoe with reno; reno with reno; newreno with reno or cubic; sack with reno or cubic"#,
+help: these go together: tahoe with reno; reno with reno; newreno with reno or cubic; sack with reno or cubic; rack-tlp with reno or cubic"#,
     ),
     (
         "an unknown recovery",
         r#"recovery = "reno""#,
         r#"recovery = "new-reno""#,
-        "test.toml:25:20: `new-reno` is not known here\nhelp: did you mean `newreno`? known are tahoe, reno, newreno, sack",
+        "test.toml:25:20: `new-reno` is not known here\nhelp: did you mean `newreno`? known are tahoe, reno, newreno, sack, rack-tlp",
     ),
     (
         "a window smaller than a segment",
@@ -625,14 +625,14 @@ help: it is at least 1 ms"#,
         r#"recovery = "reno""#,
         r#"recovery = "reno", prr = true"#,
         r#"test.toml:25:34: `prr` needs selective acknowledgments, and recovery "reno" has none
-help: set recovery to sack, or prr to false"#,
+help: set recovery to sack or rack-tlp, or prr to false"#,
     ),
     (
         "duplicates reported without SACK",
         r#"recovery = "reno""#,
         r#"recovery = "reno", dsack = true"#,
         r#"test.toml:25:36: `dsack` needs selective acknowledgments, and recovery "reno" has none
-help: set recovery to sack, or dsack to false"#,
+help: set recovery to sack or rack-tlp, or dsack to false"#,
     ),
     (
         "Eifel without timestamps",

@@ -57,6 +57,7 @@ fn config(tcp: &Tcp, node: u32, seed: u64) -> Config {
             Recovery::Reno => RecoveryKind::Reno,
             Recovery::NewReno => RecoveryKind::NewReno,
             Recovery::Sack => RecoveryKind::Sack,
+            Recovery::RackTlp => RecoveryKind::RackTlp,
         },
         growth: match tcp.growth {
             Growth::Reno => GrowthKind::Reno,

@@ -1,15 +1,27 @@
 //! What an acknowledgment does to the sending half: RFC 9293 §3.10.7.4, fifth check.
 
-use base::{Instant, Release, Seq};
+use base::{Instant, Release, Seq, SeqRange};
 use wire::{TcpFlags, TcpSegment, Timestamps};
 
 use crate::connection::{Connection, Event};
 use crate::flight::Phase;
 use crate::forward::News;
-use crate::growth::Acked;
+use crate::growth::{Acked, Window};
 use crate::prr::Before;
 use crate::state::{Cause, State};
 use crate::timer::Timer;
+
+/// The SACK blocks that report something between `una` and `max`.
+pub(crate) fn reported(
+    segment: &TcpSegment,
+    una: Seq,
+    max: Seq,
+) -> impl Iterator<Item = SeqRange> + '_ {
+    let low = segment.ack.max(una);
+    segment.options.sack.as_slice().iter().copied().filter(move |block| {
+        block.start.after(low) && block.start.before(block.end) && block.end.at_or_before(max)
+    })
+}
 
 impl Connection {
     /// The acknowledgment; `false` if the segment is to be dropped for it.
@@ -23,6 +35,7 @@ impl Connection {
         }
         let outstanding = flight.outstanding();
         let before = Before::of(flight);
+        let una = flight.una;
         let window = u32::from(segment.window) << self.snd.wnd_shift;
         if let Some(timestamps) = segment.options.timestamps {
             self.snd.echoed = timestamps.echo;
@@ -47,6 +60,10 @@ impl Connection {
         if duplicate && self.snd.flight.outstanding() > 0 {
             self.on_duplicate(now);
         }
+        if self.times_segments() {
+            let moved = if advanced { ack.since(una) } else { 0 };
+            self.give_feedback(now, segment, moved);
+        }
         if let Some(before) = before.filter(|_| self.agreed.sack) {
             self.reduce_in_proportion(before);
         }
@@ -56,6 +73,9 @@ impl Connection {
         self.take_window(segment, window);
         self.go_forward(now, segment, News { advanced, duplicate });
         self.detect_by_duplicate(now, segment);
+        if self.times_segments() {
+            self.move_loss_timers(now);
+        }
         true
     }
 
@@ -67,12 +87,17 @@ impl Connection {
         flight.dup_acks = flight.dup_acks.saturating_add(1);
         let before = flight.before;
         if self.snd.recovery.on_duplicate(now, flight) {
-            self.begin_episode(false, before);
-            self.stats.fast_retransmits += 1;
-            self.snd.timed = None;
-            self.snd.reduced();
-            self.restart_retransmission_timer(now);
+            self.recovery_began(now, before);
         }
+    }
+
+    /// Fast recovery has begun; `before` is what an undo would have restored until then.
+    pub(crate) fn recovery_began(&mut self, now: Instant, before: Option<Window>) {
+        self.begin_episode(false, before);
+        self.stats.fast_retransmits += 1;
+        self.snd.timed = None;
+        self.snd.reduced();
+        self.restart_retransmission_timer(now);
     }
 
     /// Adds SACK blocks to the scoreboard; is anything in them new? D-SACK blocks, which lie below
@@ -81,15 +106,10 @@ impl Connection {
         if !self.agreed.sack {
             return false;
         }
-        let low = segment.ack.max(self.snd.flight.una);
+        let (una, max) = (self.snd.flight.una, self.snd.flight.max);
         let mut news = false;
-        for block in segment.options.sack.as_slice() {
-            let sane = block.start.after(low)
-                && block.start.before(block.end)
-                && block.end.at_or_before(self.snd.flight.max);
-            if sane {
-                news |= self.snd.flight.board.add(*block);
-            }
+        for block in reported(segment, una, max) {
+            news |= self.snd.flight.board.add(block);
         }
         news
     }

@@ -76,7 +76,14 @@ impl Connection {
                 Done::Done
             }
             Act::Resend { range, ahead_of_queue } => self.resend(range, ahead_of_queue),
-            Act::Undo => answer(self.snd.flight.undo()),
+            Act::Undo => {
+                self.snd.episode = None;
+                let undone = self.snd.flight.undo();
+                if undone {
+                    self.snd.recovery.on_undo();
+                }
+                answer(undone)
+            }
             Act::Cut => {
                 self.snd.flight.cut(now);
                 self.snd.episode = None;
@@ -136,6 +143,9 @@ impl Connection {
             self.snd.flight.dup_acks = 0;
         }
         self.timers.stop(Timer::Retransmission);
+        self.timers.stop(Timer::Reordering);
+        self.timers.stop(Timer::LossProbe);
+        self.snd.tail_probe_due = false;
         self.snd.held = Some(Held { release, probe });
         self.snd.probe_due = false;
         self.snd.resend.clear();
@@ -175,6 +185,7 @@ impl Connection {
         } else if self.timers.get(Timer::Retransmission).is_none() {
             self.restart_retransmission_timer(now);
         }
+        self.resume_loss_timers(now);
     }
 
     fn resend(&mut self, range: SeqRange, ahead_of_queue: bool) -> Done {

@@ -15,6 +15,8 @@ pub enum RecoveryKind {
     NewReno,
     /// Conservative recovery from SACK information (RFC 6675).
     Sack,
+    /// Losses by time, and tail loss probes (RFC 8985); without SACK, as `NewReno`.
+    RackTlp,
 }
 
 /// Which window growth (one file each in `growth/`).
@@ -34,6 +36,8 @@ pub const PAIRS: &[(RecoveryKind, GrowthKind)] = &[
     (RecoveryKind::NewReno, GrowthKind::Cubic),
     (RecoveryKind::Sack, GrowthKind::Reno),
     (RecoveryKind::Sack, GrowthKind::Cubic),
+    (RecoveryKind::RackTlp, GrowthKind::Reno),
+    (RecoveryKind::RackTlp, GrowthKind::Cubic),
 ];
 
 /// Delayed acknowledgments (RFC 9293 §3.8.6.3).

@@ -334,6 +334,7 @@ impl Connection {
         self.snd.held = None;
         self.snd.resend.clear();
         self.snd.probe_due = false;
+        self.snd.tail_probe_due = false;
         self.snd.keep_alive_due = false;
         self.syn_due = false;
         self.acks = Acks::default();

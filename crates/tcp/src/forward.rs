@@ -88,7 +88,9 @@ impl Connection {
         let flight = &mut self.snd.flight;
         flight.forward = None;
         flight.window.cwnd = flight.window.cwnd.min(flight.mss.saturating_mul(3));
-        flight.nxt = flight.una;
+        if self.snd.recovery.goes_back() {
+            flight.nxt = flight.una;
+        }
     }
 
     /// Is there a segment of new data, and a place for it at the peer? (§2.1, step 2b)

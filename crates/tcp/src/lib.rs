@@ -42,6 +42,7 @@ pub mod forward;
 pub mod growth;
 mod input;
 mod lcd;
+mod loss_timers;
 mod output;
 pub mod prr;
 mod reassembly;

@@ -15,18 +15,20 @@ const FINEST_TIMESTAMP: Duration = Duration::from_millis(1);
 
 /// A piece of our stream chosen for sending.
 #[derive(Clone, Copy, Debug)]
-struct Choice {
-    range: SeqRange,
-    why: Why,
+pub(crate) struct Choice {
+    pub range: SeqRange,
+    pub why: Why,
 }
 
 /// Why it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
+pub(crate) enum Why {
     /// It is next: SND.NXT moves along.
     Next,
     /// Loss recovery sends it again.
     Repair,
+    /// It is sent again to ask for what has arrived (RFC 8985 §7).
+    Tail,
     /// An aid wants it sent again.
     Aid { ahead_of_queue: bool },
     /// It asks for the peer's window, or whether the peer is there.
@@ -34,7 +36,7 @@ enum Why {
 }
 
 impl Choice {
-    fn new(start: Seq, end: Seq, why: Why) -> Self {
+    pub fn new(start: Seq, end: Seq, why: Why) -> Self {
         Self { range: SeqRange::new(start, end), why }
     }
 }
@@ -152,9 +154,16 @@ impl Connection {
             Some(Forward::Probing { left }) => left,
             _ => self.snd.recovery.budget(&self.snd.flight),
         };
-        if let Phase::Recovery { .. } = self.snd.flight.phase
+        if core::mem::take(&mut self.snd.tail_probe_due)
+            && let Some(choice) = self.tail_probe(now)
+        {
+            return Some(choice);
+        }
+        if self.snd.flight.phase != Phase::Open
+            && !matches!(self.snd.flight.forward, Some(Forward::Probing { .. }))
             && budget >= self.snd.flight.mss
             && let Some(range) = self.snd.recovery.resend(&self.snd.flight, false)
+            && self.may_repair(range)
         {
             return Some(Choice { range, why: Why::Repair });
         }
@@ -168,6 +177,12 @@ impl Connection {
         }
         self.keep_a_timer_running(now);
         None
+    }
+
+    /// After a timeout, what goes again keeps to the peer's window, which may have shrunk.
+    fn may_repair(&self, range: SeqRange) -> bool {
+        let after_timeout = matches!(self.snd.flight.phase, Phase::Loss { .. });
+        !after_timeout || range.end.since(self.snd.flight.una) <= self.snd.wnd
     }
 
     /// The next piece of what an aid wants sent again.
@@ -211,7 +226,7 @@ impl Connection {
     }
 
     /// From SND.NXT on: what goes again after a timeout, then new data, then the FIN.
-    fn onwards(&mut self, now: Instant, budget: u32) -> Option<Choice> {
+    pub(crate) fn onwards(&mut self, now: Instant, budget: u32) -> Option<Choice> {
         // While going back, what SACK reports is not sent again.
         let flight = &mut self.snd.flight;
         flight.nxt = flight.board.first_hole(flight.nxt);
@@ -350,6 +365,7 @@ impl Connection {
 
     fn account(&mut self, now: Instant, choice: Choice, end: Seq, len: u32, retransmission: bool) {
         let start = choice.range.start;
+        self.snd.recovery.on_sent(now, SeqRange::new(start, end));
         let flight = &mut self.snd.flight;
         flight.max = flight.max.max(end);
         match choice.why {
@@ -363,7 +379,7 @@ impl Connection {
             Why::Repair if flight.board.highest().is_some_and(|high| start.before(high)) => {
                 flight.high_rxt = flight.high_rxt.max(end);
             }
-            Why::Repair | Why::Aid { .. } | Why::Probe => {}
+            Why::Repair | Why::Tail | Why::Aid { .. } | Why::Probe => {}
         }
         if len > 0 && choice.why != Why::Probe {
             self.stats.segments_sent += 1;
@@ -390,6 +406,9 @@ impl Connection {
             self.timers.stop(Timer::Persist);
             let at = self.config.clock.deadline(now, self.snd.rtt.rto());
             self.timers.start(Timer::Retransmission, at);
+            if !retransmission {
+                self.schedule_tail_probe(now);
+            }
         }
     }
 

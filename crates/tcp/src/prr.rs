@@ -90,12 +90,13 @@ impl Connection {
         let reported = flight.board.bytes();
         let advanced = flight.una.since(before.una);
         let bytes = advanced.saturating_add(reported).saturating_sub(before.reported);
-        if !prr.on {
+        let begins = !prr.on;
+        if begins {
             let flight = flight.outstanding().saturating_sub(reported).saturating_add(bytes);
             prr = Prr { on: true, flight, delivered: 0, sent: 0 };
         }
         let further = self.snd.recovery.found_more(flight);
-        if bytes > 0 {
+        if bytes > 0 || begins {
             let arrived = Arrived { bytes, safe: advanced > 0 && !further };
             let pipe = self.snd.recovery.pipe(flight);
             let goes = prr.on_ack(arrived, pipe, flight.window.ssthresh, flight.mss);

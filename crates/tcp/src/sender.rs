@@ -71,6 +71,8 @@ pub(crate) struct Sender {
     pub untimed: Option<Seq>,
     /// A probe is to be sent.
     pub probe_due: bool,
+    /// A tail loss probe is to be sent.
+    pub tail_probe_due: bool,
     /// A keep-alive is to be sent.
     pub keep_alive_due: bool,
     /// Gap after the next probe.
@@ -145,6 +147,7 @@ impl Sender {
             echoed: 0,
             untimed: None,
             probe_due: false,
+            tail_probe_due: false,
             keep_alive_due: false,
             probe_gap: Duration::ZERO,
             retries: 0,

@@ -18,6 +18,8 @@ impl Connection {
                 continue;
             }
             match timer {
+                Timer::Reordering => self.reordering_timeout(now),
+                Timer::LossProbe => self.loss_probe_timeout(now),
                 Timer::Retransmission => self.retransmission_timeout(now),
                 Timer::Persist => self.persist_timeout(now),
                 Timer::DelayedAck => self.acks.now = self.acks.now || self.acks.waiting > 0,

@@ -15,18 +15,29 @@ pub enum Timer {
     KeepAlive = 3,
     /// End of TIME-WAIT.
     TimeWait = 4,
+    /// What is missing counts as lost (RFC 8985 §6.2).
+    Reordering = 5,
+    /// Tail loss probe (RFC 8985 §7.2).
+    LossProbe = 6,
 }
 
 impl Timer {
-    /// In the order in which those of the same instant go off.
-    pub const ALL: [Self; 5] =
-        [Self::Retransmission, Self::Persist, Self::DelayedAck, Self::KeepAlive, Self::TimeWait];
+    /// In the order in which those of the same instant go off: a timeout is the last resort.
+    pub const ALL: [Self; 7] = [
+        Self::Reordering,
+        Self::LossProbe,
+        Self::Retransmission,
+        Self::Persist,
+        Self::DelayedAck,
+        Self::KeepAlive,
+        Self::TimeWait,
+    ];
 }
 
 /// All timers of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Timers {
-    at: [Option<Instant>; 5],
+    at: [Option<Instant>; 7],
     frozen: Option<Frozen>,
 }
 
@@ -35,7 +46,7 @@ pub struct Timers {
 struct Frozen {
     since: Instant,
     /// What was left of each.
-    left: [Option<Duration>; 5],
+    left: [Option<Duration>; 7],
 }
 
 impl Timers {
@@ -82,7 +93,7 @@ impl Timers {
         if self.frozen.is_none() {
             let left = self.at.map(|at| at.map(|at| at.since(now)));
             self.frozen = Some(Frozen { since: now, left });
-            self.at = [None; 5];
+            self.at = [None; 7];
         }
     }
     /// Are timers frozen?

@@ -150,6 +150,8 @@ impl Connection {
         if echo || !flight.undo() {
             return;
         }
+        self.snd.recovery.on_undo();
+        let flight = &mut self.snd.flight;
         // RFC 5682 §4: what comes now may start a recovery of its own.
         flight.recover = None;
         self.stats.undone += 1;

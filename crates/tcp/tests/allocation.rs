@@ -65,12 +65,17 @@ impl Transfer {
 #[test]
 fn the_steady_state_allocates_nothing() {
     for (recovery, growth) in PAIRS {
-        for (sack, timestamps) in [(false, false), (true, true)] {
+        for (sack, timestamps) in [(false, false), (true, true), (true, false)] {
             let config = Config {
                 recovery: *recovery,
                 growth: *growth,
                 sack,
                 timestamps,
+                prr: timestamps,
+                dsack: timestamps,
+                eifel: timestamps,
+                f_rto: timestamps,
+                lcd: timestamps,
                 ..Config::default()
             };
             let before = counting::allocations();

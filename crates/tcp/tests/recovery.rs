@@ -1,4 +1,5 @@
-//! Loss recovery, rule by rule: RFC 5681 §3.2, RFC 6582, RFC 6675; and that the four differ.
+//! Loss recovery, rule by rule: RFC 5681 §3.2, RFC 6582, RFC 6675, RFC 8985; and that all
+//! differ.
 
 mod common;
 
@@ -8,6 +9,8 @@ use tcp::{Config, RecoveryKind};
 
 #[path = "recovery/newreno.rs"]
 mod newreno;
+#[path = "recovery/rack.rs"]
+mod rack;
 #[path = "recovery/reno.rs"]
 mod reno;
 #[path = "recovery/sack.rs"]

@@ -1,14 +1,19 @@
 //! Loss recovery: what a sender does about duplicate acknowledgments and timeouts. One file each.
 
 mod newreno;
+mod rack;
 mod reno;
 mod sack;
+mod sent;
 mod tahoe;
+mod tail;
+
+pub use tail::Tail;
 
 use alloc::boxed::Box;
 use core::fmt;
 
-use base::{Instant, SeqRange};
+use base::{Duration, Instant, Seq, SeqRange};
 
 use crate::config::RecoveryKind;
 use crate::flight::{Flight, Phase};
@@ -25,8 +30,47 @@ pub struct Advance {
     pub restarts_timer: bool,
 }
 
+/// All that an acknowledgment says, for a recovery that measures time; una is moved already.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback<'a> {
+    /// How far SND.UNA has moved.
+    pub advanced: u32,
+    /// What is reported beyond it.
+    pub blocks: &'a [SeqRange],
+    /// What is reported as having come twice (RFC 2883).
+    pub duplicate: Option<SeqRange>,
+    /// Our timestamp that it echoes, and how long one tick of them is.
+    pub echo: Option<(u32, Duration)>,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
+}
+
+impl Feedback<'_> {
+    /// Was what it answers sent before `at`?
+    fn echoes_before(&self, at: Instant) -> bool {
+        self.echo.is_some_and(|(echo, tick)| {
+            let stamp = at.as_nanos() / tick.as_nanos().max(1);
+            Seq(echo).before(Seq(stamp as u32))
+        })
+    }
+}
+
+/// What a feedback leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// Nothing.
+    Nothing,
+    /// Fast recovery has begun.
+    Recover,
+    /// The window is to be reduced for a loss that is repaired already.
+    Cut,
+}
+
 /// A loss recovery. *Events*: [`on_duplicate`](LossRecovery::on_duplicate),
-/// [`on_advance`](LossRecovery::on_advance), [`on_timeout`](LossRecovery::on_timeout); *look*:
+/// [`on_advance`](LossRecovery::on_advance), [`on_timeout`](LossRecovery::on_timeout), and for those
+/// that measure time [`on_sent`](LossRecovery::on_sent), [`on_feedback`](LossRecovery::on_feedback),
+/// [`on_reordering_timeout`](LossRecovery::on_reordering_timeout),
+/// [`on_undo`](LossRecovery::on_undo); *look*:
 /// [`budget`](LossRecovery::budget), [`pipe`](LossRecovery::pipe), [`resend`](LossRecovery::resend). Flight is the caller's.
 pub trait LossRecovery: Send + fmt::Debug {
     /// A duplicate acknowledgment, already counted in `flight.dup_acks`. `true` if it began a fast
@@ -39,6 +83,52 @@ pub trait LossRecovery: Send + fmt::Debug {
     /// The retransmission timer went off.
     fn on_timeout(&mut self, now: Instant, flight: &mut Flight) {
         flight.collapse(now);
+    }
+
+    /// A segment left.
+    fn on_sent(&mut self, now: Instant, range: SeqRange) {
+        let _ = (now, range);
+    }
+
+    /// An acknowledgment, after [`on_advance`](Self::on_advance).
+    fn on_feedback(
+        &mut self,
+        now: Instant,
+        flight: &mut Flight,
+        feedback: &Feedback<'_>,
+    ) -> Response {
+        let _ = (now, flight, feedback);
+        Response::Nothing
+    }
+
+    /// The time of [`reordering_deadline`](Self::reordering_deadline) has come. `true` if it began
+    /// a fast retransmit.
+    fn on_reordering_timeout(&mut self, now: Instant, flight: &mut Flight) -> bool {
+        let _ = (now, flight);
+        false
+    }
+
+    /// When what is missing now will count as lost.
+    fn reordering_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The last response to a loss was taken back.
+    fn on_undo(&mut self) {}
+
+    /// After a timeout, does SND.NXT go back to SND.UNA?
+    fn goes_back(&self) -> bool {
+        true
+    }
+
+    /// Its tail loss probe, where it has one, and what that would send again.
+    fn tail(&mut self) -> Option<&mut Tail> {
+        None
+    }
+
+    /// The segment with the highest numbers that is out.
+    fn last_sent(&self) -> Option<SeqRange> {
+        None
     }
 
     /// Bytes that the congestion window lets out now.
@@ -78,6 +168,7 @@ pub fn new(kind: RecoveryKind) -> Box<dyn LossRecovery> {
         RecoveryKind::Reno => Box::new(reno::Reno),
         RecoveryKind::NewReno => Box::new(newreno::NewReno::default()),
         RecoveryKind::Sack => Box::new(sack::Sack::default()),
+        RecoveryKind::RackTlp => Box::new(rack::RackTlp::default()),
     }
 }
 

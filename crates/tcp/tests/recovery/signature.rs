@@ -11,6 +11,7 @@ use crate::common::{DELAY, Fate, Pair};
 struct Trace {
     retransmitted: Vec<u32>,
     timeouts: u64,
+    tail_probes: u64,
     fast_retransmits: u64,
     smallest_window: u32,
     done: Instant,
@@ -19,7 +20,7 @@ struct Trace {
 
 /// 200 segments; of those in the window after the first twenty, `lost` do not arrive at first.
 fn trace(recovery: RecoveryKind, lost: &'static [u32]) -> Trace {
-    let sack = recovery == RecoveryKind::Sack;
+    let sack = matches!(recovery, RecoveryKind::Sack | RecoveryKind::RackTlp);
     let config = Config { recovery, sack, ..plain() };
     let mut pair = Pair::new(&config, &config);
     let first = Seq(u32::MAX - 500) + 1;
@@ -52,6 +53,7 @@ fn trace(recovery: RecoveryKind, lost: &'static [u32]) -> Trace {
         wasted: sent.iter().filter(|n| !lost.contains(n)).count(),
         retransmitted: sent,
         timeouts: stats.timeouts,
+        tail_probes: stats.tail_probes,
         fast_retransmits: stats.fast_retransmits,
         smallest_window,
         done: pair.now,
@@ -59,7 +61,7 @@ fn trace(recovery: RecoveryKind, lost: &'static [u32]) -> Trace {
 }
 
 #[test]
-fn the_four_differ_as_they_should() {
+fn all_differ_as_they_should() {
     const LOST: &[u32] = &[20, 22, 24, 26];
     let of = |recovery| trace(recovery, LOST);
     let (tahoe, reno) = (of(RecoveryKind::Tahoe), of(RecoveryKind::Reno));
@@ -81,6 +83,21 @@ fn the_four_differ_as_they_should() {
     let all = [tahoe, reno, newreno, sack];
     for (n, a) in all.iter().enumerate() {
         assert!(!all[..n].contains(a), "{seen}");
+    }
+}
+
+#[test]
+fn a_lost_tail_costs_a_probe_and_no_timeout() {
+    const TAIL: &[u32] = &[197, 198, 199];
+    let rack = trace(RecoveryKind::RackTlp, TAIL);
+    assert_eq!((rack.tail_probes, rack.timeouts, rack.wasted), (1, 0, 0), "{rack:#?}");
+    for recovery in
+        [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack]
+    {
+        let other = trace(recovery, TAIL);
+        assert_eq!((other.tail_probes, other.timeouts), (0, 1), "{other:#?}");
+        assert!(rack.done + common::MS(500) < other.done);
+        assert_ne!(rack, other);
     }
 }
 

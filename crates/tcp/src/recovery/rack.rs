@@ -1,0 +1,307 @@
+//! RACK-TLP (RFC 8985): a segment is lost once one that was sent later has arrived and enough time
+//! for reordering has passed; and where nothing arrives any more, a probe asks. See [`super::tail`]
+//! for the probe.
+
+use base::{Duration, Instant, Seq, SeqRange};
+
+use super::sent::{RecentMinimum, Sent, SentLog};
+use super::tail::Tail;
+use super::{Advance, Feedback, LossRecovery, Response, leave_loss};
+use crate::flight::{Flight, Phase};
+
+/// Recoveries without a reported duplicate until the reordering window is as small as at first
+/// (§6.2, step 4).
+const PERSISTS: u32 = 16;
+
+/// What RACK keeps of a connection (§5.3).
+#[derive(Debug)]
+pub struct RackTlp {
+    log: SentLog,
+    arrivals: Arrivals,
+    srtt: Duration,
+    /// The reordering window in quarters of the least round trip.
+    quarters: u32,
+    persists: u32,
+    /// No second growth of the window until this is acknowledged.
+    round: Option<Seq>,
+    /// When the reordering window of a segment will have passed.
+    deadline: Option<Instant>,
+    /// A retransmission goes whatever the window: a recovery has just begun.
+    urgent: bool,
+    found: bool,
+    tail: Tail,
+}
+
+/// What has arrived.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrivals {
+    /// Of all segments the one sent last: when, and where it ends.
+    newest: Option<(Instant, Seq)>,
+    /// Its round trip.
+    rtt: Duration,
+    min_rtt: RecentMinimum,
+    /// The highest number.
+    highest: Option<Seq>,
+    /// Has anything come out of order that was not sent again?
+    reordered: bool,
+}
+
+impl Default for RackTlp {
+    fn default() -> Self {
+        Self {
+            log: SentLog::default(),
+            arrivals: Arrivals::default(),
+            srtt: Duration::ZERO,
+            quarters: 1,
+            persists: PERSISTS,
+            round: None,
+            deadline: None,
+            urgent: false,
+            found: false,
+            tail: Tail::default(),
+        }
+    }
+}
+
+/// Was (at, end) sent after what was sent `then`? (§6.2: RACK_sent_after)
+fn sent_after((at, end): (Instant, Seq), then: (Instant, Seq)) -> bool {
+    at > then.0 || (at == then.0 && end.after(then.1))
+}
+
+impl Arrivals {
+    /// §6.2, steps 1 to 3: one segment, or a part of one, has arrived.
+    fn add(&mut self, now: Instant, feedback: &Feedback<'_>, sent: Sent) {
+        let rtt = now.since(sent.at);
+        let end = sent.range.end;
+        if !sent.again {
+            self.min_rtt.add(now, rtt);
+        }
+        let above = self.highest.is_none_or(|highest| end.after(highest));
+        if above {
+            self.highest = Some(end);
+        } else if !sent.again && self.highest != Some(end) {
+            self.reordered = true;
+        }
+        // What answers an earlier transmission says nothing about this one.
+        let earlier =
+            feedback.echoes_before(sent.at) || self.min_rtt.get().is_some_and(|least| rtt < least);
+        if sent.again && earlier {
+            return;
+        }
+        self.rtt = rtt;
+        if self.newest.is_none_or(|newest| sent_after((sent.at, end), newest)) {
+            self.newest = Some((sent.at, end));
+        }
+    }
+}
+
+impl RackTlp {
+    /// Takes what the acknowledgment covers out of the log, in ascending order: within one of them
+    /// nothing is out of order.
+    fn take(&mut self, now: Instant, flight: &Flight, feedback: &Feedback<'_>) {
+        let mut blocks = [SeqRange::new(flight.una - feedback.advanced, flight.una); 5];
+        for (place, block) in blocks.iter_mut().skip(1).zip(feedback.blocks) {
+            *place = *block;
+        }
+        blocks.sort_unstable_by_key(|block| block.end.since(flight.una));
+        let arrivals = &mut self.arrivals;
+        for block in blocks {
+            self.log.remove(block, |sent| arrivals.add(now, feedback, sent));
+        }
+        // Serial numbers turn around after 2 GiB.
+        arrivals.highest = arrivals.highest.map(|highest| highest.max(flight.una));
+    }
+
+    /// §6.2, step 4.
+    fn adapt_window(&mut self, flight: &Flight, feedback: &Feedback<'_>) {
+        self.round = self.round.filter(|round| flight.una.before(*round));
+        if feedback.duplicate.is_some() && self.round.is_none() {
+            self.round = Some(flight.max);
+            self.quarters = self.quarters.saturating_add(1);
+            self.persists = PERSISTS;
+        }
+    }
+
+    fn window(&self, flight: &Flight) -> Duration {
+        if !self.arrivals.reordered {
+            // As many reports as RFC 6675 wants: as fast as with it.
+            let enough = flight.board.lost_before(flight.mss).is_some();
+            if flight.phase != Phase::Open || enough {
+                return Duration::ZERO;
+            }
+        }
+        let least = self.arrivals.min_rtt.get().unwrap_or_default();
+        least.times(u64::from(self.quarters)).over(4).min(self.srtt)
+    }
+
+    /// §6.2, step 5.
+    fn detect(&mut self, now: Instant, flight: &Flight) {
+        self.deadline = None;
+        let Some(newest) = self.arrivals.newest else { return };
+        let allowed = self.arrivals.rtt + self.window(flight);
+        let (before, mut latest) = (self.log.lost(), None);
+        // What lies beyond SND.NXT goes again anyway.
+        self.log.mark(flight.nxt, |sent| {
+            if !sent_after(newest, (sent.at, sent.range.end)) {
+                // What follows was sent later still, unless it went again.
+                return sent.again.then_some(false);
+            }
+            let due = sent.at + allowed;
+            if due > now {
+                latest = latest.max(Some(due));
+            }
+            Some(due <= now)
+        });
+        self.found |= self.log.lost() > before;
+        self.deadline = latest;
+    }
+
+    /// Fast recovery begins if anything is lost.
+    fn enter(&mut self, now: Instant, flight: &mut Flight) -> bool {
+        if flight.phase != Phase::Open || self.log.lost() == 0 || going_back(flight) {
+            return false;
+        }
+        flight.reduce(now);
+        flight.window.cwnd = flight.window.ssthresh;
+        flight.phase = Phase::Recovery { point: flight.max };
+        self.urgent = true;
+        self.tail.forget();
+        true
+    }
+}
+
+/// Is SND.NXT behind, for a reason that is none of ours (a closed window, a hold)?
+fn going_back(flight: &Flight) -> bool {
+    flight.nxt.before(flight.max)
+}
+
+impl LossRecovery for RackTlp {
+    /// Duplicates are not counted: [`on_feedback`](LossRecovery::on_feedback) does all.
+    fn on_duplicate(&mut self, _now: Instant, _flight: &mut Flight) -> bool {
+        false
+    }
+
+    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
+        let before = flight.phase;
+        let recovering = match before {
+            Phase::Recovery { point } => {
+                if flight.una.at_or_after(point) {
+                    flight.phase = Phase::Open;
+                }
+                true
+            }
+            _ => {
+                leave_loss(flight);
+                false
+            }
+        };
+        if before != Phase::Open && flight.phase == Phase::Open {
+            // §6.2, step 4
+            self.persists = self.persists.saturating_sub(1);
+            if self.persists == 0 {
+                self.quarters = 1;
+            }
+        }
+        Advance { grows: !recovering, restarts_timer: true }
+    }
+
+    fn on_sent(&mut self, now: Instant, range: SeqRange) {
+        self.log.on_sent(now, range);
+        self.urgent = false;
+    }
+
+    fn on_feedback(
+        &mut self,
+        now: Instant,
+        flight: &mut Flight,
+        feedback: &Feedback<'_>,
+    ) -> Response {
+        self.srtt = feedback.srtt;
+        self.take(now, flight, feedback);
+        debug_assert!(self.log.agrees_with(flight.una, flight.max, &flight.board));
+        self.adapt_window(flight, feedback);
+        let repaired = self.tail.on_feedback(flight, feedback);
+        self.detect(now, flight);
+        if self.enter(now, flight) {
+            Response::Recover
+        } else if repaired && flight.phase == Phase::Open {
+            Response::Cut
+        } else {
+            Response::Nothing
+        }
+    }
+
+    fn on_reordering_timeout(&mut self, now: Instant, flight: &mut Flight) -> bool {
+        self.detect(now, flight);
+        self.enter(now, flight)
+    }
+
+    fn reordering_deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// §6.3: what is at the left edge is lost, and what was sent a round trip ago or more.
+    fn on_timeout(&mut self, now: Instant, flight: &mut Flight) {
+        let (una, nxt) = (flight.una, flight.nxt);
+        let allowed = self.arrivals.rtt + self.window(flight);
+        flight.collapse(now);
+        if flight.board.is_empty() && self.log.pipe() + self.log.lost() < flight.outstanding() {
+            self.log.start_over(una, flight.max, flight.mss, now);
+        }
+        self.log.mark(flight.max, |sent| {
+            let first = sent.range.contains(una);
+            let beyond = sent.range.end.after(nxt);
+            Some(first || beyond || sent.at + allowed <= now)
+        });
+        flight.nxt = flight.max;
+        self.deadline = None;
+        self.urgent = true;
+        self.tail.forget();
+    }
+
+    fn on_undo(&mut self) {
+        self.log.forgive();
+    }
+
+    fn goes_back(&self) -> bool {
+        false
+    }
+
+    fn pipe(&self, flight: &Flight) -> u32 {
+        if going_back(flight) {
+            flight.board.missing(SeqRange::new(flight.una, flight.nxt))
+        } else {
+            self.log.pipe()
+        }
+    }
+
+    fn budget(&self, flight: &Flight) -> u32 {
+        let pipe = match flight.phase {
+            // RFC 6675 §5, step 3.C, is limited transmit by another measure.
+            Phase::Open if !flight.limited_transmit => flight.nxt.since(flight.una),
+            _ => self.pipe(flight),
+        };
+        let urgent = self.urgent && flight.phase != Phase::Open;
+        let least = if urgent { flight.mss } else { 0 };
+        flight.window.cwnd.saturating_sub(pipe).max(least)
+    }
+
+    fn found_more(&mut self, _flight: &Flight) -> bool {
+        core::mem::take(&mut self.found)
+    }
+
+    fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {
+        if last_resort || flight.phase == Phase::Open || going_back(flight) {
+            return None;
+        }
+        self.log.first_lost(flight.mss)
+    }
+
+    fn tail(&mut self) -> Option<&mut Tail> {
+        Some(&mut self.tail)
+    }
+
+    fn last_sent(&self) -> Option<SeqRange> {
+        self.log.last().map(|sent| sent.range)
+    }
+}

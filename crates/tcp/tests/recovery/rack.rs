@@ -1,0 +1,312 @@
+//! RFC 8985 §6 and §7. The round trip of the handshake is 100 ms, so the reordering window begins at
+//! 25 ms, and the probe timeout at 200 ms.
+
+use super::*;
+
+fn config() -> Config {
+    Config { recovery: RecoveryKind::RackTlp, sack: true, dsack: true, ..plain() }
+}
+
+/// `segments` in flight, a millisecond from one to the next, the first at 100 ms.
+fn spaced(config: &Config, segments: u32) -> Line {
+    let mut line = Line::established(&Config { initial_window: segments, ..*config });
+    for n in 0..segments {
+        line.at(RTT + u64::from(n));
+        line.writes(1000);
+        line.sends([format!("{}..{}", n * 1000 + 1, (n + 1) * 1000 + 1).as_str()]);
+    }
+    line
+}
+
+fn news(line: &mut Line, number: u32, blocks: &[(u32, u32)]) {
+    line.receives(ack(number).sack(blocks));
+}
+
+#[test]
+fn a_later_segment_that_has_arrived_and_a_quarter_of_a_round_trip_mean_a_loss() {
+    // §6.2, step 5: sent at 100 ms, the next at 101 ms and back at 201 ms; 100 + 100 + 25.
+    let mut line = spaced(&config(), 4);
+    line.at(200 + 1);
+    news(&mut line, 1, &[(1001, 2001)]);
+    line.quiet_until(224);
+    line.at(225);
+    line.sends(["1..1001"]);
+    assert_eq!((phase(&line), line.cwnd()), (RecoveryState::Recovery, 2000));
+    assert_eq!(line.tcp.stats().fast_retransmits, 1);
+}
+
+#[test]
+fn three_reports_do_without_the_wait_until_reordering_is_seen() {
+    // §6.2, step 4
+    let mut line = spaced(&config(), 6);
+    line.at(204);
+    news(&mut line, 1, &[(1001, 3001)]);
+    line.quiet();
+    news(&mut line, 1, &[(1001, 4001)]);
+    line.sends(["1..1001"]);
+}
+
+#[test]
+fn reordering_within_the_window_costs_nothing() {
+    // Three segments overtake the third; RFC 6675 would have sent it again.
+    let mut line = spaced(&config(), 6);
+    line.at(202);
+    news(&mut line, 1, &[(1001, 2001)]);
+    line.receives(ack(2001));
+    line.at(210);
+    for end in [4001, 5001, 6001] {
+        // Reordering has been seen: now even three reports wait.
+        news(&mut line, 2001, &[(3001, end)]);
+    }
+    line.quiet_until(220);
+    line.receives(ack(6001));
+    line.quiet_until(10_000);
+    let stats = line.tcp.stats();
+    assert_eq!((stats.retransmissions, stats.fast_retransmits), (0, 0));
+}
+
+#[test]
+fn reported_duplicates_widen_the_window_until_sixteen_recoveries_have_none() {
+    // §6.2, step 4: half a round trip after the first report.
+    let mut line = spaced(&config(), 4);
+    line.at(201);
+    news(&mut line, 1, &[(1001, 2001)]);
+    line.at(225);
+    line.sends(["1..1001"]);
+    line.receives(ack(2001));
+    line.receives(ack(2001).sack(&[(1, 1001)]));
+    line.sends_some();
+    line.at(226);
+    line.receives(ack(4001));
+    // From here on as at first, but 2 · 100/4 ms after the least round trip.
+    line.at(300);
+    line.writes(1000);
+    line.sends(["4001..5001"]);
+    line.at(301);
+    line.writes(1000);
+    line.sends(["5001..6001"]);
+    line.at(401);
+    news(&mut line, 4001, &[(5001, 6001)]);
+    let sent = line.now;
+    line.quiet_until(449);
+    line.at(450);
+    line.sends(["4001..5001"]);
+    assert!(line.now > sent);
+}
+
+#[test]
+fn a_retransmission_that_is_lost_is_found_out_by_what_goes_after_it() {
+    let mut line = spaced(&config(), 8);
+    line.writes(9000);
+    line.at(204);
+    news(&mut line, 1, &[(1001, 4001)]);
+    line.sends(["1..1001"]);
+    line.at(207);
+    news(&mut line, 1, &[(1001, 8001)]);
+    let new = line.sends_some();
+    assert_eq!(new[0], "8001..9001");
+    // The new data arrives a round trip later, the retransmission does not.
+    line.at(307);
+    news(&mut line, 1, &[(1001, 9001)]);
+    line.sends_some();
+    assert_eq!(line.tcp.stats().retransmissions, 2);
+    assert_eq!(line.tcp.stats().timeouts, 0);
+}
+
+#[test]
+fn an_acknowledgment_of_the_original_is_no_round_trip_of_the_retransmission() {
+    // §6.2, step 2: less than the least round trip after the retransmission.
+    let mut line = spaced(&config(), 6);
+    line.at(204);
+    news(&mut line, 1, &[(1001, 4001)]);
+    line.sends(["1..1001"]);
+    line.at(210);
+    line.receives(ack(4001));
+    // Else what was sent before the retransmission, at 104 and 105 ms, would count as lost.
+    line.quiet_until(228);
+    assert_eq!(line.tcp.stats().retransmissions, 1);
+}
+
+#[test]
+fn after_a_timeout_only_what_is_old_enough_is_lost() {
+    // §6.3: the first, and what was sent a round trip ago or more.
+    let mut line = spaced(&Config { min_rto: common::MS(50), ..config() }, 3);
+    let deadline = line.tcp.view().retransmission_deadline.value().flatten().unwrap();
+    assert!(deadline.as_nanos() > 0);
+    // The probe comes first, and the timeout after it.
+    line.at(302);
+    line.sends(["2001..3001"]);
+    let timeout = line.tcp.next_timeout().unwrap();
+    line.at(timeout.as_nanos() / 1_000_000);
+    line.sends(["1..1001"]);
+    assert_eq!((phase(&line), line.cwnd()), (RecoveryState::Loss, 1000));
+    line.receives(ack(1001));
+    line.sends(["1001..2001", "2001..3001"]);
+}
+
+#[test]
+fn what_is_reported_is_not_sent_again_after_a_timeout_and_a_peer_may_take_it_back() {
+    let mut line = spaced(&config(), 5);
+    line.at(204);
+    news(&mut line, 1, &[(3001, 5001)]);
+    line.at(227);
+    line.sends(["1..1001", "1001..2001"]);
+    line.at(1227);
+    line.sends(["1..1001"]);
+    line.receives(ack(1001).sack(&[(3001, 5001)]));
+    line.sends(["1001..2001", "2001..3001"]);
+    // RFC 2018 §8
+    line.receives(ack(3001));
+    line.at(1227 + 2000);
+    line.sends(["3001..4001"]);
+    line.receives(ack(4001));
+    line.sends(["4001..5001"]);
+}
+
+// §7
+
+#[test]
+fn a_tail_is_probed_after_two_round_trips_with_its_last_segment() {
+    let mut line = Line::in_flight(&config(), 3);
+    line.quiet_until(299);
+    line.at(300);
+    line.sends(["2001..3001"]);
+    assert_eq!((line.tcp.stats().tail_probes, line.cwnd()), (1, 3000));
+    // What it draws lets RACK repair the rest.
+    line.at(400);
+    news(&mut line, 1, &[(2001, 3001)]);
+    line.sends(["1..1001", "1001..2001"]);
+    assert_eq!(line.tcp.stats().timeouts, 0);
+}
+
+#[test]
+fn new_data_is_the_better_probe_whatever_the_window() {
+    let mut line = Line::in_flight(&config(), 3);
+    line.writes(5000);
+    line.quiet_until(299);
+    line.at(300);
+    line.sends(["3001..4001"]);
+    assert_eq!(line.tcp.stats().tail_probes, 1);
+    line.at(310);
+    line.receives(ack(4001));
+    line.sends_some();
+    assert_eq!(line.tcp.stats().fast_retransmits, 0);
+}
+
+#[test]
+fn a_lone_segment_may_be_waiting_for_its_delayed_acknowledgment() {
+    // §7.2: 2 · 100 + 200 ms
+    let mut line = Line::in_flight(&config(), 1);
+    line.quiet_until(499);
+    line.at(500);
+    line.sends(["1..1001"]);
+}
+
+#[test]
+fn one_probe_and_then_the_timeout_anew() {
+    // §7.3: the timeout of 1 s begins with the probe.
+    let mut line = Line::in_flight(&config(), 3);
+    line.at(300);
+    line.sends(["2001..3001"]);
+    line.quiet_until(1299);
+    line.at(1300);
+    line.sends(["1..1001"]);
+    assert_eq!((line.tcp.stats().tail_probes, line.tcp.stats().timeouts), (1, 1));
+}
+
+#[test]
+fn a_probe_never_comes_after_the_timeout() {
+    // §7.2, last step: with a timeout of 150 ms, that is when it comes.
+    let short = Config { max_rto: common::MS(150), min_rto: common::MS(150), ..config() };
+    let mut line = Line::in_flight(&short, 3);
+    line.at(250);
+    line.sends(["2001..3001"]);
+    line.quiet_until(399);
+    line.at(400);
+    assert_eq!(line.sends_some()[0], "1..1001");
+    assert_eq!(line.tcp.stats().timeouts, 1);
+}
+
+#[test]
+fn a_probe_that_repairs_a_loss_silently_reduces_the_window() {
+    // §7.4: acknowledged beyond the probe, and the last segment not reported twice.
+    let mut line = Line::in_flight(&config(), 4);
+    line.at(300);
+    line.sends(["3001..4001"]);
+    line.at(400);
+    line.receives(ack(4001));
+    line.writes(3000);
+    line.sends_some();
+    line.at(500);
+    line.receives(ack(5001));
+    assert_eq!(line.ssthresh(), 2000);
+    // Reported twice, nothing was lost.
+    let mut line = Line::in_flight(&config(), 4);
+    line.at(300);
+    line.sends(["3001..4001"]);
+    line.at(400);
+    line.receives(ack(4001));
+    line.receives(ack(4001).sack(&[(3001, 4001)]));
+    line.writes(3000);
+    line.sends_some();
+    line.at(500);
+    line.receives(ack(5001));
+    assert!(line.ssthresh() > 100_000);
+}
+
+#[test]
+fn held_neither_probe_nor_reordering_timer_sends() {
+    for (blocks, due) in [(&[][..], 300), (&[(1001, 2001)][..], 225)] {
+        for freeze_timers in [false, true] {
+            let mut line = spaced(&config(), 4);
+            line.at(204);
+            if !blocks.is_empty() {
+                news(&mut line, 1, blocks);
+            }
+            let (cwnd, release) = (base::Setting::Keep, base::Release::Resume);
+            let (probe, step_back) = (None, false);
+            line.acts(base::Act::Hold { probe, step_back, freeze_timers, cwnd, release });
+            // Not even an acknowledgment starts one.
+            line.at(210);
+            news(&mut line, 1, &[(2001, 3001)]);
+            line.quiet_until(due + 60_000);
+            assert_eq!(phase(&line), RecoveryState::Open);
+            let keep = base::Setting::Keep;
+            let rto = base::Setting::Keep;
+            line.acts(base::Act::Resume { cwnd: keep, ssthresh: keep, rto });
+            let next = line.tcp.next_timeout().unwrap().as_nanos() / 1_000_000;
+            line.at(next);
+            assert!(!line.sends_some().is_empty());
+        }
+    }
+}
+
+#[test]
+fn the_view_says_when_the_timeout_is_not_when_the_probe_is() {
+    let line = Line::in_flight(&config(), 3);
+    let timeout = base::Instant::from_millis(1100);
+    assert_eq!(line.tcp.view().retransmission_deadline, Known::Exact(Some(timeout)));
+    assert_eq!(line.tcp.next_timeout(), Some(base::Instant::from_millis(300)));
+}
+
+#[test]
+fn without_sack_it_is_newreno() {
+    let mut line = Line::in_flight(&Config { sack: false, ..config() }, 8);
+    duplicates(&mut line, 1, 3);
+    line.sends(["1..1001"]);
+    line.receives(ack(3001));
+    assert_eq!(line.sends_some()[0], "3001..4001");
+    assert_eq!(line.tcp.stats().tail_probes, 0);
+}
+
+#[test]
+fn a_response_taken_back_forgives_what_was_lost() {
+    let mut line = spaced(&Config { eifel: true, ..config() }, 6);
+    line.at(204);
+    news(&mut line, 1, &[(1001, 4001)]);
+    line.sends(["1..1001"]);
+    line.receives(ack(4001));
+    line.receives(ack(4001).sack(&[(1, 1001)]));
+    assert_eq!((line.tcp.stats().undone, phase(&line)), (1, RecoveryState::Open));
+    assert!(line.cwnd() >= 6000);
+}
