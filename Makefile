@@ -4,10 +4,11 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo test lint unit broken kernel no-std determinism fuzz-short fuzz bench diagrams picture need
+.PHONY: help demo papers test lint unit broken kernel no-std determinism fuzz-short fuzz bench diagrams picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
+	@echo "make papers    every paper in full, to out/papers/NAME/index.html; some minutes each"
 	@echo "make test      all checks and tests"
 	@echo "make bench     how fast it is"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
@@ -20,6 +21,13 @@ need:
 demo: need
 	$(CARGO) build --release --locked -p driftway-cli
 	@DRIFTWAY=$(RELEASE) scripts/demo out/demo
+
+papers: need
+	$(CARGO) build --release --locked -p driftway-cli
+	@status=0; for paper in papers/*/paper.toml; do \
+		name=$$(basename $$(dirname $$paper)); \
+		$(RELEASE) paper $$name --out out/papers/$$name || status=1; \
+	done; exit $$status
 
 test: need lint unit broken kernel no-std determinism demo fuzz-short
 	@echo "make test: all passed"

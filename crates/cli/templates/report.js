@@ -21,17 +21,27 @@
     const box = boxes(section).find((box) => box.dataset.group === trace.legendgroup);
     return box === undefined || box.checked;
   };
-  // Where arms can be shown or not, the legend's room does not come from the plot's.
-  const height = (data) => {
-    const seen = data.filter((trace) => trace.visible !== false);
-    const groups = new Set(seen.map((trace) => trace.legendgroup));
-    return 430 + 19 * seen.length + 28 * groups.size;
+  // Where arms can be shown or not, the legend's room does not come from the plot's: its groups
+  // stand side by side as far as they fit.
+  const height = (plot, data) => {
+    const sizes = new Map();
+    for (const { visible, legendgroup } of data) {
+      if (visible !== false) sizes.set(legendgroup, (sizes.get(legendgroup) ?? 0) + 1);
+    }
+    const abreast = Math.max(1, Math.floor(plot.clientWidth / 280));
+    let legend = 0;
+    for (let first = 0; first < sizes.size; first += abreast) {
+      legend += 30 + 19 * Math.max(...[...sizes.values()].slice(first, first + abreast));
+    }
+    return 430 + legend;
   };
   const draw = () => {
     const plot = waiting.shift();
     const figure = JSON.parse(document.getElementById(`${plot.id}-data`).textContent);
     for (const trace of figure.data) trace.visible = shown(plot, trace);
-    if (boxes(plot.closest("section")).length > 0) figure.layout.height = height(figure.data);
+    if (boxes(plot.closest("section")).length > 0) {
+      figure.layout.height = height(plot, figure.data);
+    }
     Plotly.newPlot(plot, figure.data, colours(figure.layout), figure.config);
     drawn.push(plot);
   };
@@ -49,7 +59,7 @@
         trace.legendgroup === box.dataset.group ? [index] : []);
       if (changed.length === 0) continue;
       for (const index of changed) plot.data[index].visible = box.checked;
-      Plotly.update(plot, { visible: box.checked }, { height: height(plot.data) }, changed);
+      Plotly.update(plot, { visible: box.checked }, { height: height(plot, plot.data) }, changed);
     }
   });
   dark.addEventListener("change", () => {

@@ -448,6 +448,8 @@ impl Outcome<'_> {
         result.n = worst.n;
         result.verdict = found.flatten();
         if result.verdict.is_none() {
+            // Where there were more runs and only one has a value, that is a result.
+            result.verdict = (self.selection.seeds.len() > 1).then_some(Verdict::Differs);
             result.notes.push("one run has no interval".to_owned());
         }
         if worst.missing > 0 {

@@ -27,24 +27,30 @@ pub struct Look {
     pub hollow: MarkerSymbol,
 }
 
-/// How the paper's arm of this number looks, in every figure alike: arms of a group differ by
-/// colour, groups by symbol.
+/// How the paper's arm of this number looks, in every figure alike: arms differ by colour, groups
+/// by symbol.
 pub fn look(plan: &Plan, arm: usize) -> Look {
     let paper = &plan.paper;
     let group = &paper.arms[arm].group;
-    let before = paper.arms[..arm].iter().filter(|other| other.group == *group).count();
     let number = paper.groups.iter().position(|other| other.name == *group).unwrap_or(0);
-    let round = before / PALETTE.len();
-    let colour = lighter(PALETTE[before % PALETTE.len()], 0.45 * f64::from(round.min(1) as u8));
+    let paler = [0.0, 0.4, 0.65][(arm / PALETTE.len()).min(2)];
+    let colour = lighter(PALETTE[arm % PALETTE.len()], paler);
     let (symbol, hollow) = SYMBOLS[number % SYMBOLS.len()].clone();
     Look { colour, symbol, hollow }
 }
 
 /// The title of an arm's group in a legend.
 pub fn group_title(plan: &Plan, arm: usize) -> LegendGroupTitle {
-    let group = &plan.paper.arms[arm].group;
-    let label = plan.paper.groups.iter().find(|other| other.name == *group);
-    LegendGroupTitle::with_text(plain(label.map_or("", |group| &group.label)))
+    LegendGroupTitle::with_text(plain(&plan.paper.arms[arm].group))
+}
+
+/// Arms at one point from which on a picture says more than a table.
+const MANY: usize = 4;
+
+/// Is there anything to see? One point of few arms, with nothing laid over them, is a table.
+pub fn is_drawn(result: &FigureResult) -> bool {
+    let over = !result.paper.is_empty() || !result.lines.is_empty();
+    result.x.is_some() || over || result.arms.0.len() >= MANY
 }
 
 /// One metric of a figure.
@@ -173,7 +179,7 @@ impl Drawing<'_> {
         let look = look(self.plan, arm.arm);
         let y: Vec<f64> = curve.points.iter().map(|(_, y)| y * self.y_scale.factor).collect();
         let marker = Marker::new().symbol(look.hollow).size(12).color(look.colour.clone());
-        let title = LegendGroupTitle::with_text("reported by the paper");
+        let title = LegendGroupTitle::with_text("the paper");
         let name = plain(&curve.label);
         if self.result.x.is_none() {
             plot.add_trace(
@@ -206,7 +212,7 @@ impl Drawing<'_> {
             let y = line.value * self.y_scale.factor;
             let name = format!("{}: {}", line.label, value(&self.result.y.metric, line.value));
             let dress = Line::new().color(QUIET).width(1.5).dash(DashType::Dot);
-            let title = LegendGroupTitle::with_text("reported by the paper");
+            let title = LegendGroupTitle::with_text("the paper");
             if self.result.x.is_some() {
                 plot.add_trace(
                     Scatter::new(vec![low, high], vec![y, y])

@@ -94,17 +94,23 @@ impl Source {
 
     /// Where a file of the paper stands, for messages and commands.
     pub fn place(&self, file: &str) -> String {
-        let dir = self.dir.clone().unwrap_or_else(|| Path::new(PAPERS).join(&self.name));
-        dir.join(file).display().to_string()
+        self.dir().join(file).display().to_string()
+    }
+
+    /// Its directory; where it is built in, the one that it came from.
+    pub fn dir(&self) -> PathBuf {
+        self.dir.clone().unwrap_or_else(|| Path::new(PAPERS).join(&self.name))
     }
 }
 
 impl Source {
     /// As a command line names it.
     pub fn argument(&self) -> String {
-        match &self.dir {
-            Some(dir) if *dir != Path::new(PAPERS).join(&self.name) => dir.display().to_string(),
-            _ => self.name.clone(),
+        let dir = self.dir();
+        if dir == Path::new(PAPERS).join(&self.name) {
+            self.name.clone()
+        } else {
+            dir.display().to_string()
         }
     }
 }

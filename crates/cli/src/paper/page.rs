@@ -8,7 +8,7 @@ use super::plan::Plan;
 use super::print::{at, measured, said, summary};
 use super::select::Selection;
 use super::simulate::{Results, command};
-use super::{draw, traces};
+use super::{draw, tables, traces};
 use crate::report::figure::Figure;
 use crate::report::page::{SCRIPT, STYLE, library};
 use crate::run::quoted;
@@ -33,6 +33,8 @@ pub struct Page<'a> {
     open: &'a [OpenResult],
     /// What runs it again.
     again: String,
+    /// The directory that commands name.
+    files: String,
     library: String,
     style: String,
     script: &'static str,
@@ -47,6 +49,8 @@ struct Section<'a> {
     note: Option<&'a str>,
     /// Groups of its arms.
     groups: Vec<GroupBox<'a>>,
+    /// What needs no picture.
+    tables: Vec<Grid>,
     /// Pictures, each with the name of its element.
     figures: Vec<(String, Figure)>,
     statements: Vec<Row<'a>>,
@@ -93,10 +97,10 @@ pub fn page(
     let sections = figures
         .filter(|(number, _)| !selection.points[*number].is_empty())
         .map(|(number, figure)| {
-            let measures = document.figures.iter().filter(|of| of.at.0 == number);
+            let measures = || document.figures.iter().filter(|of| of.at.0 == number);
             let pictures = traces::figures(plan, selection, &results.traces, number)
                 .into_iter()
-                .chain(measures.map(|of| draw::figure(plan, of)));
+                .chain(measures().filter(|of| draw::is_drawn(of)).map(|of| draw::figure(plan, of)));
             let planned = &plan.figures[number];
             let first = selection.points[number][0];
             Section {
@@ -105,6 +109,10 @@ pub fn page(
                 against: figure.x.as_ref().map(|axis| axis.label.as_str()),
                 note: figure.note.as_deref(),
                 groups: groups(plan, number),
+                tables: measures()
+                    .filter(|of| !draw::is_drawn(of))
+                    .map(|of| tables::points(plan, of))
+                    .collect(),
                 figures: pictures
                     .enumerate()
                     .map(|(at, figure)| (format!("plot-{number}-{at}"), figure))
@@ -134,6 +142,7 @@ pub fn page(
         sections,
         open: &document.open,
         again: again(plan, selection),
+        files: plan.source.dir().display().to_string(),
         library: library(),
         style: format!("{STYLE}{}", include_str!("../../templates/paper.css")),
         script: SCRIPT,
@@ -145,6 +154,9 @@ pub fn page(
 fn groups<'a>(plan: &'a Plan, figure: usize) -> Vec<GroupBox<'a>> {
     let arms = &plan.figures[figure].arms;
     let of = |group: &&Group| arms.iter().any(|&arm| plan.paper.arms[arm].group == group.name);
+    if plan.paper.groups.len() == 1 {
+        return Vec::new();
+    }
     let groups = plan.paper.groups.iter().filter(of);
     let few = arms.len() <= SHOWN;
     let group = |(at, group): (usize, &'a Group)| GroupBox {

@@ -69,6 +69,10 @@ pub fn document(plan: &Plan, document: &Document) -> String {
             text += &wrapped(&format!("{}: {}", group.name, group.label), 2);
         }
     }
+    if document.reduced {
+        let (runs, all) = (document.seeds.len(), plan.paper.runs);
+        text += &wrapped(&format!("A part of it: {runs} runs a point, where all are {all}."), 0);
+    }
     for (number, figure) in plan.paper.figures.iter().enumerate() {
         let measures: Vec<_> = document.figures.iter().filter(|of| of.at.0 == number).collect();
         if measures.is_empty() {

@@ -6,7 +6,7 @@ use predicates::str::{contains, is_empty};
 use crate::*;
 
 /// Two lossy hops, an aid or none, and what a paper might say about them.
-const PAPER: &str = r#"
+pub const PAPER: &str = r#"
 title = "Two lossy hops"
 authors = ["A. Somebody", "B. <i>Else</i>"]
 source = "Some Journal 3(1), 2001"

@@ -37,12 +37,23 @@ fn the_examples_of_the_help_work_as_they_stand() {
     fs::create_dir(bench.path("scenarios")).unwrap();
     bench.file("scenarios/lossy-path.toml", &example);
     bench.file("lossy-path.toml", &example);
+    // A paper of the name that the help has, which runs faster than the one that is built in.
+    let paper = bench.path("papers/liu-singh-2001");
+    fs::create_dir_all(&paper).unwrap();
+    fs::write(paper.join("s.toml"), SCENARIO).unwrap();
+    fs::write(paper.join("paper.toml"), paper::PAPER).unwrap();
     let binary = assert_cmd::cargo::cargo_bin("driftway");
     let path = std::env::join_paths(
         std::iter::once(binary.parent().unwrap().to_owned())
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );
-    for help in [&["--help"][..], &["run", "--help"], &["check", "--help"], &["report", "--help"]] {
+    for help in [
+        &["--help"][..],
+        &["run", "--help"],
+        &["check", "--help"],
+        &["report", "--help"],
+        &["paper", "--help"],
+    ] {
         let script = examples(&bench.stdout(help));
         assert!(script.contains("driftway"), "{help:?}");
         let mut shell = Command::new("sh");
