@@ -279,3 +279,126 @@ impl Planner<'_> {
         Ok((from, to))
     }
 }
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::paper::plan::X;
+
+    const PAPER: &str = r#"
+        title = "t"
+        authors = ["a"]
+        source = "s"
+        runs = 2
+        quick = { runs = 2 }
+        group = [{ name = "g", label = "l" }]
+        arm = [
+            { name = "tcp", label = "TCP", group = "g" },
+            { name = "atcp", label = "ATCP", group = "g" },
+        ]
+        [[figure]]
+        id = "8"
+        title = "t"
+        scenario = "s.toml"
+        x = { key = "k", values = ["10 ms", "30 ms", "50 ms"], label = "delay" }
+        y = [{ metric = "completion_s", label = "time" }]
+        [[statement]]
+        id = "s"
+        figure = "8"
+        says = "something"
+        expected = "agrees"
+    "#;
+
+    /// What becomes of a predicate, on a figure of three points.
+    fn planned(predicate: &str) -> Result<Vec<Case>, String> {
+        let text = format!("{PAPER}\n{predicate}");
+        let file = File::parse("p.toml", text).unwrap();
+        let paper: Paper = file.read().map_err(|error| error.to_string())?;
+        let point = |value, text: &str| X { value: Some(value), text: text.to_owned() };
+        let figure = PlannedFigure {
+            arms: vec![0, 1],
+            xs: vec![point(0.01, "10 ms"), point(0.03, "30 ms"), point(0.05, "50 ms")],
+            unit: Unit::Second,
+            jobs: vec![vec![0, 1, 2], vec![3, 4, 5]],
+        };
+        let planned = plan(&file, &paper, &[figure], 0).map_err(|error| error.to_string())?;
+        assert_eq!((planned.figure, planned.measure), (0, 0));
+        Ok(planned.cases)
+    }
+
+    const fn tcp(x: usize) -> Cell {
+        Cell { arm: 0, x }
+    }
+
+    const fn atcp(x: usize) -> Cell {
+        Cell { arm: 1, x }
+    }
+
+    fn difference(plus: &[Cell], minus: &[Cell]) -> Quantity {
+        Quantity::Difference { plus: plus.to_vec(), minus: minus.to_vec() }
+    }
+
+    #[test]
+    fn every_predicate_comes_down_to_cells() {
+        let text = |predicate: &str| format!("kind = 'text'\nnumber = 1\n{predicate}");
+        let shape = |predicate: &str| format!("kind = 'shape'\n{predicate}");
+        for (predicate, x, quantity) in [
+            (text("value = { arm = 'atcp', x = '30 ms' }"), Some(1), Quantity::Mean(atcp(1))),
+            (
+                text("ratio = { arm = 'tcp', to = 'atcp', x = '50 ms' }"),
+                Some(2),
+                Quantity::Ratio(tcp(2), atcp(2)),
+            ),
+            // Flat: the last over the first.
+            (
+                text("ratio = { arm = 'atcp', x = '0.05 s', to_x = '10 ms' }"),
+                Some(2),
+                Quantity::Ratio(atcp(2), atcp(0)),
+            ),
+            (
+                shape("order = { below = 'atcp', above = 'tcp', x = '10 ms' }"),
+                Some(0),
+                difference(&[tcp(0)], &[atcp(0)]),
+            ),
+            (shape("trend = { arm = 'tcp', goes = 'up' }"), None, difference(&[tcp(2)], &[tcp(0)])),
+            (
+                shape("trend = { arm = 'tcp', goes = 'down', from = '30 ms' }"),
+                None,
+                difference(&[tcp(1)], &[tcp(2)]),
+            ),
+            (
+                shape("growth = { more = 'tcp', less = 'atcp' }"),
+                None,
+                difference(&[tcp(2), atcp(0)], &[tcp(0), atcp(2)]),
+            ),
+        ] {
+            assert_eq!(planned(&predicate), Ok(vec![Case { x, quantity }]), "{predicate}");
+        }
+    }
+
+    #[test]
+    fn without_an_x_it_must_hold_at_each() {
+        let cases = planned("kind = 'shape'\norder = { below = 'atcp', above = 'tcp' }").unwrap();
+        let expected =
+            (0..3).map(|x| Case { x: Some(x), quantity: difference(&[tcp(x)], &[atcp(x)]) });
+        assert_eq!(cases, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_says_nothing_is_refused() {
+        for (predicate, told) in [
+            ("kind = 'text'\nnumber = 1\nratio = { arm = 'tcp' }", "another arm below the line"),
+            ("kind = 'shape'\ntrend = { arm = 'tcp', goes = 'up', to = '10 ms' }", "at one point"),
+            ("kind = 'shape'\nnumber = 1\ntrend = { arm = 'tcp', goes = 'up' }", "has no number"),
+            (
+                "kind = 'text'\nnumber = 0\nbound = 'at-least'\nvalue = { arm = 'tcp' }",
+                "at least nothing is always so",
+            ),
+            ("kind = 'text'\nnumber = '3 %'\nvalue = { arm = 'tcp' }", "not in the unit"),
+            ("kind = 'shape'\ntrend = { arm = 'tcp', goes = 'sideways' }", "known are up, down"),
+        ] {
+            let error = planned(predicate).unwrap_err();
+            assert!(error.contains(told) && error.starts_with("p.toml:"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! From runs to figures and verdicts.
+
+use super::check::{COMPLETION, place};
+use super::document::{
+    ArmResult, Arms, CurveResult, DifferenceResult, Document, FigureResult, LineResult, OpenResult,
+    PointResult, StatementResult, Timing, XAxis, YAxis, unit_name,
+};
+use super::format::{Measure, Verdict};
+use super::measure::{self, Sample, mean, sample};
+use super::plan::Plan;
+use super::select::Selection;
+use super::simulate::Results;
+use super::statement::{Case, Cell, unit_of};
+use super::verdict::{Said, strain, verdict};
+
+/// What came out of the runs.
+pub struct Outcome<'a> {
+    /// What was planned,
+    pub plan: &'a Plan,
+    /// what of it was run,
+    pub selection: &'a Selection,
+    /// and what that gave.
+    pub results: &'a Results,
+}
+
+impl Outcome<'_> {
+    /// The samples of a cell, one a seed.
+    pub fn samples(&self, figure: usize, measure: usize, cell: Cell) -> Vec<Sample> {
+        let job = self.plan.figures[figure].jobs[cell.arm][cell.x];
+        let scenario = &self.plan.jobs[job].scenario;
+        let measure = &self.plan.paper.figures[figure].y[measure];
+        let runs = self.results.flows[job].iter();
+        runs.map(|flows| sample(measure, scenario, flows)).collect()
+    }
+
+    /// The document, with `timing`.
+    pub fn document(&self, timing: Timing) -> Document {
+        let paper = &self.plan.paper;
+        let figures = paper.figures.iter().enumerate().filter(|(f, _)| self.is_run(*f));
+        let measures = figures.flat_map(|(f, figure)| (0..figure.y.len()).map(move |y| (f, y)));
+        let open = paper.open.iter().map(|open| OpenResult {
+            what: open.what.clone(),
+            tried: open.tried.clone(),
+            run: open.run.clone(),
+            because: open.because.clone(),
+            shown_by: open.shown_by.clone(),
+        });
+        Document {
+            paper: self.plan.source.name.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            title: paper.title.clone(),
+            seeds: self.selection.seeds.clone(),
+            reduced: self.selection.reduced,
+            figures: measures.map(|(f, y)| self.figure(f, y)).collect(),
+            statements: (0..paper.statements.len()).map(|s| self.statement(s)).collect(),
+            open: open.collect(),
+            timing,
+        }
+    }
+
+    fn is_run(&self, figure: usize) -> bool {
+        !self.selection.points[figure].is_empty()
+    }
+
+    fn figure(&self, number: usize, y: usize) -> FigureResult {
+        let figure = &self.plan.paper.figures[number];
+        let planned = &self.plan.figures[number];
+        let Measure { metric, label, .. } = &figure.y[y];
+        let this = |of: &Option<String>| match of {
+            Some(of) => of == metric,
+            None => y == 0,
+        };
+        let points = &self.selection.points[number];
+        let arms = planned.arms.iter().enumerate().map(|(row, &arm)| {
+            let point = |&x: &usize| {
+                let samples = self.samples(number, y, Cell { arm: row, x });
+                let late = samples.iter().filter(|sample| sample.at_least).count();
+                point(planned.xs[x].value, mean(&samples), late)
+            };
+            ArmResult {
+                arm,
+                name: self.plan.paper.arms[arm].name.clone(),
+                points: points.iter().map(point).collect(),
+            }
+        });
+        let curves = figure.paper.iter().filter(|curve| this(&curve.metric));
+        let lines = figure.line.iter().filter(|line| this(&line.metric));
+        FigureResult {
+            figure: figure.id.clone(),
+            title: figure.title.clone(),
+            x: figure.x.as_ref().map(|axis| XAxis {
+                label: axis.label.clone(),
+                keys: axis.key.0.clone(),
+                unit: unit_name(planned.unit),
+            }),
+            y: YAxis {
+                metric: metric.clone(),
+                label: label.clone(),
+                unit: unit_name(unit_of(metric)),
+            },
+            arms: Arms(arms.collect()),
+            differences: self.differences(number, y),
+            paper: curves
+                .map(|curve| CurveResult {
+                    label: curve.label.clone(),
+                    arm: curve.arm.clone(),
+                    points: curve
+                        .points
+                        .iter()
+                        .filter_map(|(x, y)| Some((place(x)?.0, *y)))
+                        .collect(),
+                })
+                .collect(),
+            lines: lines
+                .map(|line| LineResult { label: line.label.clone(), value: line.value })
+                .collect(),
+            at: (number, y),
+        }
+    }
+
+    /// Each arm less the one that it is compared with, where the figure has both.
+    fn differences(&self, number: usize, y: usize) -> Vec<DifferenceResult> {
+        let (planned, arms) = (&self.plan.figures[number], &self.plan.paper.arms);
+        let pairs = planned.arms.iter().enumerate().filter_map(|(row, &arm)| {
+            let name = arms[arm].against.as_ref()?;
+            let other = planned.arms.iter().position(|&arm| arms[arm].name == *name)?;
+            Some((row, other, &arms[arm].name, name))
+        });
+        pairs
+            .map(|(row, other, arm, against)| {
+                let point = |&x: &usize| {
+                    let read = |arm| self.samples(number, y, Cell { arm, x });
+                    let (of, less) = (read(row), read(other));
+                    let late = of.iter().zip(&less).filter(|(a, b)| a.at_least || b.at_least);
+                    let late = late.count();
+                    point(planned.xs[x].value, measure::difference(&[of], &[less]), late)
+                };
+                DifferenceResult {
+                    arm: arm.clone(),
+                    against: against.clone(),
+                    points: self.selection.points[number].iter().map(point).collect(),
+                }
+            })
+            .collect()
+    }
+
+    fn statement(&self, number: usize) -> StatementResult {
+        let statement = &self.plan.paper.statements[number];
+        let planned = &self.plan.statements[number];
+        let (figure, y) = (planned.figure, planned.measure);
+        let said = Said { kind: statement.kind, number: statement.number, bound: statement.bound };
+        let metric = &self.plan.paper.figures[figure].y[y].metric;
+        let mut result = StatementResult {
+            id: statement.id.clone(),
+            figure: statement.figure.clone(),
+            says: statement.says.clone(),
+            kind: statement.kind,
+            metric: metric.clone(),
+            number: statement.number.map(|number| [number.low, number.high]),
+            bound: statement.bound,
+            measured: None,
+            ci90: None,
+            n: 0,
+            at: None,
+            verdict: None,
+            expected: statement.expected,
+            because: None,
+            shown_by: None,
+            notes: Vec::new(),
+            of: (figure, y),
+            x_unit: unit_name(self.plan.figures[figure].unit),
+            is_ratio: statement.ratio.is_some(),
+            is_percent: statement.number.is_some_and(|number| number.is_percent()),
+        };
+        let points = &self.selection.points[figure];
+        if points.is_empty() {
+            result.notes.push(format!("figure {} was not run", statement.figure));
+            return result;
+        }
+        let run = |x: usize| points.contains(&x);
+        let is_run = |case: &&Case| case.quantity.cells().iter().all(|cell| run(cell.x));
+        let cases: Vec<_> = planned.cases.iter().filter(is_run).collect();
+        if cases.is_empty() {
+            result.notes.push("the point that it is about was not run".to_owned());
+            return result;
+        }
+        if cases.len() < planned.cases.len() {
+            let (some, all) = (cases.len(), planned.cases.len());
+            result.notes.push(format!("at {some} of its {all} points"));
+        }
+        let read = |cell| self.samples(figure, y, cell);
+        let measured: Vec<_> = cases
+            .iter()
+            .map(|case| {
+                let measured = measure::measure(&case.quantity, read);
+                let verdict = measured.as_ref().map(|m| verdict(&said, m));
+                (case, measured, verdict)
+            })
+            .collect();
+        // What can't be measured comes first, then what differs, then what is nearest to it.
+        let worst = measured.iter().max_by(|(_, a, va), (_, b, vb)| {
+            let rank = |verdict: &Option<Option<Verdict>>| match verdict {
+                None => 3,
+                Some(None) => 2,
+                Some(Some(Verdict::Differs)) => 1,
+                Some(Some(Verdict::Agrees)) => 0,
+            };
+            let strain = |m: &Option<_>| m.as_ref().map_or(0.0, |m| strain(&said, m));
+            rank(va).cmp(&rank(vb)).then(strain(a).total_cmp(&strain(b)))
+        });
+        let Some((case, Some(worst), found)) = worst else {
+            result.verdict = Some(Verdict::Differs);
+            result.notes.push(format!("there is no {metric} to measure"));
+            return result;
+        };
+        let axis = &self.plan.figures[figure].xs;
+        result.at = case.x.and_then(|x| axis[x].value);
+        result.measured = Some(worst.mean);
+        result.ci90 = worst.ci90;
+        result.n = worst.n;
+        result.verdict = found.flatten();
+        if result.verdict.is_none() {
+            // Where there were more runs and only one has a value, that is a result.
+            result.verdict = (self.selection.seeds.len() > 1).then_some(Verdict::Differs);
+            result.notes.push("one run has no interval".to_owned());
+        }
+        if worst.missing > 0 {
+            let seeds = self.selection.seeds.len();
+            result.notes.push(format!("{} of {seeds} runs have no {metric}", worst.missing));
+        }
+        let open = match (worst.open.above, worst.open.below) {
+            (false, false) => None,
+            (true, false) => Some("this or more"),
+            (false, true) => Some("this or less"),
+            (true, true) => Some("not bounded on either side"),
+        };
+        if let Some(open) = open {
+            result.notes.push(self.incomplete(figure, y, &case.quantity.cells()) + ": " + open);
+        }
+        if result.verdict == Some(Verdict::Differs) {
+            (result.because, result.shown_by) =
+                (statement.because.clone(), statement.shown_by.clone());
+        }
+        result
+    }
+
+    /// Which arms did not complete, and how often.
+    fn incomplete(&self, figure: usize, y: usize, cells: &[Cell]) -> String {
+        debug_assert_eq!(self.plan.paper.figures[figure].y[y].metric, COMPLETION);
+        let seeds = self.selection.seeds.len();
+        let parts: Vec<String> = cells
+            .iter()
+            .filter_map(|&cell| {
+                let samples = self.samples(figure, y, cell);
+                let late = samples.iter().filter(|sample| sample.at_least).count();
+                let arm = self.plan.figures[figure].arms[cell.arm];
+                let name = &self.plan.paper.arms[arm].name;
+                (late > 0).then(|| format!("{late} of {seeds} transfers of {name}"))
+            })
+            .collect();
+        format!("{} did not complete", parts.join(" and "))
+    }
+}
+
+fn point(x: Option<f64>, measured: Option<measure::Measured>, incomplete: usize) -> PointResult {
+    PointResult {
+        x,
+        mean: measured.map(|m| m.mean),
+        ci90: measured.and_then(|m| m.ci90),
+        n: measured.map_or(0, |m| m.n),
+        incomplete: incomplete as u64,
+    }
+}
