@@ -406,7 +406,8 @@ pub enum Goes {
 }
 
 /// `growth`: what `more` gains from the first x to the last is more than what `less` gains. With
-/// falling values, the arm that falls less gains more.
+/// falling values, the arm that falls less gains more. With `relative = true` it is their ratio that
+/// rises from the first x to the last.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a growth")]
 pub struct Growth {
@@ -414,6 +415,9 @@ pub struct Growth {
     pub more: String,
     /// The arm that gains less.
     pub less: String,
+    /// Is it their ratio that is said to rise, rather than their difference? Default: no.
+    #[serde(default)]
+    pub relative: bool,
     /// From another x than the first.
     pub from: Option<Coordinate>,
     /// To another x than the last.

@@ -8,7 +8,7 @@ use sim::results::{FlowResult, METRICS};
 
 use super::check::{COMPLETION, flows};
 use super::format::{Measure, Of};
-use super::statement::Quantity;
+use super::statement::{Cell, Quantity};
 use crate::summary::estimate;
 
 /// What one run gave.
@@ -71,10 +71,7 @@ pub struct Measured {
 
 /// Measures `quantity`; `read` gives the samples of a cell, one a seed and in the same order for
 /// all. `None`: no run has a value, or the ratio has nothing below its line.
-pub fn measure(
-    quantity: &Quantity,
-    read: impl Fn(super::statement::Cell) -> Vec<Sample>,
-) -> Option<Measured> {
+pub fn measure(quantity: &Quantity, read: impl Fn(Cell) -> Vec<Sample>) -> Option<Measured> {
     match quantity {
         Quantity::Mean(cell) => mean(&read(*cell)),
         Quantity::Ratio(above, below) => ratio(&read(*above), &read(*below)),
@@ -82,7 +79,24 @@ pub fn measure(
             let read = |cells: &[_]| cells.iter().map(|cell| read(*cell)).collect::<Vec<_>>();
             difference(&read(plus), &read(minus))
         }
+        Quantity::Ratios { higher, lower } => {
+            let of = |[above, below]: [Cell; 2]| ratios(&read(above), &read(below));
+            let (higher, lower) = (vec![of(*higher)], vec![of(*lower)]);
+            let measured = difference(&higher, &lower)?;
+            // An end below a line is an end the other way: it is not told which.
+            let open = any_open(&higher) || any_open(&lower);
+            Some(Measured { open: Open { above: open, below: open }, ..measured })
+        }
     }
+}
+
+/// One ratio a seed; none where there is nothing below the line.
+fn ratios(above: &[Sample], below: &[Sample]) -> Vec<Sample> {
+    let ratio = |(a, b): (&Sample, &Sample)| Sample {
+        value: a.value.zip(b.value).filter(|(_, b)| *b != 0.0).map(|(a, b)| a / b),
+        at_least: a.at_least || b.at_least,
+    };
+    above.iter().zip(below).map(ratio).collect()
 }
 
 /// The mean of samples.
@@ -169,6 +183,16 @@ mod test {
         let exact = ratio_of(&[10.0, 20.0], &[5.0, 10.0]).unwrap();
         assert_eq!((exact.mean, exact.ci90), (2.0, Some([2.0, 2.0])));
         assert_eq!(ratio_of(&[1.0, 2.0], &[0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn ratios_are_compared_seed_by_seed() {
+        let cells = [[20.0, 60.0], [10.0, 20.0], [30.0, 20.0], [20.0, 20.0]];
+        let cell = |arm| Cell { arm, x: 0 };
+        let quantity = Quantity::Ratios { higher: [cell(0), cell(1)], lower: [cell(2), cell(3)] };
+        let measured = measure(&quantity, |cell| samples(&cells[cell.arm])).unwrap();
+        // 20/10 − 30/20 and 60/20 − 20/20
+        assert_eq!((measured.mean, measured.n), (1.25, 2));
     }
 
     #[test]

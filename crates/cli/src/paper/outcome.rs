@@ -169,7 +169,8 @@ impl Outcome<'_> {
             notes: Vec::new(),
             of: (figure, y),
             x_unit: unit_name(self.plan.figures[figure].unit),
-            is_ratio: statement.ratio.is_some(),
+            is_ratio: statement.ratio.is_some()
+                || statement.growth.as_ref().is_some_and(|growth| growth.relative),
             is_percent: statement.number.is_some_and(|number| number.is_percent()),
         };
         let points = &self.selection.points[figure];

@@ -51,6 +51,13 @@ pub enum Quantity {
         /// Taken away.
         minus: Vec<Cell>,
     },
+    /// The first ratio less the second, run by run: said to be above 0.
+    Ratios {
+        /// Above and below the line of the ratio that is said to be higher.
+        higher: [Cell; 2],
+        /// Of the one that is said to be lower.
+        lower: [Cell; 2],
+    },
 }
 
 impl Quantity {
@@ -60,6 +67,7 @@ impl Quantity {
             Self::Mean(cell) => vec![*cell],
             Self::Ratio(above, below) => vec![*above, *below],
             Self::Difference { plus, minus } => plus.iter().chain(minus).copied().collect(),
+            Self::Ratios { higher, lower } => [*higher, *lower].concat(),
         }
     }
 }
@@ -216,9 +224,15 @@ impl Planner<'_> {
             let more = self.arm("growth", "more", &growth.more)?;
             let less = self.arm("growth", "less", &growth.less)?;
             let (from, to) = self.ends("growth", growth.from.as_ref(), growth.to.as_ref())?;
-            let plus = vec![Cell { arm: more, x: to }, Cell { arm: less, x: from }];
-            let minus = vec![Cell { arm: more, x: from }, Cell { arm: less, x: to }];
-            vec![case(None, Quantity::Difference { plus, minus })]
+            let at = |x| [Cell { arm: more, x }, Cell { arm: less, x }];
+            let ([more_to, less_to], [more_from, less_from]) = (at(to), at(from));
+            let quantity = if growth.relative {
+                Quantity::Ratios { higher: at(to), lower: at(from) }
+            } else {
+                let (plus, minus) = (vec![more_to, less_from], vec![more_from, less_to]);
+                Quantity::Difference { plus, minus }
+            };
+            vec![case(None, quantity)]
         } else {
             Vec::new()
         };
