@@ -80,7 +80,9 @@ fn cell(scale: Scale, point: &PointResult) -> String {
     let Some(mean) = point.mean else { return "–".to_owned() };
     let estimate = Estimate { mean, ci90: point.ci90, ci95: None, n: point.n };
     let at_least = if point.incomplete > 0 { "≥ " } else { "" };
-    format!("{at_least}{}", mean_in(scale, &estimate))
+    // Where a cell takes two lines, its interval stands on the second.
+    let mean = mean_in(scale, &estimate).replace("± ", "±\u{a0}");
+    format!("{at_least}{mean}")
 }
 
 /// What the paper has at this point, if anything.

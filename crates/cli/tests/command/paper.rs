@@ -279,7 +279,7 @@ fn what_does_not_complete_is_never_left_out() {
     let slow = &document["statements"][1];
     assert_eq!(slow["verdict"], "differs");
     let text = bench.stdout(&line[..6]);
-    assert!(text.contains("≥ 6 ± 0") && text.contains("did not complete"), "{text}");
+    assert!(text.contains("≥ 6 ±\u{a0}0") && text.contains("did not complete"), "{text}");
 }
 
 /// `from` is changed to `to`, and the mistake is where `at` stands in that; `""`: nowhere.
