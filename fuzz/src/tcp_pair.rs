@@ -20,6 +20,7 @@ pub fn run(input: &[u8]) {
         .copied()
         .unwrap_or((RecoveryKind::Reno, GrowthKind::Reno));
     let flags = bytes.u8();
+    let more = bytes.u8();
     let config = Config {
         recovery,
         growth,
@@ -28,6 +29,11 @@ pub fn run(input: &[u8]) {
         window_scale: flags & 4 != 0,
         ecn: flags & 8 != 0,
         nagle: flags & 16 != 0,
+        prr: more & 1 != 0,
+        dsack: more & 2 != 0,
+        eifel: more & 4 != 0,
+        f_rto: more & 8 != 0,
+        lcd: more & 16 != 0,
         receive_buffer: 1 + u32::from(bytes.u16()) * if flags & 32 != 0 { 64 } else { 1 },
         mss: bytes.u16().max(48),
         ..Config::default()
@@ -70,6 +76,11 @@ pub fn run(input: &[u8]) {
                     end.on_timeout(now);
                     assert!(end.next_timeout().is_none_or(|at| at > now), "a timer hangs");
                 }
+            }
+            8 if bytes.u8() % 4 == 0 => {
+                let quoted = bytes.u8() & 1 != 0;
+                let una = end.view().una.value().filter(|_| quoted);
+                end.on_unreachable(now, bytes.u8() & 1 != 0, una);
             }
             8 => {
                 let act = act(&mut bytes, end);

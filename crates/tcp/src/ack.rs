@@ -17,9 +17,12 @@ pub(crate) fn reported(
     una: Seq,
     max: Seq,
 ) -> impl Iterator<Item = SeqRange> + '_ {
+    // As distances: serial numbers half the space apart have no order.
     let low = segment.ack.max(una);
+    let from = move |seq: Seq| seq.since(low);
     segment.options.sack.as_slice().iter().copied().filter(move |block| {
-        block.start.after(low) && block.start.before(block.end) && block.end.at_or_before(max)
+        let (start, end) = (from(block.start), from(block.end));
+        0 < start && start < end && end <= from(max)
     })
 }
 

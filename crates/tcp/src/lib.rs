@@ -1,5 +1,6 @@
 //! TCP as a state machine without I/O: RFC 9293 with RFC 5681, 6298, 6582, 6675, 7323, 3168, 3042,
-//! 5961, 9438. See [`Connection`] for the contract with a driver.
+//! 5961, 9438; and, each by a switch, 8985 (RACK-TLP), 9937 (PRR), 5682 (F-RTO), 3522 and 4015
+//! (Eifel), 2883 and 3708 (D-SACK), 6069 (TCP-LCD). See [`Connection`] for the contract with a driver.
 //!
 //! Window growth ([`growth`]), loss recovery ([`recovery`]) and the reaction to the route (an aid's
 //! acts) are separate plug points; each can be driven alone.
@@ -19,6 +20,14 @@
 //! | Nagle with a window below two segments (RFC 9293 §3.8.6.2.1, rule 3) | half the largest window goes even with data outstanding, as in BSD |
 //! | retransmitting beyond an edge that scaling moved left (RFC 7323 §2.4) | within the window only, then by probes |
 //! | 4.3BSD-Reno's fast retransmit on duplicates of what a timeout sent again | none until `recover` is acknowledged (RFC 6582 §3.2), for Tahoe and Reno, too |
+//! | cwnd after a spurious timeout: what is outstanding and a little more (RFC 4015 §3.2, step 9) | what it was, as Linux does |
+//! | a longer duplicate threshold after a spurious fast retransmit (RFC 4015 §3.2, step 10) | none; RACK's window adapts |
+//! | one timer in the other's place (RFC 8985 §8) | the RTO's runs on beside the probe's, which is never later |
+//! | RACK over a path whose RTT falls (RFC 8985 §6.2, step 1) | the least of the last 150 to 300 s |
+//! | PRR outside of fast recovery (Linux: ECN, too) | none |
+//! | a timeout of srtt + max(4·rttvar, minimum), which Linux has | max(srtt + 4·rttvar, minimum), RFC 6298 |
+//! | HyStart (RFC 9406), which Linux's CUBIC has | slow start ends with a loss |
+//! | TCP-LCD during a handshake (RFC 6069 §4) | on open connections only |
 //! | the initial sequence number after going back to LISTEN | the same; choosing it is the driver's (RFC 6528) |
 
 #![no_std]

@@ -98,18 +98,13 @@ impl Connection {
         self.restart_retransmission_timer(now);
     }
 
-    /// What a probe sends: new data, whatever the congestion window, or else the last segment.
-    pub(crate) fn tail_probe(&mut self, now: Instant) -> Option<Choice> {
-        let mss = self.snd.flight.mss;
-        let new = self.onwards(now, mss);
+    /// What a probe sends: new data, if there is any, or else the last segment.
+    #[cold]
+    pub(crate) fn tail_probe(&mut self, new: Option<Choice>) -> Option<Choice> {
         let again = new.is_none();
-        let choice = match new {
-            Some(choice) => choice,
-            None => {
-                let range = self.snd.recovery.last_sent()?;
-                Choice::new(range.start, range.end, Why::Tail)
-            }
-        };
+        let last = || self.snd.recovery.last_sent();
+        let choice =
+            new.or_else(|| last().map(|range| Choice::new(range.start, range.end, Why::Tail)))?;
         self.stats.tail_probes += 1;
         let end = self.snd.flight.max.max(choice.range.end);
         if let Some(tail) = self.snd.recovery.tail() {

@@ -150,25 +150,27 @@ impl Connection {
                 return Some(Choice::new(flight.una, end, why));
             }
         }
+        // RFC 8985 §7.3: a probe is new data, whatever the congestion window.
+        let probes = core::mem::take(&mut self.snd.tail_probe_due);
         let budget = match self.snd.flight.forward {
+            _ if probes => self.snd.flight.mss,
             Some(Forward::Probing { left }) => left,
             _ => self.snd.recovery.budget(&self.snd.flight),
         };
-        if core::mem::take(&mut self.snd.tail_probe_due)
-            && let Some(choice) = self.tail_probe(now)
-        {
-            return Some(choice);
-        }
         if self.snd.flight.phase != Phase::Open
             && !matches!(self.snd.flight.forward, Some(Forward::Probing { .. }))
             && budget >= self.snd.flight.mss
             && let Some(range) = self.snd.recovery.resend(&self.snd.flight, false)
-            && self.may_repair(range)
+            && let Some(range) = self.repairable(range)
         {
             return Some(Choice { range, why: Why::Repair });
         }
-        if let Some(choice) = self.onwards(now, budget) {
-            return Some(choice);
+        let mut choice = self.onwards(now, budget);
+        if probes {
+            choice = self.tail_probe(choice);
+        }
+        if choice.is_some() {
+            return choice;
         }
         if budget >= self.snd.flight.mss
             && let Some(range) = self.snd.recovery.resend(&self.snd.flight, true)
@@ -180,9 +182,12 @@ impl Connection {
     }
 
     /// After a timeout, what goes again keeps to the peer's window, which may have shrunk.
-    fn may_repair(&self, range: SeqRange) -> bool {
-        let after_timeout = matches!(self.snd.flight.phase, Phase::Loss { .. });
-        !after_timeout || range.end.since(self.snd.flight.una) <= self.snd.wnd
+    fn repairable(&self, range: SeqRange) -> Option<SeqRange> {
+        let end = match self.snd.flight.phase {
+            Phase::Loss { .. } => range.end.min(self.snd.flight.una + self.snd.wnd),
+            _ => range.end,
+        };
+        end.after(range.start).then(|| SeqRange::new(range.start, end))
     }
 
     /// The next piece of what an aid wants sent again.
@@ -226,7 +231,7 @@ impl Connection {
     }
 
     /// From SND.NXT on: what goes again after a timeout, then new data, then the FIN.
-    pub(crate) fn onwards(&mut self, now: Instant, budget: u32) -> Option<Choice> {
+    fn onwards(&mut self, now: Instant, budget: u32) -> Option<Choice> {
         // While going back, what SACK reports is not sent again.
         let flight = &mut self.snd.flight;
         flight.nxt = flight.board.first_hole(flight.nxt);

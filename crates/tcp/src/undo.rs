@@ -64,7 +64,8 @@ impl Episode {
 
     /// The peer has had `range` twice. Was that the last of what went again?
     fn on_duplicate(&mut self, range: SeqRange) -> bool {
-        let ours = range.start.at_or_after(self.start) && range.end.at_or_before(self.resent);
+        let from = |seq: Seq| seq.since(self.start);
+        let ours = from(range.start) < from(range.end) && from(range.end) <= from(self.resent);
         if !ours || self.unreported == 0 {
             return false;
         }

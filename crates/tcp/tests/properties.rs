@@ -278,6 +278,10 @@ proptest! {
                 if step < 500 && random.below(6) == 0 {
                     let act = random_act(&mut random, &end.tcp);
                     end.tcp.act(pair.now, &act);
+                    if random.below(3) == 0 {
+                        let first = end.tcp.view().una.value();
+                        end.tcp.on_unreachable(pair.now, false, first);
+                    }
                 } else if step >= 500 && held[n] {
                     let resume = Act::Resume {
                         cwnd: Setting::Keep,

@@ -310,3 +310,24 @@ fn a_response_taken_back_forgives_what_was_lost() {
     assert_eq!((line.tcp.stats().undone, phase(&line)), (1, RecoveryState::Open));
     assert!(line.cwnd() >= 6000);
 }
+
+#[test]
+fn after_a_timeout_what_fits_into_a_window_that_has_shrunk_goes() {
+    let mut line = Line::in_flight(&config(), 3);
+    line.at(300);
+    line.sends(["2001..3001"]);
+    line.receives(ack(1).window(400));
+    line.at(1300);
+    line.sends(["1..401"]);
+    line.receives(ack(401).window(1600));
+    line.sends(["401..1001"]);
+}
+
+#[test]
+fn a_report_of_half_of_all_numbers_is_nonsense() {
+    let mut line = Line::in_flight(&config(), 3);
+    news(&mut line, 1, &[(711_504_529, 2_858_988_176)]);
+    assert_eq!(line.tcp.stats().fast_retransmits, 0);
+    line.at(300);
+    line.sends(["2001..3001"]);
+}
