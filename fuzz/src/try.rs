@@ -1,4 +1,4 @@
-//! Tries each target for a while with inputs made from its corpus by random changes, and says how
+//! Tries each target for a while, one a processor at a time, with inputs made from its corpus by random changes, and says how
 //! many there were. It needs no nightly compiler, so it is part of `make test`; what it can't do is
 //! see which code an input reaches: for that there is `make fuzz`.
 //!
@@ -6,16 +6,19 @@
 //! try [--seconds N] [TARGET]...
 //! ```
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use base::RandomStream;
 use driftway_fuzz::{TARGETS, Target};
 
-/// The input that is being tried, for the panic hook.
-static INPUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+thread_local! {
+    /// The input that this thread tries, for the panic hook.
+    static INPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 const LONGEST: usize = 4096;
 
@@ -42,15 +45,24 @@ fn main() -> ExitCode {
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let file = Path::new("crash-input");
-        let kept = INPUT.lock().map(|input| std::fs::write(file, &*input));
+        let kept = INPUT.with_borrow(|input| std::fs::write(file, input));
         eprintln!("the input is in {} ({kept:?})", file.display());
         default_hook(panic);
     }));
-    for target in TARGETS {
-        if names.is_empty() || names.iter().any(|name| name == target.name) {
-            attempt(target, Duration::from_secs(seconds));
+    let wanted = |target: &&Target| names.is_empty() || names.iter().any(|n| n == target.name);
+    let targets: Vec<&Target> = TARGETS.iter().filter(wanted).collect();
+    // One target a processor; a panic in one ends the process once the others are through.
+    let next = AtomicUsize::new(0);
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| {
+                while let Some(target) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    attempt(target, Duration::from_secs(seconds));
+                }
+            });
         }
-    }
+    });
     ExitCode::SUCCESS
 }
 
@@ -79,10 +91,10 @@ fn attempt(target: &Target, span: Duration) {
 }
 
 fn run(target: &Target, input: &[u8]) {
-    if let Ok(mut kept) = INPUT.lock() {
+    INPUT.with_borrow_mut(|kept| {
         kept.clear();
         kept.extend_from_slice(input);
-    }
+    });
     (target.run)(input);
 }
 

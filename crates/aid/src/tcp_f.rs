@@ -13,8 +13,8 @@
 //!   and the timeout stay ([`Act::Hold`]'s `freeze_timers`).
 //! - *What is sent first after the snooze* ([`ResumeFrom`]). Timers that go on from their frozen
 //!   values send nothing, and a window whose segments died with the route is full: by them alone the
-//!   source waits for a timeout, which costs it the window. That is not the paper's "same rate as
-//!   that before"; sending the stored window again is.
+//!   source waits for a timeout, which costs it the window. The paper expects the rate of before at
+//!   once, and that is what sending the stored window again gives.
 //! - *Data that arrives* is acknowledged as ever: that is no packet of the snoozing stream, and the
 //!   peer that reaches us shall not have to time out.
 //! - *A failure with nothing outstanding*: the route is as bad for what is written next, so TCP
@@ -45,13 +45,12 @@ use crate::{Aid, Verdict};
 /// What chandran-1998 leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpFOptions {
-    /// chandran-1998 §4: "a worst case route re-establishment time", a parameter of the routing
+    /// chandran-1998 §4: the longest that a route takes to come back, a parameter of the routing
     /// protocol. The default is the longest that AODV's search for a route takes before it gives up
     /// (RFC 3561 §6.3 and §10: 2.8 s, doubled twice, 19.6 s in all), rounded up; DSR's requests are
     /// at most 10 s apart (RFC 4728 §9).
     pub route_failure_timeout: Duration,
-    /// chandran-1998 §4: the source resumes "based on the stored sender window". The default is that
-    /// it sends that window.
+    /// chandran-1998 §4 goes on from the window that was stored. The default is that it is sent.
     pub resume_from: ResumeFrom,
 }
 
