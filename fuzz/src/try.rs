@@ -1,6 +1,6 @@
-//! Tries each target for a while, one a processor at a time, with inputs made from its corpus by random changes, and says how
-//! many there were. It needs no nightly compiler, so it is part of `make test`; what it can't do is
-//! see which code an input reaches: for that there is `make fuzz`.
+//! Tries each target for a while, one a processor at a time, with inputs made from its corpus by
+//! random changes, and says how many there were. It needs no nightly compiler, so it is part of
+//! `make test`; what it can't do is see which code an input reaches: for that there is `make fuzz`.
 //!
 //! ```text
 //! try [--seconds N] [TARGET]...

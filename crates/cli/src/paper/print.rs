@@ -55,7 +55,8 @@ pub fn papers(json: bool) -> Result<(), Failure> {
             let figures = paper.figures.join(", ");
             let statements = count(paper.statements as u64, "statement");
             let runs = count(paper.runs, "run");
-            writeln!(out, "  figures {figures}; {statements}; {runs}")?;
+            let line = format!("  figures {figures}; {statements}; {runs}");
+            write!(out, "{}", wrapped(&line, 4))?;
         }
     }
     if failed.is_empty() { Ok(()) } else { Err(Failure::Input(failed.join("\n"))) }
