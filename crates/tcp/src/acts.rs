@@ -149,8 +149,10 @@ impl Connection {
         self.snd.held = Some(Held { release, probe });
         self.snd.probe_due = false;
         self.snd.resend.clear();
-        // The window is the aid's now.
+        // The window is the aid's now: nothing of before is given back, and a further timeout must
+        // not begin an episode that could (RFC 3522 §3.2: RetransmitTS is the first one's).
         self.snd.episode = None;
+        self.snd.flight.before = None;
         self.snd.flight.forward = None;
         if step_back {
             self.snd.flight.step_back();

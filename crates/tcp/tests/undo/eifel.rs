@@ -137,3 +137,23 @@ fn a_hold_of_an_aid_owns_the_window() {
     assert_eq!((undone(&line), line.cwnd()), (0, 2 * 988));
     line.sends_some();
 }
+
+#[test]
+fn after_a_hold_a_second_timeout_does_not_make_the_first_retransmission_look_original() {
+    // RFC 3522 §3.2, steps 1 and 2: RetransmitTS is that of the first retransmission, 1100 ms.
+    let mut line = timed_out(&eifel(RecoveryKind::NewReno));
+    line.at(1200);
+    let (cwnd, release) = (base::Setting::Keep, base::Release::Resume);
+    let (probe, step_back) = (None, false);
+    line.acts(base::Act::Hold { probe, step_back, freeze_timers: true, cwnd, release });
+    line.at(6000);
+    let (ssthresh, rto) = (base::Setting::Keep, base::Setting::Keep);
+    line.acts(base::Act::Resume { cwnd, ssthresh, rto });
+    line.at(7900);
+    line.sends(["1..989"]);
+    let ssthresh = line.ssthresh();
+    line.at(7950);
+    line.receives(ack(989).timestamps(12_950, 1100));
+    assert_eq!((undone(&line), windows(&line)), (0, (2 * 988, ssthresh)));
+    line.sends(["989..1977", "1977..2965"]);
+}
