@@ -67,7 +67,9 @@ impl Connection {
             let moved = if advanced { ack.since(una) } else { 0 };
             self.give_feedback(now, segment, moved);
         }
-        if let Some(before) = before.filter(|_| self.agreed.sack) {
+        // chandran-1998 §4: congestion control rests, like the duplicates that don't count.
+        let paced = self.agreed.sack && self.snd.held.is_none();
+        if let Some(before) = before.filter(|_| paced) {
             self.reduce_in_proportion(before);
         }
         if self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE) {

@@ -72,7 +72,10 @@ impl Connection {
                     Setting::Default => self.snd.rtt.restart(None),
                     Setting::Value(rto) => self.snd.rtt.restart(Some(rto)),
                 }
-                self.end_hold(now);
+                if self.snd.held.is_some() {
+                    self.end_hold(now);
+                    self.resume_loss_timers(now);
+                }
                 Done::Done
             }
             Act::Resend { range, ahead_of_queue } => self.resend(range, ahead_of_queue),
@@ -187,7 +190,6 @@ impl Connection {
         } else if self.timers.get(Timer::Retransmission).is_none() {
             self.restart_retransmission_timer(now);
         }
-        self.resume_loss_timers(now);
     }
 
     fn resend(&mut self, range: SeqRange, ahead_of_queue: bool) -> Done {

@@ -38,6 +38,7 @@ impl Connection {
             duplicate: duplicate(segment),
             echo: echo.map(|timestamps| (timestamps.echo, self.timestamp_tick())),
             srtt: self.snd.rtt.srtt().unwrap_or(Duration::ZERO),
+            held: self.snd.held.is_some(),
         };
         let before = self.snd.flight.before;
         match self.snd.recovery.on_feedback(now, &mut self.snd.flight, &feedback) {
@@ -64,10 +65,15 @@ impl Connection {
         self.schedule_tail_probe(now);
     }
 
-    /// A hold is over. What was reported meanwhile counts now; a frozen probe keeps its time.
+    /// An aid has ended its hold. What was reported meanwhile counts now; a frozen probe keeps its
+    /// time.
     pub(crate) fn resume_loss_timers(&mut self, now: Instant) {
-        let waits = self.snd.recovery.reordering_deadline().is_some();
-        if self.times_segments() && (waits || self.timers.get(Timer::LossProbe).is_none()) {
+        if !self.times_segments() {
+            return;
+        }
+        if !self.snd.flight.board.is_empty() {
+            self.reordering_timeout(now);
+        } else if self.timers.get(Timer::LossProbe).is_none() {
             self.move_loss_timers(now);
         }
     }

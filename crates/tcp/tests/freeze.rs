@@ -3,7 +3,7 @@
 
 mod common;
 
-use base::{Act, Duration, Release, Setting};
+use base::{Act, Duration, RecoveryState, Release, Setting};
 use common::line::*;
 use tcp::{Config, RecoveryKind};
 
@@ -108,6 +108,74 @@ fn duplicates_are_counted_on_from_where_they_were() {
     line.receives(ack(1));
     line.sends(["1..1001"]);
     assert_eq!(line.tcp.stats().fast_retransmits, 1);
+}
+
+fn rack() -> Config {
+    let recovery = RecoveryKind::RackTlp;
+    Config { recovery, sack: true, prr: true, initial_window: 10, ..plain() }
+}
+
+/// `segments` in flight, a millisecond from one to the next, the first at 100 ms.
+fn spaced(segments: u32) -> Line {
+    let mut line = Line::established(&rack());
+    for n in 0..segments {
+        line.at(RTT + u64::from(n));
+        line.writes(1000);
+        line.sends([format!("{}..{}", n * 1000 + 1, (n + 1) * 1000 + 1).as_str()]);
+    }
+    line
+}
+
+/// Both kinds of hold: chandran-1998 §4's, and the one of liu-singh-2001 §III-B, which does not
+/// freeze timers and yet stops what congestion control decides.
+fn holds() -> [Act; 2] {
+    let (cwnd, release) = (Setting::Keep, Release::Resume);
+    [snooze(), Act::Hold { probe: None, step_back: false, freeze_timers: false, cwnd, release }]
+}
+
+#[test]
+fn held_time_measured_segments_are_not_found_lost_until_tcp_goes_on() {
+    // RFC 8985 §6.2 rests as counted duplicates do.
+    for hold in holds() {
+        let mut line = spaced(10);
+        let before = (line.cwnd(), line.ssthresh());
+        line.at(250);
+        line.acts(hold);
+        line.at(260);
+        line.receives(ack(1).sack(&[(1001, 4001)]));
+        line.receives(ack(1).sack(&[(1001, 9001)]));
+        assert_eq!((line.cwnd(), line.ssthresh()), before);
+        assert_eq!(line.tcp.stats().fast_retransmits, 0);
+        assert_eq!(line.tcp.view().recovery.value(), Some(RecoveryState::Open));
+        line.at(2000);
+        line.acts(wake());
+        // Its time was over before, and what was reported since counts now.
+        line.sends(["1..1001"]);
+        assert_eq!(line.tcp.stats().fast_retransmits, 1);
+    }
+}
+
+#[test]
+fn held_no_recovery_is_paced_and_its_end_leaves_the_window() {
+    for hold in holds() {
+        let mut line = spaced(10);
+        line.at(210);
+        line.receives(ack(1).sack(&[(1001, 4001)]));
+        line.sends(["1..1001"]);
+        let windows = (line.cwnd(), line.ssthresh());
+        line.acts(hold);
+        line.at(300);
+        line.receives(ack(1).sack(&[(1001, 6001)]));
+        assert_eq!((line.cwnd(), line.ssthresh()), windows);
+        line.receives(ack(10_001));
+        assert_eq!((line.cwnd(), line.ssthresh()), windows);
+        line.acts(wake());
+        line.writes(1000);
+        line.sends(["10001..11001"]);
+        // RFC 9937 §6: at its end the window is ssthresh; the next acknowledgment sees to it.
+        line.receives(ack(11_001));
+        assert_eq!((line.cwnd(), line.ssthresh()), (5000, 5000));
+    }
 }
 
 #[test]

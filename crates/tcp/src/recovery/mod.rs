@@ -43,6 +43,8 @@ pub struct Feedback<'a> {
     pub echo: Option<(u32, Duration)>,
     /// Smoothed round-trip time.
     pub srtt: Duration,
+    /// An aid holds TCP: what is out is kept account of, and nothing is decided.
+    pub held: bool,
 }
 
 impl Feedback<'_> {

@@ -221,6 +221,9 @@ impl LossRecovery for RackTlp {
         debug_assert!(self.log.agrees_with(flight.una, flight.max, &flight.board));
         self.adapt_window(flight, feedback);
         let repaired = self.tail.on_feedback(flight, feedback);
+        if feedback.held {
+            return Response::Nothing;
+        }
         self.detect(now, flight);
         if self.enter(now, flight) {
             Response::Recover

