@@ -100,8 +100,10 @@ impl Connection {
         if self.snd.recovery.tail().is_some_and(|tail| tail.may_probe(flight)) {
             self.snd.tail_probe_due = true;
         }
-        // With or without a probe, the timeout starts anew.
-        self.restart_retransmission_timer(now);
+        // With or without a probe, the timeout starts anew, unless a closed window has stopped it.
+        if self.timers.get(Timer::Retransmission).is_some() {
+            self.restart_retransmission_timer(now);
+        }
     }
 
     /// What a probe sends: new data, if there is any, or else the last segment.

@@ -209,10 +209,11 @@ impl Connection {
     }
 
     /// The persist timer went off. A window that is merely small is used after all (RFC 9293
-    /// §3.8.6.2.1, rule 4); a closed one is probed with a byte (§3.8.6.1), at SND.UNA while held.
+    /// §3.8.6.2.1, rule 4); a closed one is probed with a byte (§3.8.6.1), at SND.UNA.
     fn probe(&mut self) -> Option<Choice> {
         let snd = &self.snd;
-        let start = if snd.held.is_some() { snd.flight.una } else { snd.flight.nxt };
+        let at_una = snd.held.is_some() || snd.wnd == 0;
+        let start = if at_una { snd.flight.una } else { snd.flight.nxt };
         let waiting = snd.waiting_from(start);
         let room = snd.peer_room().min(snd.flight.mss);
         if snd.held.is_none() && room > 0 && waiting > 0 {
@@ -295,6 +296,10 @@ impl Connection {
             return;
         }
         self.timers.stop(Timer::Retransmission);
+        // RFC 9293 §3.8.6.1: nothing but probes, and these go on; a tail probe would bring timeouts
+        // back.
+        self.timers.stop(Timer::LossProbe);
+        self.timers.stop(Timer::Reordering);
         let gap = self.snd.rtt.rto().max(self.config.persist_min).min(self.config.persist_max);
         self.snd.probe_gap = gap;
         self.timers.set(Timer::Persist, self.config.clock.deadline(now, gap));

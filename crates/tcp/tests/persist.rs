@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use tcp::{Config, Event, State};
+use tcp::{Config, Event, RecoveryKind, State};
 
 /// 1000 bytes acknowledged, 2000 waiting, no window; it is 100 ms.
 fn persisting(config: &Config) -> Line {
@@ -128,6 +128,31 @@ fn a_window_taken_back_leads_to_probes_and_not_to_timeouts() {
         line.receives(ack(5001 - 1000));
     }
     assert_eq!(line.tcp.stats().fast_retransmits, 0);
+}
+
+#[test]
+fn under_every_recovery_a_silent_peer_whose_window_is_closed_is_probed_on_and_on() {
+    // RFC 9293 §3.8.6.1: also where a tail probe (RFC 8985 §7) or a reordering timer was running.
+    let kinds = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::RackTlp];
+    for (recovery, blocks) in kinds.into_iter().flat_map(|k| [(k, &[][..]), (k, &[(2001, 3001)])]) {
+        let sack = recovery != RecoveryKind::NewReno;
+        let mut line = Line::in_flight(&Config { recovery, sack, ..plain() }, 4);
+        line.at(200);
+        line.receives(ack(1001).window(0).sack(if sack { blocks } else { &[] }));
+        for ms in [1200, 3200, 7200, 15_200, 31_200] {
+            line.quiet_until(ms - 1);
+            line.at(ms);
+            line.sends(["1001..1002"]);
+            // No timeouts either, whose own responses would follow.
+            assert_eq!((line.tcp.stats().timeouts, line.tcp.stats().tail_probes), (0, 0));
+        }
+        line.receives(ack(1001).window(60_000));
+        assert_eq!(
+            line.sends_some().first().map(String::as_str),
+            Some("1001..2001"),
+            "{recovery:?}"
+        );
+    }
 }
 
 #[test]
