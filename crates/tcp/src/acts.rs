@@ -177,6 +177,7 @@ impl Connection {
         if self.timers.are_frozen() {
             let still = self.timers.thaw(now);
             // Time that stood still is not idle time (RFC 5681 §4.1), nor a peer's silence.
+            self.snd.recovery.on_thaw(now, still);
             self.snd.last_sent = (self.snd.last_sent + still).min(now);
             self.heard = (self.heard + still).min(now);
             self.snd.disruption = self.snd.disruption.map(|since| since.later_by(still));

@@ -71,7 +71,8 @@ impl Connection {
         if !self.times_segments() {
             return;
         }
-        if !self.snd.flight.board.is_empty() {
+        let waits = self.snd.recovery.reordering_deadline().is_some();
+        if waits || !self.snd.flight.board.is_empty() {
             self.reordering_timeout(now);
         } else if self.timers.get(Timer::LossProbe).is_none() {
             self.move_loss_timers(now);

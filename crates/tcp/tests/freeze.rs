@@ -156,6 +156,48 @@ fn held_time_measured_segments_are_not_found_lost_until_tcp_goes_on() {
 }
 
 #[test]
+fn frozen_the_reordering_window_keeps_what_was_left() {
+    // chandran-1998 §4 for RFC 8985 §6.2: 25 ms after a round trip, of which 20 are left.
+    let mut line = spaced(4);
+    line.at(201);
+    line.receives(ack(1).sack(&[(1001, 2001)]));
+    line.at(205);
+    line.acts(snooze());
+    line.at(5000);
+    line.acts(wake());
+    line.quiet_until(5019);
+    line.at(5020);
+    line.sends(["1..1001"]);
+    // What was reported while frozen opens the window for what was sent before it, no further.
+    let mut line = spaced(4);
+    line.at(205);
+    line.acts(snooze());
+    line.at(4000);
+    line.receives(ack(1).sack(&[(1001, 2001)]));
+    line.at(5000);
+    line.acts(wake());
+    line.quiet_until(5019);
+    line.at(5020);
+    line.sends(["1..1001"]);
+}
+
+#[test]
+fn what_a_freeze_interrupts_is_no_round_trip_for_the_reordering_window() {
+    // Neither a short one, of the time before it, nor a long one: RFC 8985 §6.2 goes by the last.
+    let mut line = spaced(4);
+    line.at(101 + 3);
+    line.acts(snooze());
+    line.at(5000);
+    line.acts(wake());
+    line.at(5001);
+    line.receives(ack(1).sack(&[(1001, 2001)]));
+    // Sent 4 ms before the freeze: of the handshake's round trip and a quarter of it 121 are left.
+    line.quiet_until(5120);
+    line.at(5121);
+    line.sends(["1..1001"]);
+}
+
+#[test]
 fn held_no_recovery_is_paced_and_its_end_leaves_the_window() {
     for hold in holds() {
         let mut line = spaced(10);

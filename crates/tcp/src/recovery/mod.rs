@@ -72,7 +72,7 @@ pub enum Response {
 /// [`on_advance`](LossRecovery::on_advance), [`on_timeout`](LossRecovery::on_timeout), and for those
 /// that measure time [`on_sent`](LossRecovery::on_sent), [`on_feedback`](LossRecovery::on_feedback),
 /// [`on_reordering_timeout`](LossRecovery::on_reordering_timeout),
-/// [`on_undo`](LossRecovery::on_undo); *look*:
+/// [`on_thaw`](LossRecovery::on_thaw), [`on_undo`](LossRecovery::on_undo); *look*:
 /// [`budget`](LossRecovery::budget), [`pipe`](LossRecovery::pipe), [`resend`](LossRecovery::resend). Flight is the caller's.
 pub trait LossRecovery: Send + fmt::Debug {
     /// A duplicate acknowledgment, already counted in `flight.dup_acks`. `true` if it began a fast
@@ -113,6 +113,11 @@ pub trait LossRecovery: Send + fmt::Debug {
     /// When what is missing now will count as lost.
     fn reordering_deadline(&self) -> Option<Instant> {
         None
+    }
+
+    /// Until `now`, time has stood still for so long (chandran-1998 §4).
+    fn on_thaw(&mut self, now: Instant, still: Duration) {
+        let _ = (now, still);
     }
 
     /// The last response to a loss was taken back.

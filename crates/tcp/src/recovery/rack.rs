@@ -71,9 +71,11 @@ fn sent_after((at, end): (Instant, Seq), then: (Instant, Seq)) -> bool {
 impl Arrivals {
     /// §6.2, steps 1 to 3: one segment, or a part of one, has arrived.
     fn add(&mut self, now: Instant, feedback: &Feedback<'_>, sent: Sent) {
-        let rtt = now.since(sent.at);
+        let rtt = now.since(sent.left);
         let end = sent.range.end;
-        if !sent.again {
+        // Karn: a round trip in which time stood still says nothing about the path.
+        let whole = !feedback.held && sent.at == sent.left;
+        if !sent.again && whole {
             self.min_rtt.add(now, rtt);
         }
         let above = self.highest.is_none_or(|highest| end.after(highest));
@@ -83,12 +85,16 @@ impl Arrivals {
             self.reordered = true;
         }
         // What answers an earlier transmission says nothing about this one.
-        let earlier =
-            feedback.echoes_before(sent.at) || self.min_rtt.get().is_some_and(|least| rtt < least);
+        let earlier = feedback.echoes_before(sent.left)
+            || self.min_rtt.get().is_some_and(|least| rtt < least);
         if sent.again && earlier {
             return;
         }
-        self.rtt = rtt;
+        if whole {
+            self.rtt = rtt;
+        } else if self.rtt == Duration::ZERO {
+            self.rtt = feedback.srtt;
+        }
         if self.newest.is_none_or(|newest| sent_after((sent.at, end), newest)) {
             self.newest = Some((sent.at, end));
         }
@@ -130,7 +136,7 @@ impl RackTlp {
                 return Duration::ZERO;
             }
         }
-        let least = self.arrivals.min_rtt.get().unwrap_or_default();
+        let least = self.arrivals.min_rtt.get().unwrap_or(self.srtt);
         least.times(u64::from(self.quarters)).over(4).min(self.srtt)
     }
 
@@ -260,6 +266,12 @@ impl LossRecovery for RackTlp {
         self.deadline = None;
         self.urgent = true;
         self.tail.forget();
+    }
+
+    fn on_thaw(&mut self, now: Instant, still: Duration) {
+        self.log.later_by(now, still);
+        let newest = &mut self.arrivals.newest;
+        *newest = newest.map(|(at, end)| ((at + still).min(now), end));
     }
 
     fn on_undo(&mut self) {

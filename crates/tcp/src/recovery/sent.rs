@@ -11,8 +11,10 @@ use crate::scoreboard::Scoreboard;
 pub struct Sent {
     /// Its numbers.
     pub range: SeqRange,
-    /// When it was last sent.
+    /// When it was last sent, later by as long as time has stood still since.
     pub at: Instant,
+    /// When it really left, as its timestamp says.
+    pub left: Instant,
     /// More than once?
     pub again: bool,
     /// Lost, and not sent again since.
@@ -96,7 +98,7 @@ impl SentLog {
         if self.segments.back().is_some_and(|last| last.range.end.after(range.start)) {
             self.remove(range, |_| again = true);
         }
-        let sent = Sent { range, at: now, again, lost: false };
+        let sent = Sent { range, at: now, left: now, again, lost: false };
         self.account(sent, true);
         self.segments.insert(self.place(range.start), sent);
     }
@@ -128,6 +130,11 @@ impl SentLog {
         self.segments.iter_mut().for_each(|sent| sent.lost = false);
     }
 
+    /// Until `now`, time has stood still for so long.
+    pub fn later_by(&mut self, now: Instant, still: Duration) {
+        self.segments.iter_mut().for_each(|sent| sent.at = (sent.at + still).min(now));
+    }
+
     /// The first numbers that are lost, as many of them in a row as go into one segment.
     pub fn first_lost(&self, mss: u32) -> Option<SeqRange> {
         let mut lost = self.segments.iter().skip_while(|sent| !sent.lost);
@@ -155,7 +162,7 @@ impl SentLog {
         let mut start = una;
         while start.before(max) {
             let range = SeqRange::new(start, (start + mss.max(1)).min(max));
-            let sent = Sent { range, at: sent, again: true, lost: true };
+            let sent = Sent { range, at: sent, left: sent, again: true, lost: true };
             self.account(sent, true);
             self.segments.push_back(sent);
             start = range.end;
