@@ -156,7 +156,7 @@ impl Connection {
         // not begin an episode that could (RFC 3522 §3.2: RetransmitTS is the first one's).
         self.snd.episode = None;
         self.snd.flight.before = None;
-        self.snd.flight.forward = None;
+        self.end_forward();
         if step_back {
             self.snd.flight.step_back();
         }

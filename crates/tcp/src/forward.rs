@@ -83,6 +83,14 @@ impl Connection {
         }
     }
 
+    /// The detection ends without a result, so the loss counts as real.
+    pub(crate) fn end_forward(&mut self) {
+        if let Some(Forward::Probing { .. }) = self.snd.flight.forward {
+            self.go_back();
+        }
+        self.snd.flight.forward = None;
+    }
+
     /// The loss was real: slow start goes on with what is missing.
     fn go_back(&mut self) {
         let flight = &mut self.snd.flight;

@@ -148,3 +148,26 @@ fn a_timeout_while_probing_is_a_conventional_one() {
         line.sends(["2001..3001", "3001..4001"]);
     }
 }
+
+#[test]
+fn a_hold_while_probing_leaves_what_did_not_go_again_to_conventional_recovery() {
+    // §2.1, step 3: SND.NXT is past it, and nobody else would take it back.
+    for recovery in BOTH {
+        for freeze_timers in [false, true] {
+            let mut line = timed_out(recovery, 20_000);
+            line.at(1200);
+            line.receives(ack(1001));
+            line.sends(["8001..9001", "9001..10001"]);
+            let (cwnd, release) = (base::Setting::Keep, base::Release::Resume);
+            let (probe, step_back) = (None, false);
+            line.acts(base::Act::Hold { probe, step_back, freeze_timers, cwnd, release });
+            line.at(1250);
+            let (ssthresh, rto) = (base::Setting::Keep, base::Setting::Keep);
+            line.acts(base::Act::Resume { cwnd, ssthresh, rto });
+            line.sends(["1001..2001", "2001..3001"]);
+            line.receives(ack(3001));
+            assert_eq!(line.sends_some()[0], "3001..4001");
+            assert_eq!((undone(&line), line.tcp.stats().timeouts), (0, 1));
+        }
+    }
+}
