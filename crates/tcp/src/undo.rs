@@ -23,8 +23,8 @@ pub(crate) struct Episode {
     resent: Seq,
     /// Bytes sent again and not reported as duplicates.
     unreported: u32,
-    /// Our timestamp in its first retransmission (RFC 3522 §3.2: RetransmitTS), until the first
-    /// acknowledgment has answered.
+    /// Our timestamp in the first retransmission of what is at `start` (RFC 3522 §3.2:
+    /// RetransmitTS), until the first acknowledgment has answered.
     stamp: Option<u32>,
     answered: bool,
     /// The estimator as it was (RFC 4015 §3.2, step 0).
@@ -44,7 +44,8 @@ impl Episode {
     pub fn on_resent(&mut self, range: SeqRange, now: u32) {
         self.unreported = self.unreported.saturating_add(range.len());
         self.resent = self.resent.max(range.end);
-        if !self.answered {
+        // RFC 3522 §3.2, step 2: the oldest segment's, and not of another while that is out again.
+        if !self.answered && range.start == self.start {
             self.stamp.get_or_insert(now);
         }
     }

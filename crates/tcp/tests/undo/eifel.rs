@@ -157,3 +157,46 @@ fn after_a_hold_a_second_timeout_does_not_make_the_first_retransmission_look_ori
     assert_eq!((undone(&line), windows(&line)), (0, (2 * 988, ssthresh)));
     line.sends(["989..1977", "1977..2965"]);
 }
+
+#[test]
+fn the_stamp_is_that_of_the_segment_at_the_left_edge() {
+    // RFC 3522 §3.2, step 2. The recovery of 24 begins with 22 at the left edge, which went again at
+    // 336 ms, in the recovery before: what answers that is no answer to an original.
+    let recovery = RecoveryKind::RackTlp;
+    let config = Config { recovery, sack: true, mss: 1012, ..eifel(recovery) };
+    let answer = syn_ack().options(|o| o.mss = Some(1012));
+    let mut line = Line::established_by(&config, answer);
+    let window = base::Setting::Value(20_000);
+    let rto = base::Setting::Keep;
+    line.acts(base::Act::Resume { cwnd: window, ssthresh: window, rto });
+    for n in 0..20 {
+        line.at(RTT + n);
+        line.writes(1000);
+        line.sends([format!("{}..{}", n * 1000 + 1, (n + 1) * 1000 + 1).as_str()]);
+    }
+    let told = |number, blocks, echo| Some(ack(number).sack(blocks).timestamps(6000, echo));
+    // When, what comes, what goes again then, and how many new segments follow.
+    let steps: [(u64, Option<Peer>, &[&str], u64); 10] = [
+        (225, told(1, &[(1001, 4001)], 102), &["1..1001"], 0), // lost
+        (226, told(1, &[(1001, 20_001)], 119), &[], 1),
+        (235, None, &[], 1), // 22, lost
+        (236, None, &[], 1),
+        (326, told(1, &[(1001, 21_001)], 119), &["1..1001"], 0),
+        (327, None, &[], 3), // 24, lost, 25 and 26
+        (336, told(1, &[(22_001, 23_001), (1001, 21_001)], 119), &["21001..22001"], 0),
+        (426, told(21_001, &[(22_001, 23_001)], 326), &[], 0),
+        (428, told(21_001, &[(24_001, 26_001), (22_001, 23_001)], 326), &["23001..24001"], 0),
+        (436, told(23_001, &[(24_001, 26_001)], 336), &[], 0),
+    ];
+    for (ms, peer, again, new) in steps {
+        line.at(ms);
+        if let Some(peer) = peer {
+            line.receives(peer);
+        }
+        assert_eq!(line.sends_some(), again, "{ms}");
+        line.writes(new * 1000);
+        assert_eq!(line.sends_some().len() as u64, new, "{ms}");
+    }
+    let stats = line.tcp.stats();
+    assert_eq!((stats.fast_retransmits, stats.retransmissions, stats.undone), (2, 4, 0));
+}
