@@ -59,6 +59,9 @@ impl Connection {
         if advanced {
             self.on_new_ack(now, segment, outstanding);
         }
+        if self.snd.held.is_none() {
+            self.snd.flight.end_recovery();
+        }
         let duplicate = duplicate && counts;
         if duplicate && self.snd.flight.outstanding() > 0 {
             self.on_duplicate(now);

@@ -57,6 +57,8 @@ impl Connection {
                 Done::Done
             }
             Act::Resume { cwnd, ssthresh, rto } => {
+                // One that ended while held; what the aid wants comes after it.
+                self.snd.flight.end_recovery();
                 self.set_cwnd(cwnd);
                 match ssthresh {
                     Setting::Keep => {}

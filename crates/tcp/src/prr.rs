@@ -74,19 +74,25 @@ impl Before {
     }
 }
 
+impl Flight {
+    /// An acknowledgment may have ended the recovery: then the window is ssthresh (§6), before it
+    /// begins another one, with an account of its own.
+    pub fn end_recovery(&mut self) {
+        if let Some(prr) = self.prr.as_mut().filter(|prr| prr.on)
+            && self.phase == Phase::Open
+        {
+            prr.end();
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+}
+
 impl Connection {
     /// An acknowledgment was taken: the window for what may go now.
     pub(crate) fn reduce_in_proportion(&mut self, before: Before) {
         let flight = &mut self.snd.flight;
+        let Phase::Recovery { .. } = flight.phase else { return };
         let Some(mut prr) = flight.prr else { return };
-        if !matches!(flight.phase, Phase::Recovery { .. }) {
-            if prr.on && flight.phase == Phase::Open {
-                flight.window.cwnd = flight.window.ssthresh;
-            }
-            prr.end();
-            flight.prr = Some(prr);
-            return;
-        }
         let reported = flight.board.bytes();
         let advanced = flight.una.since(before.una);
         let bytes = advanced.saturating_add(reported).saturating_sub(before.reported);

@@ -48,6 +48,45 @@ fn recovery_ends_at_ssthresh() {
 }
 
 #[test]
+fn an_acknowledgment_that_ends_one_recovery_and_begins_another_begins_another_account() {
+    // RFC 9937 §6: the counters start with each recovery, from the ssthresh at which the last ended.
+    for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
+        let config = Config { recovery, initial_window: 20, ..config(true) };
+        let mut line = Line::established(&config);
+        line.acts(base::Act::Resume {
+            cwnd: base::Setting::Value(20_000),
+            ssthresh: base::Setting::Keep,
+            rto: base::Setting::Keep,
+        });
+        for n in 0..20 {
+            line.at(RTT + n);
+            line.writes(1000);
+            assert_eq!(line.sends_some().len(), 1);
+        }
+        line.writes(100_000);
+        line.at(220);
+        for n in 4..=20 {
+            line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
+            line.sends_some();
+        }
+        assert_eq!(line.ssthresh(), 10_000);
+        line.at(330);
+        // The first of what went new is lost, three after it have arrived.
+        line.receives(ack(20_001).sack(&[(21_001, 24_001)]));
+        assert_eq!(line.tcp.stats().fast_retransmits, 2, "{recovery:?}");
+        assert_eq!(line.ssthresh(), 4500);
+        line.sends(["20001..21001"]);
+        // 4500 for 10,000 that can arrive, 5000 of them with the first report, until the flight is
+        // down to ssthresh; then no more than that.
+        let counts = [25, 26, 27, 28].map(|n| {
+            line.receives(ack(20_001).sack(&[(21_001, n * 1000 + 1)]));
+            line.sends_some().len()
+        });
+        assert_eq!(counts, [1, 0, 0, 1], "{recovery:?}");
+    }
+}
+
+#[test]
 fn after_heavy_losses_it_grows_back_to_ssthresh_a_segment_a_report_and_one_more_where_it_is_safe() {
     // Of fourteen, all but the last four are lost, with a ssthresh of seven.
     let mut line = Line::in_flight(&config(true), 14);
