@@ -404,7 +404,8 @@ impl Connection {
             if let Some(episode) = &mut self.snd.episode
                 && matches!(choice.why, Why::Next | Why::Repair)
             {
-                episode.on_resent(SeqRange::new(start, end), stamp);
+                // RFC 2883 §4: no report of duplicates has a FIN's number.
+                episode.on_resent(SeqRange::new(start, start + len), stamp);
             }
             // Karn: what was sent twice can't be timed (RFC 6298 §3).
             self.snd.timed = self.snd.timed.filter(|(timed, _)| timed.at_or_before(start));

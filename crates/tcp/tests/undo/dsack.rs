@@ -96,6 +96,23 @@ fn a_timeout_is_taken_back_once_the_whole_window_was_for_nothing() {
 }
 
 #[test]
+fn a_fin_that_went_again_is_in_no_report() {
+    // RFC 2883 §4: blocks are of data; the FIN's number is none.
+    let mut line = Line::in_flight(&dsack(), 2);
+    line.closes();
+    line.sends(["2001..2001 FIN"]);
+    line.at(1100);
+    line.sends(["1..1001"]);
+    line.receives(ack(1001));
+    line.sends(["1001..2001 FIN"]);
+    line.receives(ack(2002));
+    line.receives(ack(2002).sack(&[(1, 1001)]));
+    assert_eq!(undone(&line), 0);
+    line.receives(ack(2002).sack(&[(1001, 2001)]));
+    assert_eq!(undone(&line), 1);
+}
+
+#[test]
 fn congestion_of_its_own_is_not_taken_back() {
     let mut line = late(&Config { ecn: true, ..dsack() });
     line.receives(ack(8001));
