@@ -121,7 +121,9 @@ impl RackTlp {
     /// §6.2, step 4.
     fn adapt_window(&mut self, flight: &Flight, feedback: &Feedback<'_>) {
         self.round = self.round.filter(|round| flight.una.before(*round));
-        if feedback.duplicate.is_some() && self.round.is_none() {
+        // A probe that came beside its original says nothing of reordering.
+        let duplicate = feedback.duplicate.filter(|range| !self.tail.is_probe(*range));
+        if duplicate.is_some() && self.round.is_none() {
             self.round = Some(flight.max);
             self.quarters = self.quarters.saturating_add(1);
             self.persists = PERSISTS;

@@ -1,7 +1,7 @@
 //! The tail loss probe (RFC 8985 §7): when acknowledgments stop coming, one segment more, new or the
 //! last one again, so that what is reported about it lets RACK repair the rest without a timeout.
 
-use base::{Duration, Seq};
+use base::{Duration, Seq, SeqRange};
 
 use super::Feedback;
 use crate::flight::{Flight, Phase};
@@ -43,6 +43,11 @@ impl Tail {
     /// A probe was sent.
     pub fn on_sent(&mut self, end: Seq, again: bool) {
         (self.end, self.again, self.unanswered) = (Some(end), again, true);
+    }
+
+    /// Is it the probe that is out, and was sent before?
+    pub fn is_probe(&self, range: SeqRange) -> bool {
+        self.again && self.end == Some(range.end)
     }
 
     /// Recovery takes over (§7.1).

@@ -255,6 +255,28 @@ fn a_probe_that_repairs_a_loss_silently_reduces_the_window() {
 }
 
 #[test]
+fn a_report_that_original_and_probe_have_both_arrived_does_not_widen_the_window() {
+    // §6.2, step 4, is of what recovery sent again: a probe is no recovery.
+    let mut line = Line::in_flight(&config(), 4);
+    line.at(300);
+    line.sends(["3001..4001"]);
+    line.at(400);
+    line.receives(ack(4001));
+    line.receives(ack(4001).sack(&[(3001, 4001)]));
+    for ms in [500, 501] {
+        line.at(ms);
+        line.writes(1000);
+        assert_eq!(line.sends_some().len(), 1);
+    }
+    line.at(601);
+    news(&mut line, 4001, &[(5001, 6001)]);
+    // A quarter of the least round trip, 100 ms, and not half of it.
+    line.quiet_until(624);
+    line.at(625);
+    line.sends(["4001..5001"]);
+}
+
+#[test]
 fn held_neither_probe_nor_reordering_timer_sends() {
     for (blocks, due) in [(&[][..], 300), (&[(1001, 2001)][..], 225)] {
         for freeze_timers in [false, true] {
