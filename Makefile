@@ -4,7 +4,7 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo papers test lint unit broken kernel no-std determinism fuzz-short fuzz bench diagrams picture need
+.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz bench diagrams picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -29,7 +29,12 @@ papers: need
 		$(RELEASE) paper $$name --out out/papers/$$name || status=1; \
 	done; exit $$status
 
-test: need lint unit broken kernel no-std determinism demo fuzz-short
+# One paper in full: a verdict that is no longer the recorded one is a failure.
+verdicts: need
+	$(CARGO) build --release --locked -p driftway-cli
+	$(RELEASE) paper chandran-1998 > /dev/null
+
+test: need lint unit broken kernel no-std determinism demo verdicts fuzz-short
 	@echo "make test: all passed"
 
 lint: need $(TOOLS)/bin/cargo-deny
