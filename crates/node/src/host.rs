@@ -70,6 +70,8 @@ impl Host {
             Body::Tcp(segment) => self.on_segment(now, packet, segment),
             Body::Udp(datagram) => Arrived::Datagram(*datagram),
             Body::Icmp(message) => self.on_icmp(now, packet, message),
+            // Routing has taken its own out before.
+            Body::Aodv(_) | Body::Nothing => Arrived::Nothing,
         }
     }
 

@@ -1,5 +1,7 @@
-//! What routers do with routes that fail: the network's half of TCP-F (chandran-1998 §4, §5.4,
-//! §6.1). The source's half is `aid::tcp_f`; what both say to each other is `wire`'s RFN and RRN.
+//! Routing in ad hoc networks, and what routers do with routes that fail.
+//!
+//! A [`Router`] is the network's half of TCP-F (chandran-1998 §4, §5.4, §6.1); the source's half is
+//! `aid::tcp_f`, and what both say to each other is `wire`'s RFN and RRN.
 //!
 //! # What is not modelled
 //!
@@ -17,7 +19,9 @@
 
 extern crate alloc;
 
+mod adhoc;
 mod destination;
 mod router;
 
+pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};
 pub use router::{Buffer, Config, Fate, Flush, Passage, Router, Way};

@@ -54,7 +54,9 @@ impl Fingerprint {
                 u64::from(s.window) << 32 | u64::from(s.flags.0),
             ),
             Body::Udp(d) => (d.payload.offset, u64::from(d.destination_port)),
-            Body::Icmp(_) => (u64::from(packet.ip.identification), 0),
+            Body::Icmp(_) | Body::Aodv(_) | Body::Nothing => {
+                (u64::from(packet.ip.identification), 0)
+            }
         };
         self.packets.add(first);
         self.packets.add(second);

@@ -130,6 +130,7 @@ impl Packet {
             Body::Tcp(segment) => segment.write(&mut to)?,
             Body::Udp(datagram) => datagram.write(&mut to)?,
             Body::Icmp(message) => message.write(&mut to)?,
+            Body::Aodv(_) | Body::Nothing => {}
         }
         let payload = self.payload();
         if !payload.is_empty() {
@@ -139,6 +140,7 @@ impl Packet {
         match self.body {
             Body::Tcp(_) => set_checksum(body, 16, checksum),
             // RFC 768: a sum of zero is sent as its other form, because zero says that there is none.
+            Body::Aodv(_) | Body::Nothing => {}
             Body::Udp(_) => set_checksum(body, 6, if checksum == 0 { 0xffff } else { checksum }),
             Body::Icmp(_) => set_checksum(body, 2, checksum),
         }

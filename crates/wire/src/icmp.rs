@@ -272,7 +272,7 @@ impl Quoted {
             Body::Tcp(segment) => segment.write(&mut to),
             Body::Udp(datagram) => datagram.write(&mut to),
             Body::Icmp(message) if message.quoted().is_none() => message.write(&mut to),
-            Body::Icmp(_) => return None,
+            Body::Icmp(_) | Body::Aodv(_) | Body::Nothing => return None,
         }
         .ok()?;
         Some(Self {

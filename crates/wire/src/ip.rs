@@ -4,7 +4,7 @@ use base::{Ecn, Ipv4Addr};
 
 use crate::checksum::Checksum;
 use crate::cursor::{Reader, Writer, set_checksum};
-use crate::{DecodeError, EncodeError, IcmpMessage, Payload, TcpSegment, UdpDatagram};
+use crate::{AodvMessage, DecodeError, EncodeError, IcmpMessage, Payload, TcpSegment, UdpDatagram};
 
 /// Bytes of an IPv4 header without options.
 pub const IPV4_HEADER: u32 = 20;
@@ -14,6 +14,8 @@ const VERSION: u8 = 4;
 pub(crate) const ICMP: u8 = 1;
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
+/// "No next header", which DSR takes from IPv6 (RFC 8200 §4.7).
+pub(crate) const NO_NEXT_HEADER: u8 = 59;
 
 // The third 16-bit word of the header.
 const DONT_FRAGMENT: u16 = 0x4000;
@@ -184,6 +186,10 @@ pub enum Body {
     Udp(UdpDatagram),
     /// Protocol 1.
     Icmp(IcmpMessage),
+    /// AODV: protocol 17, port 654 (RFC 3561 §8).
+    Aodv(AodvMessage),
+    /// Nothing: what the packet says stands in its DSR header. Protocol 59 (RFC 4728 §6.1).
+    Nothing,
 }
 
 impl Packet {
@@ -194,6 +200,8 @@ impl Packet {
             Body::Tcp(segment) => (20 + segment.options.len()).saturating_add(segment.payload.len),
             Body::Udp(datagram) => datagram.payload.len.saturating_add(8),
             Body::Icmp(message) => message.size(),
+            Body::Aodv(message) => message.size() + 8,
+            Body::Nothing => 0,
         })
     }
     /// Never: a packet has at least its header. Here for those who ask.
@@ -205,7 +213,8 @@ impl Packet {
         match self.body {
             Body::Icmp(_) => ICMP,
             Body::Tcp(_) => TCP,
-            Body::Udp(_) => UDP,
+            Body::Udp(_) | Body::Aodv(_) => UDP,
+            Body::Nothing => NO_NEXT_HEADER,
         }
     }
     /// Its payload; the empty one for an ICMP error.
@@ -214,7 +223,7 @@ impl Packet {
             Body::Tcp(segment) => segment.payload,
             Body::Udp(datagram) => datagram.payload,
             Body::Icmp(IcmpMessage::Echo { payload, .. }) => payload,
-            Body::Icmp(_) => Payload::EMPTY,
+            Body::Icmp(_) | Body::Aodv(_) | Body::Nothing => Payload::EMPTY,
         }
     }
 }

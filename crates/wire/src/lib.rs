@@ -1,4 +1,4 @@
-//! What is on the air: IPv4, TCP, UDP and ICMP.
+//! What is on the air: IPv4, TCP, UDP, ICMP, AODV (RFC 3561) and DSR (RFC 4728).
 //!
 //! Two levels: an owned representation in which illegal states cannot be written ([`Packet`] and
 //! its parts), and the bytes. In the lab only the representation moves; any packet can be encoded
@@ -24,20 +24,29 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+mod aodv;
 mod checksum;
 mod codec;
 mod cursor;
+mod dsr;
 mod icmp;
 mod ip;
 mod payload;
+mod routed;
 mod tcp;
 mod tcp_options;
 mod udp;
 
+pub use aodv::{AODV_PORT, AODV_UNREACHABLE_MAX, AodvError, AodvMessage, AodvReply, AodvRequest};
 pub use codec::{DecodeError, Decoded, EncodeError};
+pub use dsr::{
+    DSR, DSR_ERRORS_MAX, DSR_ROUTE_MAX, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply,
+    DsrRequest, DsrSourceRoute, Nodes,
+};
 pub use icmp::{IcmpMessage, Quoted, UnreachableCode};
 pub use ip::{Body, IPV4_HEADER, IpHeader, IpOptions, Packet};
 pub use payload::Payload;
+pub use routed::Routed;
 pub use tcp::{TcpFlags, TcpSegment};
 pub use tcp_options::{SackBlocks, TcpOptions, Timestamps};
 pub use udp::UdpDatagram;

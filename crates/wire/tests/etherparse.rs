@@ -68,6 +68,7 @@ proptest! {
             Body::Udp(UdpDatagram { source_port, destination_port, .. }) => {
                 builder.udp(source_port, destination_port).write(&mut bytes, &payload)
             }
+            Body::Aodv(_) | Body::Nothing => return Err(TestCaseError::reject("not theirs")),
             Body::Icmp(message) => {
                 let (icmp, payload) = their_message(&message, payload.clone());
                 builder.icmpv4(icmp).write(&mut bytes, &payload)

@@ -27,7 +27,7 @@ impl Run<'_> {
                 let flow = match &packet.body {
                     Body::Tcp(segment) => segment.destination_port,
                     Body::Icmp(message) => message.quoted().map_or(0, |quoted| quoted.ports().0),
-                    Body::Udp(_) => 0,
+                    Body::Udp(_) | Body::Aodv(_) | Body::Nothing => 0,
                 };
                 let first = usize::from(flow.wrapping_sub(sockets::port(0))) * 2;
                 let ends = first..self.sockets.len().min(first + 2);

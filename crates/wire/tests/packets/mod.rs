@@ -32,7 +32,7 @@ pub fn without_stream(mut packet: Packet) -> Packet {
         Body::Tcp(segment) => &mut segment.payload,
         Body::Udp(datagram) => &mut datagram.payload,
         Body::Icmp(IcmpMessage::Echo { payload, .. }) => payload,
-        Body::Icmp(_) => return packet,
+        Body::Icmp(_) | Body::Aodv(_) | Body::Nothing => return packet,
     };
     *payload = Payload::new(0, 0, payload.len);
     packet

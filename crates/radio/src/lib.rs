@@ -1,0 +1,11 @@
+//! The air: nodes that move, what they hear of each other, and how they share it.
+//!
+//! A frame is known by its owner's handle, its size and its receiver; what it carries is not looked
+//! at. Whoever drives the air gives it frames, one a node at a time, lets it run, and is told what
+//! became of them ([`Report`]).
+
+#![forbid(unsafe_code)]
+
+mod frame;
+
+pub use frame::{FailReason, Outgoing, Report};

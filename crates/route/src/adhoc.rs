@@ -1,0 +1,147 @@
+//! What every routing protocol of an ad hoc network has in common.
+//!
+//! A protocol is one machine a node (AODV, DSR,
+//! static routes) with the same methods:
+//!
+//! - commands: `send(now, packet)`, a packet of the own host;
+//! - events: `on_packet(now, from, packet)`, what the link layer got for this node or for all, from
+//!   that neighbour; `on_overheard(now, from, to, packet)`, what it heard for others;
+//!   `on_link_failure(now, to, packet, queued)`, the link layer gave up on a packet to a neighbour,
+//!   and each call of `queued` takes the next packet to the same neighbour out of the interface
+//!   queue (what is not taken stays); `on_timeout(now)`;
+//! - polls: `poll(now)`, until there is no [`Output`]; `next_timeout()`;
+//! - looks: `kept()`, how many packets of hosts it holds.
+//!
+//! A packet of a host that goes in comes out once, as [`Output::Transmit`], [`Output::Deliver`] or
+//! [`Output::Drop`], or it is kept. What is routing's own is made and consumed without an account.
+
+use alloc::collections::VecDeque;
+
+use base::{Instant, Ipv4Addr, Signal};
+use wire::{Packet, Routed};
+
+/// Over which hop a packet leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hop {
+    /// To this neighbour.
+    To(Ipv4Addr),
+    /// To all that hear it.
+    All,
+}
+
+/// What a protocol wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "packets move by value, and nothing is allocated")]
+pub enum Output {
+    /// Put this into the interface queue.
+    Transmit {
+        /// The packet.
+        packet: Routed,
+        /// To whom.
+        hop: Hop,
+    },
+    /// A packet for the own host.
+    Deliver(Packet),
+    /// A packet is given up. The driver answers for its feedback (ICMP, RFN).
+    Drop {
+        /// The packet.
+        packet: Routed,
+        /// Why.
+        reason: DropReason,
+    },
+    /// News for connections of the own host.
+    Signal(Signal),
+    /// Drop what waits in the interface queue for this neighbour, as [`DropReason::LinkFailure`].
+    Purge(Ipv4Addr),
+    /// There is a route to this destination, where there was none.
+    RouteFound(Ipv4Addr),
+    /// There is no route to this destination any more.
+    RouteLost(Ipv4Addr),
+}
+
+/// Why routing gave up on a packet of a host (or, under DSR, on one of its own that it had queued).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DropReason {
+    /// No route, and none to be looked for.
+    NoRoute,
+    /// The link to the next hop did not carry it.
+    LinkFailure,
+    /// A route was looked for and not found.
+    DiscoveryFailed,
+    /// Its time to live ran out.
+    TimeToLive,
+    /// The buffer of packets without a route was full.
+    BufferFull,
+    /// It waited there for too long.
+    BufferTimeout,
+    /// It had been salvaged as often as may be.
+    SalvageLimit,
+    /// It came back to where it had been.
+    Loop,
+    /// The route that it carries is not one that this node can follow.
+    BadRoute,
+}
+
+/// What routing did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RouteStats {
+    /// Routing's own packets sent, by hop: those forwarded and errors included.
+    pub packets_sent: u64,
+    /// Their bytes at the IP layer.
+    pub bytes_sent: u64,
+    /// Searches for a route begun.
+    pub discoveries: u64,
+    /// Route errors made.
+    pub route_errors: u64,
+    /// Link failures heard from the link layer.
+    pub link_failures: u64,
+    /// Replies from a cache, or by an intermediate node.
+    pub replies_from_cache: u64,
+    /// Packets given another route on the way (salvaged, repaired).
+    pub salvaged: u64,
+}
+
+/// What is to be done, now or later.
+#[derive(Clone, Debug, Default)]
+pub struct Outbox {
+    ready: VecDeque<Output>,
+    /// By instant; of one instant in the order in which they came.
+    later: VecDeque<(Instant, Output)>,
+}
+
+impl Outbox {
+    /// To be done now.
+    pub fn push(&mut self, output: Output) {
+        self.ready.push_back(output);
+    }
+
+    /// To be done at `at`.
+    pub fn push_at(&mut self, at: Instant, output: Output) {
+        let place = self.later.partition_point(|(when, _)| *when <= at);
+        self.later.insert(place, (at, output));
+    }
+
+    /// The next to be done by now.
+    pub fn poll(&mut self, now: Instant) -> Option<Output> {
+        if let Some(output) = self.ready.pop_front() {
+            return Some(output);
+        }
+        if self.next_timeout()? <= now { self.later.pop_front().map(|(_, o)| o) } else { None }
+    }
+
+    /// When something is to be done that is not yet.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.later.front().map(|(at, _)| *at)
+    }
+
+    /// Packets of hosts in it.
+    pub fn kept(&self) -> usize {
+        let all = self.ready.iter().chain(self.later.iter().map(|(_, output)| output));
+        all.filter(|output| match output {
+            Output::Transmit { packet, .. } | Output::Drop { packet, .. } => !packet.is_control(),
+            Output::Deliver(_) => true,
+            _ => false,
+        })
+        .count()
+    }
+}

@@ -1,0 +1,179 @@
+//! DSR's header (RFC 4728 §6), which stands between the IP header and what the packet carries.
+
+use base::Ipv4Addr;
+
+/// The IP protocol number of DSR (RFC 4728 §9).
+pub const DSR: u8 = 48;
+
+/// The most addresses in one list: with both ends, a route of 18 nodes.
+pub const DSR_ROUTE_MAX: usize = 16;
+
+/// The most route errors in one packet.
+pub const DSR_ERRORS_MAX: usize = 3;
+
+/// A list of nodes, in order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Nodes {
+    list: [Ipv4Addr; DSR_ROUTE_MAX],
+    len: u8,
+}
+
+impl core::fmt::Debug for Nodes {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.as_slice()).finish()
+    }
+}
+
+impl Default for Nodes {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl Nodes {
+    /// None.
+    pub const EMPTY: Self = Self { list: [Ipv4Addr::UNSPECIFIED; DSR_ROUTE_MAX], len: 0 };
+
+    /// Copies them; `None` if there are too many.
+    pub fn new(nodes: &[Ipv4Addr]) -> Option<Self> {
+        let mut list = Self::EMPTY;
+        list.list.get_mut(..nodes.len())?.copy_from_slice(nodes);
+        list.len = nodes.len() as u8;
+        Some(list)
+    }
+
+    /// Adds one at the end; `false` if there is no room.
+    pub fn push(&mut self, node: Ipv4Addr) -> bool {
+        let Some(slot) = self.list.get_mut(usize::from(self.len)) else { return false };
+        *slot = node;
+        self.len += 1;
+        true
+    }
+
+    /// The nodes.
+    pub fn as_slice(&self) -> &[Ipv4Addr] {
+        self.list.get(..usize::from(self.len)).unwrap_or_default()
+    }
+}
+
+/// A DSR header: what a packet carries between the IP header and its body. The options stand in the
+/// order of the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct DsrHeader {
+    /// RFC 4728 §6.2.
+    pub request: Option<DsrRequest>,
+    /// RFC 4728 §6.3.
+    pub reply: Option<DsrReply>,
+    /// RFC 4728 §6.4; the first `None` ends the list.
+    pub errors: [Option<DsrError>; DSR_ERRORS_MAX],
+    /// RFC 4728 §6.7.
+    pub source_route: Option<DsrSourceRoute>,
+    /// Flow state (RFC 4728 §3.5, §6.8 and its flow options).
+    pub flow: Option<DsrFlow>,
+}
+
+/// Route Request option: who knows a way to `target`? The initiator is the packet's IP source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DsrRequest {
+    /// With the initiator it names the request.
+    pub id: u16,
+    /// To whom a way is wanted.
+    pub target: Ipv4Addr,
+    /// The nodes that it has passed, without its initiator.
+    pub route: Nodes,
+}
+
+/// Route Reply option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DsrReply {
+    /// L: the last hop is outside of the DSR network.
+    pub last_hop_external: bool,
+    /// The nodes behind the initiator of the request, the target being the last; the initiator is
+    /// the packet's IP destination.
+    pub route: Nodes,
+}
+
+/// Route Error option of the type "node unreachable", or of one about flow state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DsrError {
+    /// What is wrong.
+    pub kind: DsrErrorKind,
+    /// How often the packet that drew it had been salvaged, 4 bits.
+    pub salvage: u8,
+    /// Who found it.
+    pub source: Ipv4Addr,
+    /// Who is told.
+    pub destination: Ipv4Addr,
+}
+
+/// What a Route Error says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DsrErrorKind {
+    /// Its source can't reach this neighbour.
+    NodeUnreachable(Ipv4Addr),
+    /// Its source doesn't know this flow (RFC 4728 §6.4: destination of the flow's packet, flow id).
+    UnknownFlow {
+        /// Where the packet went.
+        destination: Ipv4Addr,
+        /// Its flow.
+        id: u16,
+    },
+    /// Its source doesn't know a default flow between the packet's ends.
+    DefaultFlowUnknown {
+        /// Where the packet went.
+        destination: Ipv4Addr,
+    },
+}
+
+/// DSR Source Route option; both ends stand in the IP header alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DsrSourceRoute {
+    /// F: the first hop is outside of the DSR network.
+    pub first_hop_external: bool,
+    /// L: the last hop is.
+    pub last_hop_external: bool,
+    /// How often the packet has been salvaged, 4 bits.
+    pub salvage: u8,
+    /// How many of the intermediate nodes are still ahead, 6 bits.
+    pub segments_left: u8,
+    /// The intermediate nodes. Once a packet is salvaged, the first is the salvager.
+    pub route: Nodes,
+}
+
+/// What a packet says about flow state (RFC 4728 §3.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct DsrFlow {
+    /// The flow that it belongs to; `None` with no source route: the default flow.
+    pub id: Option<u16>,
+    /// How long the flow lives, if it is to be established (s).
+    pub timeout_s: Option<u16>,
+    /// Hops taken (DSR Flow State header).
+    pub hops: u8,
+}
+
+impl DsrHeader {
+    /// Its errors.
+    pub fn errors(&self) -> impl Iterator<Item = &DsrError> {
+        self.errors.iter().map_while(Option::as_ref)
+    }
+
+    /// Its length (bytes): the fixed part, then options, padded to a multiple of 4 (RFC 4728 §6.1).
+    pub fn size(&self) -> u32 {
+        let request = self.request.as_ref().map_or(0, |r| 8 + 4 * u32::from(r.route.len));
+        let reply = self.reply.as_ref().map_or(0, |r| 3 + 4 * u32::from(r.route.len));
+        let errors: u32 = self.errors().map(DsrError::size).sum();
+        let route = self.source_route.as_ref().map_or(0, |r| 4 + 4 * u32::from(r.route.len));
+        let timeout = self.flow.and_then(|f| f.timeout_s).map_or(0, |_| 4);
+        4 + (request + reply + errors + route + timeout).next_multiple_of(4)
+    }
+}
+
+impl DsrError {
+    /// Its length (bytes).
+    pub const fn size(&self) -> u32 {
+        12 + match self.kind {
+            DsrErrorKind::NodeUnreachable(_) | DsrErrorKind::DefaultFlowUnknown { .. } => 4,
+            DsrErrorKind::UnknownFlow { .. } => 6,
+        }
+    }
+}
