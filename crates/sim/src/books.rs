@@ -66,15 +66,15 @@ const RESERVED: usize = 512;
 
 /// All packets on their way, by handle, and the account of those that are not any more.
 #[derive(Debug)]
-pub struct Packets {
-    slots: Vec<Option<Packet>>,
+pub struct Packets<P = Packet> {
+    slots: Vec<Option<P>>,
     free: Vec<u32>,
     made: u64,
     delivered: u64,
     dropped: [u64; Drop::ALL.len()],
 }
 
-impl Default for Packets {
+impl<P> Default for Packets<P> {
     fn default() -> Self {
         Self {
             slots: Vec::with_capacity(RESERVED),
@@ -86,9 +86,9 @@ impl Default for Packets {
     }
 }
 
-impl Packets {
+impl<P> Packets<P> {
     /// A new packet is on its way.
-    pub fn make(&mut self, packet: Packet) -> u32 {
+    pub fn make(&mut self, packet: P) -> u32 {
         self.made += 1;
         match self.free.pop() {
             Some(id) => {
@@ -104,11 +104,11 @@ impl Packets {
 
     /// A packet on its way. Handles come from [`make`](Self::make) and are good until the packet
     /// ends; `None` would be a mistake in the simulator, which the books then show.
-    pub fn get(&mut self, id: u32) -> Option<&mut Packet> {
+    pub fn get(&mut self, id: u32) -> Option<&mut P> {
         self.slots.get_mut(id as usize)?.as_mut()
     }
 
-    fn end(&mut self, id: u32) -> Option<Packet> {
+    fn end(&mut self, id: u32) -> Option<P> {
         let packet = self.slots.get_mut(id as usize)?.take();
         if packet.is_some() {
             self.free.push(id);
@@ -117,14 +117,14 @@ impl Packets {
     }
 
     /// It is where it was to go.
-    pub fn deliver(&mut self, id: u32) -> Option<Packet> {
+    pub fn deliver(&mut self, id: u32) -> Option<P> {
         let packet = self.end(id)?;
         self.delivered += 1;
         Some(packet)
     }
 
     /// It is lost.
-    pub fn drop(&mut self, id: u32, why: Drop) -> Option<Packet> {
+    pub fn drop(&mut self, id: u32, why: Drop) -> Option<P> {
         let packet = self.end(id)?;
         self.dropped[why as usize] += 1;
         Some(packet)

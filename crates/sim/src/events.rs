@@ -13,8 +13,9 @@ use base::Instant;
 pub enum Class {
     /// A fault begins or ends; by its number in the scenario.
     Fault = 0,
-    /// A link has something to do; by its number.
-    Link = 1,
+    /// Something of the network: on a path a link, by its number; in an ad hoc network the air (0)
+    /// and each node's link layer and routing (from 1 on).
+    Network = 1,
     /// An aid's timer; by its socket.
     Aid = 2,
     /// A TCP's timer; by its socket.
@@ -23,7 +24,8 @@ pub enum Class {
     Application = 4,
 }
 
-const CLASSES: [Class; 5] = [Class::Fault, Class::Link, Class::Aid, Class::Tcp, Class::Application];
+const CLASSES: [Class; 5] =
+    [Class::Fault, Class::Network, Class::Aid, Class::Tcp, Class::Application];
 
 /// An event: when, what kind, whose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,11 +105,11 @@ mod test {
         let mut events = Events::new([2; 5]);
         let at = Instant::from_secs(1);
         for (class, entity) in
-            [(Class::Application, 0), (Class::Tcp, 1), (Class::Aid, 1), (Class::Link, 1)]
+            [(Class::Application, 0), (Class::Tcp, 1), (Class::Aid, 1), (Class::Network, 1)]
         {
             events.wake(class, entity, at);
         }
-        events.wake(Class::Link, 0, at);
+        events.wake(Class::Network, 0, at);
         events.wake(Class::Tcp, 0, Instant::ZERO);
         let order: Vec<_> =
             std::iter::from_fn(|| events.next()).map(|e| (e.class, e.entity)).collect();
@@ -115,8 +117,8 @@ mod test {
             order,
             [
                 (Class::Tcp, 0),
-                (Class::Link, 0),
-                (Class::Link, 1),
+                (Class::Network, 0),
+                (Class::Network, 1),
                 (Class::Aid, 1),
                 (Class::Tcp, 1),
                 (Class::Application, 0)

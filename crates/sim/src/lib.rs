@@ -11,6 +11,7 @@ mod events;
 mod faults;
 mod fingerprint;
 mod flows;
+mod nodes;
 pub mod results;
 mod run;
 mod sabotage;
@@ -18,4 +19,4 @@ mod sockets;
 mod topology;
 pub mod trace;
 
-pub use run::{Run, RunError, run};
+pub use run::{PathAtWork, Run, RunError, run};

@@ -43,10 +43,10 @@ pub struct RunResult {
     pub flows: Vec<FlowResult>,
     /// What each hop of a path carried, forward then backward; empty where nothing is a path.
     pub links: Vec<LinkResult>,
-    /// Routing: a path has none.
-    pub routing: (),
-    /// Medium access: a path has none.
-    pub mac: (),
+    /// Routing; `null` where nothing routes, as on a path.
+    pub routing: Option<RoutingResult>,
+    /// Medium access; `null` on a path.
+    pub mac: Option<MacResult>,
     /// Packets that were not delivered, by reason.
     pub drops: BTreeMap<String, u64>,
 }
@@ -141,6 +141,58 @@ pub struct LinkResult {
     pub drops: u64,
     /// Share of the run's time in which this direction was sending.
     pub utilisation: Option<f64>,
+}
+
+/// What routing did, over all nodes of an ad hoc network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoutingResult {
+    /// Routing's own packets, sent and forwarded, route errors included.
+    pub packets_sent: u64,
+    /// Their bytes at the IP layer.
+    pub bytes_sent: u64,
+    /// Searches for a route.
+    pub discoveries: u64,
+    /// Route errors made.
+    pub route_errors: u64,
+    /// Packets that a link layer gave up.
+    pub link_failures: u64,
+    /// Of these, with the neighbour in range.
+    pub false_link_failures: u64,
+    /// Answers by others than the destination.
+    pub replies_from_cache: u64,
+    /// Packets given another route on the way.
+    pub salvaged: u64,
+    /// Hops taken by TCP segments with payload, or a SYN or FIN, and by datagrams.
+    pub data_hops: u64,
+    /// Hops taken by pure acknowledgments.
+    pub ack_hops: u64,
+}
+
+/// What the link layers did, over all nodes of an ad hoc network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MacResult {
+    /// RTS frames sent.
+    pub rts: u64,
+    /// CTS frames sent.
+    pub cts: u64,
+    /// Data frames sent to one neighbour, retries included.
+    pub data: u64,
+    /// ACK frames sent.
+    pub ack: u64,
+    /// Data frames sent to all.
+    pub broadcast: u64,
+    /// RTS and data frames sent again.
+    pub retries: u64,
+    /// Frames that a node could have decoded and lost to another frame.
+    pub collisions: u64,
+    /// Packets given up because no CTS came.
+    pub failed_rts: u64,
+    /// Packets given up because no ACK came.
+    pub failed_data: u64,
+    /// Data frames that came again and were not handed up.
+    pub duplicates: u64,
+    /// Time that frames took on the air, summed over senders (µs).
+    pub airtime_us: u64,
 }
 
 /// Which way along a path.
@@ -289,8 +341,8 @@ mod test {
                 drops: 1,
                 utilisation: Some(0.25),
             }],
-            routing: (),
-            mac: (),
+            routing: None,
+            mac: None,
             drops: BTreeMap::from([("link-error".to_owned(), 2), ("partition".to_owned(), 1)]),
         };
         let text = serde_json::to_string(&run).unwrap();

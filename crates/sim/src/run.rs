@@ -1,28 +1,28 @@
 //! One run: a scenario and a seed in, a result out.
 
 mod hosts;
-mod network;
 mod outcome;
-mod routes;
+mod path;
 
 use std::collections::VecDeque;
 
 use base::Instant;
-use link::PathLink;
+use link::Place;
 use node::Host;
-use route::{Router, Way};
 use scenario::{Network, Scenario, Time, Transport};
 use tcp::Stats;
+use wire::Packet;
+
+pub use path::PathAtWork;
 
 use crate::books::Packets;
 use crate::events::{Class, Event, Events};
-use crate::faults::{self, Deed, FaultAtWork};
 use crate::fingerprint::Fingerprint;
 use crate::flows::FlowAtWork;
+use crate::nodes::address;
 use crate::results::RunResult;
 use crate::sabotage::Sabotage;
 use crate::sockets::{self, End};
-use crate::topology::Topology;
 use crate::trace::Trace;
 
 /// Why there is no result: a mistake in driftway, because a checked scenario always has one.
@@ -58,39 +58,62 @@ struct SocketAt {
     counted: Stats,
 }
 
+/// What lies between hosts. A kind of network is one type with these methods; the run holds what
+/// all of them share: time, hosts, flows, and the books.
+pub trait NetworkAtWork: Sized {
+    /// A packet on its way, with what this network adds to it.
+    type Unit;
+
+    /// Puts it up, for as many nodes as it says, before the first event.
+    fn new(scenario: &Scenario, seed: u64) -> Self;
+    /// How many nodes it has, and how many entities of its own ([`Class::Fault`],
+    /// [`Class::Network`]) want to be woken.
+    fn sizes(&self) -> Sizes;
+    /// The first wake-ups.
+    fn open(run: &mut Run<'_, Self>);
+    /// A node sends a packet of its own.
+    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place);
+    /// One of its entities is woken.
+    fn on_event(run: &mut Run<'_, Self>, class: Class, entity: usize);
+    /// Until nothing more happens at this instant.
+    fn settle(run: &mut Run<'_, Self>);
+    /// How many packets it holds.
+    fn held(&self) -> u64;
+    /// Writes down what it did.
+    fn report(run: &mut Run<'_, Self>, result: &mut RunResult);
+}
+
+/// What a network asks room for.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Nodes.
+    pub nodes: usize,
+    /// Entities of [`Class::Fault`].
+    pub faults: usize,
+    /// Entities of [`Class::Network`].
+    pub entities: usize,
+}
+
 /// A run under way.
-pub struct Run<'a> {
+pub struct Run<'a, N: NetworkAtWork> {
     scenario: &'a Scenario,
     seed: u64,
     now: Instant,
     end: Instant,
     events: Events,
     handled: u64,
-    packets: Packets,
-    topology: Topology,
-    links: Vec<PathLink>,
-    /// Links that were touched and are to be polled.
-    touched: VecDeque<usize>,
-    /// How many faults have cut each link.
-    cuts: Vec<u32>,
+    packets: Packets<N::Unit>,
+    net: N,
     hosts: Vec<Host>,
-    /// Each node's router.
-    routers: Vec<Router>,
-    /// Nodes whose routers may have something to say, or to set free.
-    stirred: VecDeque<usize>,
-    ways: Vec<Way>,
     sockets: Vec<SocketAt>,
     /// Packets from a host to itself.
     local: VecDeque<(usize, u32)>,
     flows: Vec<FlowAtWork>,
-    faults: Vec<FaultAtWork>,
-    deeds: Vec<Deed>,
     /// Transfers not complete yet; `None` where some flow never is.
     incomplete: Option<usize>,
     fingerprint: Fingerprint,
     sabotage: Sabotage,
     trace: Option<&'a mut Trace>,
-    foreign: u64,
     failed: Option<RunError>,
 }
 
@@ -103,20 +126,18 @@ pub fn run(
     seed: u64,
     trace: Option<&mut Trace>,
 ) -> Result<RunResult, RunError> {
-    let mut run = Run::new(scenario, seed, trace);
-    while run.step()? {}
-    run.finish()
+    match &scenario.network {
+        Network::Path(_) => Run::<PathAtWork>::new(scenario, seed, trace).complete(),
+    }
 }
 
-impl<'a> Run<'a> {
+impl<'a, N: NetworkAtWork> Run<'a, N> {
     /// Before the first event.
     pub fn new(scenario: &'a Scenario, seed: u64, trace: Option<&'a mut Trace>) -> Self {
-        let Network::Path(path) = &scenario.network;
-        let (topology, links) = Topology::build(path, Sabotage::seed(seed));
+        let net = N::new(scenario, seed);
+        let Sizes { nodes, faults, entities } = net.sizes();
         let Time(duration) = scenario.duration;
-        let faults = faults::at_work(path, scenario.duration, seed);
-        let hosts: Vec<Host> =
-            (0..topology.nodes()).map(|n| Host::new(Topology::address(n))).collect();
+        let hosts: Vec<Host> = (0..nodes).map(|n| Host::new(address(n))).collect();
         let flows: Vec<FlowAtWork> = scenario
             .flows
             .iter()
@@ -140,33 +161,18 @@ impl<'a> Run<'a> {
             seed,
             now: Instant::ZERO,
             end: Instant::ZERO + duration,
-            events: Events::new([
-                faults.len(),
-                links.len(),
-                sockets.len(),
-                sockets.len(),
-                flows.len(),
-            ]),
+            events: Events::new([faults, entities, sockets.len(), sockets.len(), flows.len()]),
             handled: 0,
             packets: Packets::default(),
-            touched: VecDeque::with_capacity(links.len()),
-            cuts: vec![0; links.len()],
-            topology,
-            links,
-            routers: routes::routers(path, &hosts),
-            stirred: VecDeque::new(),
-            ways: Vec::new(),
+            net,
             hosts,
             sockets,
             local: VecDeque::with_capacity(16),
             incomplete: transfers.then_some(flows.len()),
             flows,
-            faults,
-            deeds: Vec::with_capacity(4),
             fingerprint: Fingerprint::default(),
             sabotage: Sabotage::default(),
             trace,
-            foreign: 0,
             failed: None,
         };
         run.open();
@@ -188,15 +194,7 @@ impl<'a> Run<'a> {
                 self.events.wake(Class::Application, number as u32, at);
             }
         }
-        for number in 0..self.faults.len() {
-            self.schedule_fault(number);
-        }
-    }
-
-    fn schedule_fault(&mut self, number: usize) {
-        if let Some(at) = self.faults[number].next() {
-            self.events.wake(Class::Fault, number as u32, at);
-        }
+        N::open(self);
     }
 
     /// Handles the next event; `false` when the run is over.
@@ -220,39 +218,24 @@ impl<'a> Run<'a> {
         self.fingerprint.event(at, class as u8, entity);
         let number = entity as usize;
         match class {
-            Class::Fault => self.on_fault(number),
-            Class::Link => {
-                self.links[number].on_timeout(at);
-                self.touched.push_back(number);
-            }
+            Class::Fault | Class::Network => N::on_event(self, class, number),
             Class::Aid | Class::Tcp => self.on_socket_timer(class, number),
             Class::Application => self.on_application(number),
         }
-        self.settle();
+        N::settle(self);
         self.failed.take().map_or(Ok(true), Err)
     }
 
-    /// Until nothing more happens at this instant: polls links, delivers what hosts send to
-    /// themselves, and serves routers.
-    fn settle(&mut self) {
-        loop {
-            if let Some(link) = self.touched.pop_front() {
-                self.poll_link(link);
-            } else if let Some((node, id)) = self.local.pop_front() {
-                self.deliver(node, id);
-            } else if let Some(node) = self.stirred.pop_front() {
-                self.serve_router(node);
-            } else {
-                return;
-            }
-        }
+    /// To the end of the run.
+    fn complete(mut self) -> Result<RunResult, RunError> {
+        while self.step()? {}
+        self.finish()
     }
 
     /// Closes the books.
     fn finish(mut self) -> Result<RunResult, RunError> {
-        let held: usize = self.links.iter().map(PathLink::held).sum();
-        let kept: usize = self.routers.iter().map(Router::kept).sum();
-        self.packets.balance((held + kept + self.local.len()) as u64).map_err(RunError::Books)?;
+        let held = self.net.held() + self.local.len() as u64;
+        self.packets.balance(held).map_err(RunError::Books)?;
         Ok(self.result())
     }
 }

@@ -1,11 +1,10 @@
 //! Sockets made as a scenario says.
 
+use crate::nodes::address;
 use base::{Duration, Endpoint, Instant, RandomStream, Seq};
 use node::Socket;
 use scenario::{Flow, Growth, Phase, Recovery, Tcp, Tick, Time};
 use tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
-
-use crate::topology::Topology;
 
 /// Coarser clocks than this are BSD's kind: its delayed acknowledgments have a tick of their own.
 const COARSE: Duration = Duration::from_millis(200);
@@ -36,7 +35,7 @@ pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: End, seed: u64, now: I
     let stream = number as u32 * 2 + u32::from(end == End::Receiver);
     let mut draws = RandomStream::new(seed, "initial-sequence", u64::from(stream));
     let iss = Seq(draws.next_u64() as u32);
-    let endpoint = |node: u32| Endpoint::new(Topology::address(node as usize), port(number));
+    let endpoint = |node: u32| Endpoint::new(address(node as usize), port(number));
     let connection = match end {
         End::Sender => Connection::connect(&config, endpoint(at), endpoint(to), iss, stream, now),
         End::Receiver => Connection::listen(&config, endpoint(at), iss, stream),

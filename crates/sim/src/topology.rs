@@ -108,15 +108,9 @@ impl Topology {
         self.places.len()
     }
 
-    /// The address of a node.
-    pub fn address(node: usize) -> Ipv4Addr {
-        Ipv4Addr::from(0x0a00_0001 + node as u32)
-    }
-
     /// The node of an address.
     pub fn node_at(&self, address: Ipv4Addr) -> Option<usize> {
-        let node = u32::from(address).checked_sub(0x0a00_0001)? as usize;
-        (node < self.places.len()).then_some(node)
+        crate::nodes::node_at(address, self.places.len())
     }
 
     /// Does a drop in this link's queues draw a source quench?
@@ -309,10 +303,10 @@ mod test {
         let topology = build("hops = 4");
         assert_eq!(topology.nodes(), 5);
         for node in 0..5 {
-            assert_eq!(topology.node_at(Topology::address(node)), Some(node));
+            assert_eq!(topology.node_at(crate::nodes::address(node)), Some(node));
         }
-        assert_eq!(Topology::address(0), Ipv4Addr::new(10, 0, 0, 1));
-        assert_eq!(topology.node_at(Topology::address(5)), None);
+        assert_eq!(crate::nodes::address(0), Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(topology.node_at(crate::nodes::address(5)), None);
         assert_eq!(topology.node_at(Ipv4Addr::new(10, 0, 0, 0)), None);
         assert_eq!(topology.node_at(Ipv4Addr::new(192, 168, 0, 1)), None);
     }

@@ -5,23 +5,23 @@ use link::Place;
 use node::Arrived;
 use scenario::Transport;
 use tcp::{Event as TcpEvent, Transmit};
-use wire::{Body, Payload, UdpDatagram};
+use wire::{Body, Packet, Payload, UdpDatagram};
 
-use super::network::DISCARD;
-use super::{Run, RunError, SocketAt};
+use super::{NetworkAtWork, Run, RunError, SocketAt};
 use crate::events::Class;
+use crate::nodes::address;
 use crate::results::Outcome;
 use crate::sabotage::Crime;
 use crate::sockets::{self, End};
-use crate::topology::Topology;
 use crate::trace::SentSegment;
 
-impl Run<'_> {
+/// The port to which foreign traffic goes (RFC 863).
+pub(super) const DISCARD: u16 = 9;
+
+impl<N: NetworkAtWork> Run<'_, N> {
     /// A packet is at the node it was for.
-    pub(super) fn deliver(&mut self, node: usize, id: u32) {
-        let Some(packet) = self.packets.deliver(id) else { return };
-        self.fingerprint.packet(self.now, node as u32, u8::MAX, &packet);
-        match self.hosts[node].on_packet(self.now, &packet) {
+    pub(super) fn arrived(&mut self, node: usize, packet: &Packet) {
+        match self.hosts[node].on_packet(self.now, packet) {
             Arrived::Socket(number) => {
                 let here = |at: &SocketAt| at.node == node && at.number == Some(number);
                 let flow = match &packet.body {
@@ -45,7 +45,7 @@ impl Run<'_> {
                 }
             }
             Arrived::Datagram(datagram) => self.on_datagram(datagram),
-            Arrived::Answer(answer) => self.send(node, answer, Place::Tail),
+            Arrived::Answer(answer) => N::send(self, node, answer, Place::Tail),
             Arrived::Nothing => {}
         }
     }
@@ -106,8 +106,8 @@ impl Run<'_> {
         flow.datagrams_sent += 1;
         let port = sockets::port(number);
         let datagram = UdpDatagram { source_port: port, destination_port: port, payload };
-        let packet = self.hosts[from].packet(Topology::address(to), Body::Udp(datagram));
-        self.send(from, packet, Place::Tail);
+        let packet = self.hosts[from].packet(address(to), Body::Udp(datagram));
+        N::send(self, from, packet, Place::Tail);
     }
 
     /// Something happened at a socket: the application reads, TCP sends, timers move.
@@ -153,7 +153,7 @@ impl Run<'_> {
                     self.on_transmit(flow, node, at_host, &transmit);
                 }
                 let place = if transmit.ahead_of_queue { Place::Front } else { Place::Tail };
-                self.send(node, packet, place);
+                N::send(self, node, packet, place);
             }
             // What TCP sends can move its aid, too.
             self.note(number, node, at_host);

@@ -1,18 +1,16 @@
 //! What is written down when a run is over.
 
 use base::{Duration, Instant};
-use link::Side;
 use scenario::Transport;
 use tcp::Stats;
 
-use super::Run;
-use crate::results::{Direction, FlowResult, LinkResult, RunResult};
+use super::{NetworkAtWork, Run};
+use crate::results::{FlowResult, RunResult};
 
-impl Run<'_> {
+impl<N: NetworkAtWork> Run<'_, N> {
     /// The results, as they stand.
     pub(super) fn result(&mut self) -> RunResult {
         let flows: Vec<FlowResult> = (0..self.flows.len()).map(|n| self.flow_result(n)).collect();
-        let links = self.link_results();
         for flow in &flows {
             for value in [flow.delivered_bytes, flow.segments_sent, flow.end_s.to_bits()] {
                 self.fingerprint.statistic(value);
@@ -22,21 +20,20 @@ impl Run<'_> {
                 self.fingerprint.statistic(value);
             }
         }
-        for link in &links {
-            self.fingerprint.statistic(link.bytes);
-            self.fingerprint.statistic(link.drops);
-        }
-        RunResult {
+        let mut result = RunResult {
             seed: self.seed,
             duration_s: self.now.as_secs_f64(),
             events: self.handled,
-            fingerprint: self.fingerprint.text(),
+            fingerprint: String::new(),
             flows,
-            links,
-            routing: (),
-            mac: (),
+            links: Vec::new(),
+            routing: None,
+            mac: None,
             drops: self.packets.drops(),
-        }
+        };
+        N::report(self, &mut result);
+        result.fingerprint = self.fingerprint.text();
+        result
     }
 
     fn flow_result(&mut self, number: usize) -> FlowResult {
@@ -83,39 +80,8 @@ impl Run<'_> {
             rto_backed_off_s: tcp.map(|_| flow.rto.backed_off(end).as_secs_f64()),
         }
     }
-
-    /// Hops of the chain first, then those of routes beside it, which count on from there.
-    fn link_results(&self) -> Vec<LinkResult> {
-        let duration = self.now.since(Instant::ZERO);
-        let mut results = Vec::with_capacity(self.links.len() * 2);
-        for (number, link) in self.links.iter().enumerate() {
-            for (side, direction) in [(Side::A, Direction::Forward), (Side::B, Direction::Backward)]
-            {
-                let counters = link.counters(side);
-                let queue = counters.queue;
-                results.push(LinkResult {
-                    hop: number as u32 + 1,
-                    direction,
-                    frames: counters.frames,
-                    bytes: counters.bits / 8,
-                    marks: queue.marks,
-                    drops: counters.errors
-                        + counters.partitioned
-                        + counters.refused
-                        + queue.overflows
-                        + queue.red_drops,
-                    utilisation: share(counters.busy, duration),
-                });
-            }
-        }
-        results
-    }
 }
 
-fn per(value: f64, by: f64) -> Option<f64> {
+pub(super) fn per(value: f64, by: f64) -> Option<f64> {
     (by > 0.0).then(|| value / by)
-}
-
-fn share(part: Duration, whole: Duration) -> Option<f64> {
-    per(part.as_secs_f64(), whole.as_secs_f64())
 }

@@ -5,24 +5,25 @@ use link::{DropReason, Enqueued, Frame, LinkEvent, Place, Side};
 use scenario::CutSignal;
 use wire::{Body, Packet, Payload, UdpDatagram, UnreachableCode};
 
-use super::{Run, routes};
+use super::super::Run;
+use super::super::hosts::DISCARD;
+use super::{PathAtWork, routes};
 use crate::books::Drop;
 use crate::events::Class;
 use crate::faults::{Deed, Told};
+use crate::nodes::address;
 use crate::sabotage::Crime;
-use crate::topology::{Exit, Topology};
+use crate::topology::Exit;
 
-/// The port to which foreign traffic goes (RFC 863).
-pub(super) const DISCARD: u16 = 9;
 /// The stream of foreign traffic, which nobody checks.
 pub(super) const FOREIGN: u32 = u32::MAX;
 
-impl Run<'_> {
+impl Run<'_, PathAtWork> {
     pub(super) fn poll_link(&mut self, number: usize) {
-        while let Some(event) = self.links[number].poll(self.now) {
+        while let Some(event) = self.net.links[number].poll(self.now) {
             match event {
                 LinkEvent::Arrived { from, id } => {
-                    let node = self.topology.across(number, from);
+                    let node = self.net.topology.across(number, from);
                     self.arrive(node, Exit { link: number, side: from.other() }, id);
                 }
                 LinkEvent::Lost { from, id, reason } => {
@@ -33,8 +34,16 @@ impl Run<'_> {
                 }
             }
         }
-        if let Some(at) = self.links[number].next_timeout() {
-            self.events.wake(Class::Link, number as u32, at);
+        if let Some(at) = self.net.links[number].next_timeout() {
+            self.events.wake(Class::Network, number as u32, at);
+        }
+    }
+
+    /// A packet is at the node it was for.
+    pub(super) fn deliver(&mut self, node: usize, id: u32) {
+        if let Some(packet) = self.packets.deliver(id) {
+            self.fingerprint.packet(self.now, node as u32, u8::MAX, &packet);
+            self.arrived(node, &packet);
         }
     }
 
@@ -55,7 +64,7 @@ impl Run<'_> {
             return;
         }
         let Some(packet) = self.packets.get(id) else { return };
-        if packet.ip.destination == Topology::address(node) {
+        if packet.ip.destination == address(node) {
             self.deliver(node, id);
             return;
         }
@@ -65,7 +74,7 @@ impl Run<'_> {
             if let Some(packet) = self.drop(id, node, Drop::TimeToLive)
                 && let Some(error) = self.hosts[node].time_exceeded(&packet)
             {
-                self.send(node, error, Place::Tail);
+                self.send_on_path(node, error, Place::Tail);
             }
             return;
         }
@@ -73,9 +82,9 @@ impl Run<'_> {
     }
 
     /// A new packet leaves a node.
-    pub(super) fn send(&mut self, node: usize, packet: Packet, place: Place) {
+    pub(super) fn send_on_path(&mut self, node: usize, packet: Packet, place: Place) {
         let id = self.packets.make(packet);
-        if packet.ip.destination == Topology::address(node) {
+        if packet.ip.destination == address(node) {
             self.local.push_back((node, id));
         } else {
             self.forward(node, id, place);
@@ -85,24 +94,26 @@ impl Run<'_> {
     pub(super) fn forward(&mut self, node: usize, id: u32, place: Place) {
         let Some(packet) = self.packets.get(id) else { return };
         let to = packet.ip.destination;
-        let Some(goal) = self.topology.node_at(to) else {
+        let Some(goal) = self.net.topology.node_at(to) else {
             self.drop(id, node, Drop::Nobody);
             return;
         };
-        let (now, router) = (self.now, &mut self.routers[node]);
+        let (now, router) = (self.now, &mut self.net.routers[node]);
         let found = if router.is_new() {
-            self.topology.exit(node, goal, |_| true)
+            self.net.topology.exit(node, goal, |_| true)
         } else {
             router.on_packet(now, to);
-            self.stirred.push_back(node);
+            self.net.stirred.push_back(node);
             let usable = |exit| router.is_usable(now, to, routes::way(exit));
             let may_try = |exit| router.may_try(packet, routes::way(exit));
-            let exit = self.topology.exit(node, goal, usable);
-            exit.or_else(|| self.topology.exit(node, goal, may_try))
+            let exit = self.net.topology.exit(node, goal, usable);
+            exit.or_else(|| self.net.topology.exit(node, goal, may_try))
         };
         match found {
             Some(exit) => self.put_on(exit.link, exit.side, id, place),
-            None if self.topology.ways(node, goal).next().is_some() => self.has_no_way(node, id),
+            None if self.net.topology.ways(node, goal).next().is_some() => {
+                self.has_no_way(node, id)
+            }
             None => {
                 self.drop(id, node, Drop::Nobody);
             }
@@ -117,10 +128,10 @@ impl Run<'_> {
         }
         let frame = Frame { id, bytes: packet.len(), ecn_capable: packet.ip.ecn.is_capable() };
         // A burst touches its link once: the queue stays as short as there are links.
-        if self.touched.back() != Some(&link) {
-            self.touched.push_back(link);
+        if self.net.touched.back() != Some(&link) {
+            self.net.touched.push_back(link);
         }
-        match self.links[link].enqueue(self.now, side, frame, place) {
+        match self.net.links[link].enqueue(self.now, side, frame, place) {
             Enqueued::Accepted { mark, pushed_out } => {
                 if mark && let Some(packet) = self.packets.get(id) {
                     packet.ip.ecn = Ecn::Ce;
@@ -131,12 +142,12 @@ impl Run<'_> {
             }
             Enqueued::Dropped { reason } => {
                 let dropped = self.drop(id, link, reason_of(reason));
-                let node = self.topology.across(link, side.other());
-                if self.topology.quenches(link)
+                let node = self.net.topology.across(link, side.other());
+                if self.net.topology.quenches(link)
                     && let Some(quench) =
                         dropped.and_then(|packet| self.hosts[node].quench(&packet))
                 {
-                    self.send(node, quench, Place::Tail);
+                    self.send_on_path(node, quench, Place::Tail);
                 }
             }
             Enqueued::Refused => self.refuse(Exit { link, side }, id, place),
@@ -145,7 +156,7 @@ impl Run<'_> {
 
     /// A packet was on a link, or waited for it, when it was cut.
     fn loses(&mut self, exit: Exit, packet: &Packet) {
-        let told = self.faults.iter().find_map(|fault| fault.cuts(exit.link));
+        let told = self.net.faults.iter().find_map(|fault| fault.cuts(exit.link));
         if told == Some(CutSignal::Rfn) && self.fails_route(exit, packet) {
             self.is_lost_on_link(exit, packet);
         }
@@ -154,17 +165,17 @@ impl Run<'_> {
     /// A packet came to a link that is cut: its router says so, or not.
     fn refuse(&mut self, exit: Exit, id: u32, place: Place) {
         let link = exit.link;
-        let told = self.faults.iter_mut().find_map(|fault| fault.signals(link));
+        let told = self.net.faults.iter_mut().find_map(|fault| fault.signals(link));
         if told == Some(Told::RouteFailed)
             && let Some(packet) = self.packets.get(id).copied()
             && self.fails_route(exit, &packet)
         {
-            let node = self.topology.across(link, exit.side.other());
+            let node = self.net.topology.across(link, exit.side.other());
             self.forward(node, id, place);
             return;
         }
         let Some(packet) = self.drop(id, link, Drop::Unreachable) else { return };
-        let node = self.topology.across(link, exit.side.other());
+        let node = self.net.topology.across(link, exit.side.other());
         let error = match told {
             None | Some(Told::Nothing | Told::RouteFailed) => return,
             Some(Told::Lost | Told::Unreachable) => {
@@ -181,18 +192,24 @@ impl Run<'_> {
             let id = self.packets.make(signal);
             self.drop(id, node, Drop::SignalLoss);
         } else {
-            self.send(node, signal, Place::Tail);
+            self.send_on_path(node, signal, Place::Tail);
+        }
+    }
+
+    pub(super) fn schedule_fault(&mut self, number: usize) {
+        if let Some(at) = self.net.faults[number].next() {
+            self.events.wake(Class::Fault, number as u32, at);
         }
     }
 
     pub(super) fn on_fault(&mut self, number: usize) {
-        let mut deeds = std::mem::take(&mut self.deeds);
-        self.faults[number].act(self.now, &mut deeds);
-        let kind = self.faults[number].kind();
+        let mut deeds = std::mem::take(&mut self.net.deeds);
+        self.net.faults[number].act(self.now, &mut deeds);
+        let kind = self.net.faults[number].kind();
         for deed in deeds.drain(..) {
             self.commit(kind, deed);
         }
-        self.deeds = deeds;
+        self.net.deeds = deeds;
         self.schedule_fault(number);
     }
 
@@ -200,39 +217,39 @@ impl Run<'_> {
         let now = self.now;
         match deed {
             Deed::Cut { link, queue } => {
-                self.cuts[link] += 1;
-                self.links[link].partition(now, queue);
+                self.net.cuts[link] += 1;
+                self.net.links[link].partition(now, queue);
                 self.mark(kind, link, true);
             }
             Deed::Heal { link } => {
-                self.cuts[link] -= 1;
+                self.net.cuts[link] -= 1;
                 self.mark(kind, link, false);
-                if self.cuts[link] == 0 {
-                    self.links[link].heal(now);
+                if self.net.cuts[link] == 0 {
+                    self.net.links[link].heal(now);
                     self.restores_routes(link);
                     self.on_healed(link);
                 }
             }
             Deed::Reorder { link, side, frames } => {
-                self.links[link].front_next(side, frames);
+                self.net.links[link].front_next(side, frames);
                 self.mark(kind, link, true);
             }
             Deed::Foreign { link, side, bytes } => self.foreign_packet(link, side, bytes),
-            Deed::Rate { link, rate } => self.links[link].set_rate(now, rate),
-            Deed::Delay { link, delay } => self.links[link].set_delay(now, delay),
+            Deed::Rate { link, rate } => self.net.links[link].set_rate(now, rate),
+            Deed::Delay { link, delay } => self.net.links[link].set_delay(now, delay),
             Deed::Mark { link, begins } => self.mark(kind, link, begins),
         }
         if let Deed::Cut { link, .. } | Deed::Heal { link } = deed {
-            self.touched.push_back(link);
+            self.net.touched.push_back(link);
         }
     }
 
     /// The cut of a link is over: what changes with that changes.
     fn on_healed(&mut self, link: usize) {
         let mut deeds = Vec::new();
-        for number in 0..self.faults.len() {
-            self.faults[number].on_healed(link, &mut deeds);
-            let kind = self.faults[number].kind();
+        for number in 0..self.net.faults.len() {
+            self.net.faults[number].on_healed(link, &mut deeds);
+            let kind = self.net.faults[number].kind();
             for deed in deeds.drain(..) {
                 self.commit(kind, deed);
             }
@@ -248,13 +265,13 @@ impl Run<'_> {
     /// A packet that belongs to no flow goes over one hop.
     fn foreign_packet(&mut self, link: usize, side: Side, bytes: u32) {
         let (from, to) =
-            (self.topology.across(link, side.other()), self.topology.across(link, side));
+            (self.net.topology.across(link, side.other()), self.net.topology.across(link, side));
         // What is asked for is the size of the IP packet.
         let len = bytes.saturating_sub(wire::IPV4_HEADER + 8);
-        let payload = Payload::new(FOREIGN, self.foreign, len);
-        self.foreign += u64::from(len);
+        let payload = Payload::new(FOREIGN, self.net.foreign, len);
+        self.net.foreign += u64::from(len);
         let datagram = UdpDatagram { source_port: DISCARD, destination_port: DISCARD, payload };
-        let packet = self.hosts[from].packet(Topology::address(to), Body::Udp(datagram));
+        let packet = self.hosts[from].packet(address(to), Body::Udp(datagram));
         let id = self.packets.make(packet);
         self.put_on(link, side, id, Place::Tail);
     }

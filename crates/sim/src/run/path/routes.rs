@@ -2,18 +2,19 @@
 
 use base::{FailedLink, Ipv4Addr};
 use link::{Place, Side};
-use node::Host;
 use route::{Buffer, Config, Fate, Flush, Passage, Router, Way};
 use scenario::{Path, RouterBuffer, Time};
 use wire::{Body, IcmpMessage, Packet};
 
-use super::Run;
+use super::super::Run;
+use super::PathAtWork;
 use super::network::FOREIGN;
 use crate::books::Drop;
-use crate::topology::{Exit, Topology};
+use crate::nodes::address;
+use crate::topology::Exit;
 
 /// A router for each host.
-pub(super) fn routers(path: &Path, hosts: &[Host]) -> Vec<Router> {
+pub(super) fn routers(path: &Path, nodes: usize) -> Vec<Router> {
     let settings = path.routers.unwrap_or_default();
     let Time(believes) = settings.believes;
     let buffer = settings.buffer.map(|RouterBuffer { packets, flush }| Buffer {
@@ -23,7 +24,7 @@ pub(super) fn routers(path: &Path, hosts: &[Host]) -> Vec<Router> {
             scenario::Flush::Route => Flush::Route,
         },
     });
-    hosts.iter().map(|host| Router::new(host.address(), Config { believes, buffer })).collect()
+    (0..nodes).map(|node| Router::new(address(node), Config { believes, buffer })).collect()
 }
 
 /// A node's side of a link, as its router numbers it.
@@ -45,7 +46,7 @@ pub(super) fn notice(packet: &Packet) -> Option<Ipv4Addr> {
     }
 }
 
-impl Run<'_> {
+impl Run<'_, PathAtWork> {
     /// An RFN or RRN about the way to `about` has come over a link: does it go on?
     pub(super) fn passes_router(
         &mut self,
@@ -55,12 +56,12 @@ impl Run<'_> {
         about: Ipv4Addr,
     ) -> bool {
         let Some(packet) = self.packets.get(id) else { return false };
-        self.ways.clear();
-        if let Some(goal) = self.topology.node_at(about) {
-            self.ways.extend(self.topology.ways(node, goal).map(way));
+        self.net.ways.clear();
+        if let Some(goal) = self.net.topology.node_at(about) {
+            self.net.ways.extend(self.net.topology.ways(node, goal).map(way));
         }
-        self.stirred.push_back(node);
-        let passage = self.routers[node].on_notice(self.now, packet, way(over), &self.ways);
+        self.net.stirred.push_back(node);
+        let passage = self.net.routers[node].on_notice(self.now, packet, way(over), &self.net.ways);
         if passage == Passage::Discard {
             self.drop(id, node, Drop::NoticeDiscarded);
         }
@@ -74,33 +75,33 @@ impl Run<'_> {
         if packet.payload().stream == FOREIGN {
             return false;
         }
-        let node = self.topology.across(exit.link, exit.side.other());
+        let node = self.net.topology.across(exit.link, exit.side.other());
         let link = FailedLink {
-            from: Topology::address(node),
-            to: Topology::address(self.topology.across(exit.link, exit.side)),
+            from: address(node),
+            to: address(self.net.topology.across(exit.link, exit.side)),
         };
-        self.routers[node].on_link_failure(packet.ip.destination, way(exit), link);
+        self.net.routers[node].on_link_failure(packet.ip.destination, way(exit), link);
         true
     }
 
     /// The link has lost the packet: its source is told, unless there is another way.
     pub(super) fn is_lost_on_link(&mut self, exit: Exit, packet: &Packet) {
         let (now, to) = (self.now, packet.ip.destination);
-        let node = self.topology.across(exit.link, exit.side.other());
-        let Some(goal) = self.topology.node_at(to) else { return };
-        let router = &mut self.routers[node];
-        let mut ways = self.topology.ways(node, goal);
+        let node = self.net.topology.across(exit.link, exit.side.other());
+        let Some(goal) = self.net.topology.node_at(to) else { return };
+        let router = &mut self.net.routers[node];
+        let mut ways = self.net.topology.ways(node, goal);
         if !ways.any(|exit| router.is_usable(now, to, way(exit))) {
             router.on_loss(packet);
-            self.stirred.push_back(node);
+            self.net.stirred.push_back(node);
         }
     }
 
     /// A router knows that a packet has no way.
     pub(super) fn has_no_way(&mut self, node: usize, id: u32) {
         let Some(packet) = self.packets.get(id) else { return };
-        self.stirred.push_back(node);
-        match self.routers[node].on_no_way(id, packet) {
+        self.net.stirred.push_back(node);
+        match self.net.routers[node].on_no_way(id, packet) {
             Fate::Kept => {}
             Fate::Refused => {
                 self.drop(id, node, Drop::Unreachable);
@@ -114,20 +115,20 @@ impl Run<'_> {
     /// A link carries again: the routers at both of its ends learn of a way.
     pub(super) fn restores_routes(&mut self, link: usize) {
         for side in [Side::A, Side::B] {
-            let node = self.topology.across(link, side.other());
-            self.routers[node].on_link_restored(way(Exit { link, side }));
-            self.stirred.push_back(node);
+            let node = self.net.topology.across(link, side.other());
+            self.net.routers[node].on_link_restored(way(Exit { link, side }));
+            self.net.stirred.push_back(node);
         }
     }
 
     /// Sends what a router has to say, and forwards anew what it has kept.
     pub(super) fn serve_router(&mut self, node: usize) {
-        while let Some(message) = self.routers[node].poll_transmit() {
+        while let Some(message) = self.net.routers[node].poll_transmit() {
             let message = self.hosts[node].stamp(message);
             let lost = self.is_lost(&message);
             self.send_signal(node, message, lost);
         }
-        while let Some(id) = self.routers[node].poll_freed() {
+        while let Some(id) = self.net.routers[node].poll_freed() {
             self.forward(node, id, Place::Tail);
         }
     }
@@ -139,10 +140,10 @@ impl Run<'_> {
             Body::Icmp(IcmpMessage::RouteRestored { link, .. }) => (link, true),
             _ => return false,
         };
-        let [from, to] = [link.from, link.to].map(|end| self.topology.node_at(end));
+        let [from, to] = [link.from, link.to].map(|end| self.net.topology.node_at(end));
         let (Some(from), Some(to)) = (from, to) else { return false };
-        let Some(link) = self.topology.link_between([from, to]) else { return false };
+        let Some(link) = self.net.topology.link_between([from, to]) else { return false };
         let lost = |fault: &mut crate::faults::FaultAtWork| fault.loses_notice(link, restored);
-        self.faults.iter_mut().find_map(lost).unwrap_or(false)
+        self.net.faults.iter_mut().find_map(lost).unwrap_or(false)
     }
 }

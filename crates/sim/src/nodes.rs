@@ -1,0 +1,16 @@
+//! Nodes and their addresses.
+
+use base::Ipv4Addr;
+
+const FIRST: u32 = 0x0a00_0001;
+
+/// The address of a node: 10.0.0.1 for node 0.
+pub fn address(node: usize) -> Ipv4Addr {
+    Ipv4Addr::from(FIRST + node as u32)
+}
+
+/// The node of an address, if there are so many.
+pub fn node_at(address: Ipv4Addr, nodes: usize) -> Option<usize> {
+    let node = u32::from(address).checked_sub(FIRST)? as usize;
+    (node < nodes).then_some(node)
+}
