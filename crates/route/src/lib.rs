@@ -21,7 +21,9 @@ extern crate alloc;
 
 mod adhoc;
 mod destination;
+mod fixed;
 mod router;
 
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};
+pub use fixed::{Fixed, shortest_paths};
 pub use router::{Buffer, Config, Fate, Flush, Passage, Router, Way};

@@ -1,0 +1,309 @@
+//! Routes that somebody has worked out before: each destination has one next hop, for ever.
+//!
+//! No message is sent. What a link does not carry is dropped, and the next packet takes the same
+//! link: what an ad hoc network can carry, without what looking for routes costs.
+
+use alloc::vec::Vec;
+
+use base::{Instant, Ipv4Addr};
+use wire::{Packet, Routed};
+
+use crate::{DropReason, Hop, Outbox, Output, RouteStats};
+
+/// Static routes of one node. Its methods are those of every protocol: see [`Output`].
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    address: Ipv4Addr,
+    /// Destination and next hop, by destination.
+    table: Vec<(Ipv4Addr, Ipv4Addr)>,
+    outbox: Outbox,
+    stats: RouteStats,
+}
+
+impl Fixed {
+    /// The node at `address`, with these pairs of destination and next hop, in any order; of
+    /// several for one destination the first counts.
+    pub fn new(address: Ipv4Addr, mut table: Vec<(Ipv4Addr, Ipv4Addr)>) -> Self {
+        table.sort_by_key(|(destination, _)| *destination);
+        table.dedup_by_key(|(destination, _)| *destination);
+        Self { address, table, outbox: Outbox::default(), stats: RouteStats::default() }
+    }
+
+    /// The next hop to `destination`.
+    pub fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+        let at = self.table.binary_search_by_key(&destination, |(to, _)| *to).ok()?;
+        self.table.get(at).map(|(_, hop)| *hop)
+    }
+
+    /// A packet of the own host.
+    pub fn send(&mut self, _now: Instant, packet: Packet) {
+        if packet.ip.destination == Ipv4Addr::BROADCAST {
+            self.outbox.push(Output::Transmit { packet: Routed::plain(packet), hop: Hop::All });
+        } else {
+            self.route(Routed::plain(packet));
+        }
+    }
+
+    /// What the link layer got for this node, or for all.
+    pub fn on_packet(&mut self, _now: Instant, _from: Ipv4Addr, mut packet: Routed) {
+        if packet.is_control() {
+            return;
+        }
+        let ip = &mut packet.packet.ip;
+        if ip.destination == Ipv4Addr::BROADCAST || ip.destination == self.address {
+            self.outbox.push(Output::Deliver(packet.packet));
+        } else if ip.ttl <= 1 {
+            // RFC 1812 §5.3.1.
+            self.outbox.push(Output::Drop { packet, reason: DropReason::TimeToLive });
+        } else {
+            ip.ttl -= 1;
+            self.route(packet);
+        }
+    }
+
+    /// What it heard for others: nothing to learn.
+    pub const fn on_overheard(
+        &mut self,
+        _now: Instant,
+        _from: Ipv4Addr,
+        _to: Ipv4Addr,
+        _packet: &Routed,
+    ) {
+    }
+
+    /// The link layer gave up on a packet to `to`. What is queued for that neighbour stays.
+    pub fn on_link_failure(
+        &mut self,
+        _now: Instant,
+        _to: Ipv4Addr,
+        packet: Routed,
+        _queued: impl FnMut() -> Option<Routed>,
+    ) {
+        self.stats.link_failures += 1;
+        if !packet.is_control() {
+            self.outbox.push(Output::Drop { packet, reason: DropReason::LinkFailure });
+        }
+    }
+
+    /// There is no timer.
+    pub const fn on_timeout(&mut self, _now: Instant) {}
+
+    /// The next thing to be done.
+    pub fn poll(&mut self, now: Instant) -> Option<Output> {
+        self.outbox.poll(now)
+    }
+
+    /// Never.
+    pub const fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Packets of hosts that it holds: those that are not polled yet.
+    pub fn kept(&self) -> usize {
+        self.outbox.kept()
+    }
+
+    /// What it did.
+    pub const fn stats(&self) -> &RouteStats {
+        &self.stats
+    }
+
+    fn route(&mut self, packet: Routed) {
+        let destination = packet.packet.ip.destination;
+        self.outbox.push(if destination == self.address {
+            Output::Deliver(packet.packet)
+        } else if let Some(next) = self.next_hop(destination) {
+            Output::Transmit { packet, hop: Hop::To(next) }
+        } else {
+            Output::Drop { packet, reason: DropReason::NoRoute }
+        });
+    }
+}
+
+/// Shortest paths from all of `nodes` nodes (numbered from 0) to each of `destinations`, by
+/// breadth-first search; `found(node, destination, next hop)` is called for each pair that is
+/// connected. `hearers(node, list)` pushes who can receive from `node`; it is called once a node. Of
+/// equally good next hops the one with the lowest number is taken.
+///
+/// Only the destinations that somebody sends to need be asked for: what is stored is in proportion
+/// to the links, and time to links × destinations.
+pub fn shortest_paths(
+    nodes: u32,
+    mut hearers: impl FnMut(u32, &mut Vec<u32>),
+    destinations: &[u32],
+    mut found: impl FnMut(u32, u32, u32),
+) {
+    // Links as (who receives, who sends), so that a search goes from a destination backwards.
+    let (mut links, mut list) = (Vec::new(), Vec::new());
+    for node in 0..nodes {
+        list.clear();
+        hearers(node, &mut list);
+        links.extend(list.iter().filter(|to| **to < nodes && **to != node).map(|to| (*to, node)));
+    }
+    links.sort_unstable();
+    links.dedup();
+    let senders = |to: u32| {
+        let start = links.partition_point(|(receiver, _)| *receiver < to);
+        links
+            .get(start..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(move |(receiver, _)| *receiver == to)
+    };
+    // The destination whose search has seen a node last.
+    let mut seen_by = alloc::vec![u32::MAX; nodes as usize];
+    let (mut level, mut next_level) = (Vec::new(), Vec::new());
+    for &destination in destinations {
+        let Some(start) = seen_by.get_mut(destination as usize) else { continue };
+        *start = destination;
+        level.clear();
+        level.push(destination);
+        while !level.is_empty() {
+            // In order of number, so the first to reach a node is the lowest of its next hops.
+            level.sort_unstable();
+            for &hop in &level {
+                for &(_, node) in senders(hop) {
+                    if let Some(seen) = seen_by.get_mut(node as usize)
+                        && *seen != destination
+                    {
+                        *seen = destination;
+                        next_level.push(node);
+                        found(node, destination, hop);
+                    }
+                }
+            }
+            core::mem::swap(&mut level, &mut next_level);
+            next_level.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use wire::{Body, IpHeader, Payload, UdpDatagram};
+
+    const fn at(node: u32) -> Ipv4Addr {
+        Ipv4Addr::from_bits(0x0a00_0001 + node)
+    }
+
+    fn packet(from: u32, to: u32, ttl: u8) -> Packet {
+        let ip = IpHeader { ttl, ..IpHeader::new(at(from), at(to)) };
+        let payload = Payload::new(1, 0, 100);
+        Packet { ip, body: Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload }) }
+    }
+
+    /// Node 1 of a chain 0 – 1 – 2.
+    fn middle() -> Fixed {
+        Fixed::new(at(1), alloc::vec![(at(2), at(2)), (at(0), at(0)), (at(3), at(2))])
+    }
+
+    #[test]
+    fn a_packet_goes_to_its_next_hop_one_hop_poorer() {
+        let mut node = middle();
+        node.on_packet(Instant::ZERO, at(0), Routed::plain(packet(0, 3, 9)));
+        let expected =
+            Output::Transmit { packet: Routed::plain(packet(0, 3, 8)), hop: Hop::To(at(2)) };
+        assert_eq!(node.kept(), 1);
+        assert_eq!(node.poll(Instant::ZERO), Some(expected));
+        assert_eq!(node.poll(Instant::ZERO), None);
+        assert_eq!(node.kept(), 0);
+    }
+
+    #[test]
+    fn the_own_host_spends_no_time_to_live() {
+        let mut node = middle();
+        node.send(Instant::ZERO, packet(1, 2, 1));
+        let expected =
+            Output::Transmit { packet: Routed::plain(packet(1, 2, 1)), hop: Hop::To(at(2)) };
+        assert_eq!(node.poll(Instant::ZERO), Some(expected));
+    }
+
+    #[test]
+    fn what_has_no_hop_left_or_no_route_is_dropped() {
+        let mut node = middle();
+        for (given, reason) in [
+            (packet(0, 2, 1), DropReason::TimeToLive),
+            (packet(0, 2, 0), DropReason::TimeToLive),
+            (packet(0, 7, 9), DropReason::NoRoute),
+        ] {
+            node.on_packet(Instant::ZERO, at(0), Routed::plain(given));
+            match node.poll(Instant::ZERO) {
+                Some(Output::Drop { packet, reason: why }) => {
+                    assert_eq!((packet.packet.ip.destination, why), (given.ip.destination, reason));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        node.on_packet(Instant::ZERO, at(0), Routed::plain(packet(0, 1, 1)));
+        assert_eq!(node.poll(Instant::ZERO), Some(Output::Deliver(packet(0, 1, 1))));
+    }
+
+    #[test]
+    fn a_link_failure_costs_one_packet_and_leaves_the_queue() {
+        let mut node = middle();
+        let lost = Routed::plain(packet(0, 2, 9));
+        node.on_link_failure(Instant::ZERO, at(2), lost, || panic!("the queue is left alone"));
+        let expected = Output::Drop { packet: lost, reason: DropReason::LinkFailure };
+        assert_eq!(node.poll(Instant::ZERO), Some(expected));
+        assert_eq!(node.next_hop(at(2)), Some(at(2)));
+        assert_eq!(node.stats().link_failures, 1);
+    }
+
+    /// `found` of all pairs, sorted.
+    fn paths(nodes: u32, links: &[(u32, u32)], to: &[u32]) -> Vec<(u32, u32, u32)> {
+        let mut found = Vec::new();
+        let hearers = |node: u32, list: &mut Vec<u32>| {
+            list.extend(links.iter().filter(|(from, _)| *from == node).map(|(_, to)| *to));
+        };
+        shortest_paths(nodes, hearers, to, |node, to, hop| found.push((node, to, hop)));
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn paths_are_shortest_and_ties_go_to_the_lowest_number() {
+        // 0 – {3, 1, 2} – 4, and 5 alone; 0 hears 4 but 4 does not hear 0.
+        let mut links = Vec::new();
+        for middle in [3, 1, 2] {
+            links.extend([(0, middle), (middle, 0), (middle, 4), (4, middle)]);
+        }
+        links.push((4, 0));
+        assert_eq!(
+            paths(6, &links, &[4, 0]),
+            [
+                (0, 4, 1),
+                (1, 0, 0),
+                (1, 4, 4),
+                (2, 0, 0),
+                (2, 4, 4),
+                (3, 0, 0),
+                (3, 4, 4),
+                (4, 0, 0)
+            ]
+        );
+        assert_eq!(paths(6, &links, &[5, 9]), []);
+    }
+
+    #[test]
+    fn ties_are_broken_far_from_the_destination_too() {
+        // 9 reaches 0 by 8–1–0 and by 7–2–0: node 7 is lower, though 1 is reached before 2.
+        let one_way = [(9, 8), (8, 1), (1, 0), (9, 7), (7, 2), (2, 0)];
+        assert!(paths(10, &one_way, &[0]).contains(&(9, 0, 7)));
+    }
+
+    #[test]
+    fn five_thousand_nodes_are_no_matter() {
+        let n = 5000;
+        let hearers = |node: u32, list: &mut Vec<u32>| {
+            list.extend((1..=15).flat_map(|d| [node.wrapping_sub(d), node + d]));
+        };
+        let mut longest = 0;
+        let mut hops = alloc::vec![0u32; n as usize];
+        shortest_paths(n, hearers, &[0], |node, _, hop| {
+            hops[node as usize] = hops[hop as usize] + 1;
+            longest = longest.max(hops[node as usize]);
+        });
+        assert_eq!(longest, (n - 1).div_ceil(15));
+    }
+}
