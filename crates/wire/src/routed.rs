@@ -10,8 +10,8 @@ pub struct Routed {
     /// The DSR header between the two.
     pub dsr: Option<DsrHeader>,
     /// Bytes that a simulator adds to the packet and that no standard knows (ns-2.35 gives TCP
-    /// packets under DSR a second IP header).
-    pub padding: u16,
+    /// packets under DSR a second IP header), or leaves out (AODV's UDP header).
+    pub padding: i16,
 }
 
 impl Routed {
@@ -23,7 +23,7 @@ impl Routed {
     /// Its total length on the air (bytes): IP header, DSR header, transport header, payload.
     pub fn len(&self) -> u32 {
         let dsr = self.dsr.as_ref().map_or(0, DsrHeader::size);
-        self.packet.len().saturating_add(dsr).saturating_add(u32::from(self.padding))
+        self.packet.len().saturating_add(dsr).saturating_add_signed(i32::from(self.padding))
     }
 
     /// Never: a packet has at least its header. Here for those who ask.
