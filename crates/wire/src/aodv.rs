@@ -2,6 +2,10 @@
 
 use base::Ipv4Addr;
 
+use crate::cursor::{Reader, Writer};
+use crate::udp::UDP_HEADER;
+use crate::{DecodeError, EncodeError};
+
 /// The UDP port of AODV (RFC 3561 §8).
 pub const AODV_PORT: u16 = 654;
 
@@ -96,7 +100,68 @@ impl AodvError {
     }
 }
 
+const REQUEST: u8 = 1;
+const REPLY: u8 = 2;
+const ERROR: u8 = 3;
+const REPLY_ACK: u8 = 4;
+
+// The second byte of a message.
+const JOIN: u8 = 0x80;
+const REPAIR_REQUEST: u8 = 0x40;
+const GRATUITOUS: u8 = 0x20;
+const DESTINATION_ONLY: u8 = 0x10;
+const UNKNOWN_SEQ: u8 = 0x08;
+const REPAIR_REPLY: u8 = 0x80;
+const ACK_REQUIRED: u8 = 0x40;
+const NO_DELETE: u8 = 0x80;
+
+/// The low bits of an RREP's third byte.
+const PREFIX: u8 = 0x1f;
+
+/// RFC 3561 §9: an extension of this type or above may not be passed over.
+const MANDATORY_EXTENSION: u8 = 128;
+
+const fn flag(set: bool, bit: u8) -> u8 {
+    if set { bit } else { 0 }
+}
+
 impl AodvMessage {
+    /// Writes the UDP datagram, its checksum left zero.
+    pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        to.u16(AODV_PORT)?;
+        to.u16(AODV_PORT)?;
+        // 140 bytes at most.
+        to.u16((UDP_HEADER + self.size()) as u16)?;
+        to.u16(0)?;
+        match self {
+            Self::Request(request) => request.write(to),
+            Self::Reply(reply) => reply.write(to),
+            Self::Error(error) => error.write(to),
+            Self::ReplyAck => to.bytes(&[REPLY_ACK, 0]),
+        }
+    }
+
+    /// Reads what a datagram to [`AODV_PORT`] carries. Extensions that may be passed over are, and
+    /// so is what stands behind an RERR or an RREP-ACK.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut from = Reader(bytes);
+        match from.u8()? {
+            REQUEST => {
+                let request = AodvRequest::read(&mut from)?;
+                pass_extensions(from)?;
+                Ok(Self::Request(request))
+            }
+            REPLY => {
+                let reply = AodvReply::read(&mut from)?;
+                pass_extensions(from)?;
+                Ok(Self::Reply(reply))
+            }
+            ERROR => AodvError::read(&mut from).map(Self::Error),
+            REPLY_ACK => from.u8().map(|_reserved| Self::ReplyAck),
+            kind => Err(DecodeError::AodvMessage { kind }),
+        }
+    }
+
     /// Its length in a UDP datagram (bytes).
     pub const fn size(&self) -> u32 {
         match self {
@@ -105,5 +170,100 @@ impl AodvMessage {
             Self::Error(error) => 4 + 8 * error.len as u32,
             Self::ReplyAck => 2,
         }
+    }
+}
+
+/// RFC 3561 §9: type, length, data, until the datagram ends.
+fn pass_extensions(mut from: Reader<'_>) -> Result<(), DecodeError> {
+    while !from.0.is_empty() {
+        let (kind, len) = (from.u8()?, from.u8()?);
+        let _data = from.slice(usize::from(len))?;
+        if kind >= MANDATORY_EXTENSION {
+            return Err(DecodeError::AodvExtension { kind });
+        }
+    }
+    Ok(())
+}
+
+impl AodvRequest {
+    fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let flags = flag(self.join, JOIN)
+            | flag(self.repair, REPAIR_REQUEST)
+            | flag(self.gratuitous, GRATUITOUS)
+            | flag(self.destination_only, DESTINATION_ONLY)
+            | flag(self.destination_seq.is_none(), UNKNOWN_SEQ);
+        to.bytes(&[REQUEST, flags, 0, self.hops])?;
+        to.u32(self.id)?;
+        to.u32(self.destination.to_bits())?;
+        to.u32(self.destination_seq.unwrap_or_default())?;
+        to.u32(self.originator.to_bits())?;
+        to.u32(self.originator_seq)
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let [flags, _reserved, hops] = from.take()?;
+        let (id, destination, destination_seq) = (from.u32()?, from.address()?, from.u32()?);
+        Ok(Self {
+            join: flags & JOIN != 0,
+            repair: flags & REPAIR_REQUEST != 0,
+            gratuitous: flags & GRATUITOUS != 0,
+            destination_only: flags & DESTINATION_ONLY != 0,
+            hops,
+            id,
+            destination,
+            destination_seq: (flags & UNKNOWN_SEQ == 0).then_some(destination_seq),
+            originator: from.address()?,
+            originator_seq: from.u32()?,
+        })
+    }
+}
+
+impl AodvReply {
+    fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let flags = flag(self.repair, REPAIR_REPLY) | flag(self.ack_required, ACK_REQUIRED);
+        to.bytes(&[REPLY, flags, self.prefix & PREFIX, self.hops])?;
+        to.u32(self.destination.to_bits())?;
+        to.u32(self.destination_seq)?;
+        to.u32(self.originator.to_bits())?;
+        to.u32(self.lifetime_ms)
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let [flags, prefix, hops] = from.take()?;
+        Ok(Self {
+            repair: flags & REPAIR_REPLY != 0,
+            ack_required: flags & ACK_REQUIRED != 0,
+            prefix: prefix & PREFIX,
+            hops,
+            destination: from.address()?,
+            destination_seq: from.u32()?,
+            originator: from.address()?,
+            lifetime_ms: from.u32()?,
+        })
+    }
+}
+
+impl AodvError {
+    fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        to.bytes(&[ERROR, flag(self.no_delete, NO_DELETE), 0, self.len])?;
+        for (destination, seq) in self.unreachable() {
+            to.u32(destination.to_bits())?;
+            to.u32(*seq)?;
+        }
+        Ok(())
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let [flags, _reserved, count] = from.take()?;
+        let mut error = Self::new(flags & NO_DELETE != 0);
+        // RFC 3561 §5.3: at least one.
+        if count == 0 || usize::from(count) > AODV_UNREACHABLE_MAX {
+            return Err(DecodeError::AodvDestinations { count });
+        }
+        for _ in 0..count {
+            let (destination, seq) = (from.address()?, from.u32()?);
+            error.push(destination, seq);
+        }
+        Ok(error)
     }
 }

@@ -5,7 +5,9 @@ use core::fmt;
 use crate::checksum::Checksum;
 use crate::cursor::{Writer, set_checksum};
 use crate::ip::{ICMP, ReadHeader, TCP, UDP};
-use crate::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram};
+use crate::{
+    AODV_PORT, AodvMessage, Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram,
+};
 
 /// Why a packet cannot be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,21 @@ pub enum DecodeError {
         /// Its code.
         code: u8,
     },
+    /// A datagram to AODV's port is no message of AODV.
+    AodvMessage {
+        /// Its type.
+        kind: u8,
+    },
+    /// An AODV message has an extension that may not be passed over (RFC 3561 §9).
+    AodvExtension {
+        /// The extension's type.
+        kind: u8,
+    },
+    /// An RERR names no destination, or more than [`crate::AODV_UNREACHABLE_MAX`].
+    AodvDestinations {
+        /// How many it names.
+        count: u8,
+    },
 }
 
 impl fmt::Display for EncodeError {
@@ -83,6 +100,13 @@ impl fmt::Display for DecodeError {
             Self::TcpOptionLength { kind } => write!(f, "illegal length of TCP option {kind}"),
             Self::IcmpMessage { kind, code } => {
                 write!(f, "unknown ICMP message: type {kind}, code {code}")
+            }
+            Self::AodvMessage { kind } => write!(f, "unknown AODV message: type {kind}"),
+            Self::AodvExtension { kind } => {
+                write!(f, "unknown AODV extension {kind}, which may not be passed over")
+            }
+            Self::AodvDestinations { count } => {
+                write!(f, "an AODV route error with {count} destinations")
             }
         }
     }
@@ -130,7 +154,8 @@ impl Packet {
             Body::Tcp(segment) => segment.write(&mut to)?,
             Body::Udp(datagram) => datagram.write(&mut to)?,
             Body::Icmp(message) => message.write(&mut to)?,
-            Body::Aodv(_) | Body::Nothing => {}
+            Body::Aodv(message) => message.write(&mut to)?,
+            Body::Nothing => {}
         }
         let payload = self.payload();
         if !payload.is_empty() {
@@ -140,8 +165,10 @@ impl Packet {
         match self.body {
             Body::Tcp(_) => set_checksum(body, 16, checksum),
             // RFC 768: a sum of zero is sent as its other form, because zero says that there is none.
-            Body::Aodv(_) | Body::Nothing => {}
-            Body::Udp(_) => set_checksum(body, 6, if checksum == 0 { 0xffff } else { checksum }),
+            Body::Udp(_) | Body::Aodv(_) => {
+                set_checksum(body, 6, if checksum == 0 { 0xffff } else { checksum });
+            }
+            Body::Nothing => {}
             Body::Icmp(_) => set_checksum(body, 2, checksum),
         }
         Ok(usize::from(total_len))
@@ -183,7 +210,10 @@ impl Packet {
                     check(datagram)?;
                 }
                 let (datagram, payload) = UdpDatagram::read(datagram)?;
-                (Body::Udp(datagram), payload)
+                match datagram.destination_port {
+                    AODV_PORT => (Body::Aodv(AodvMessage::read(payload)?), [].as_slice()),
+                    _ => (Body::Udp(datagram), payload),
+                }
             }
             ICMP => {
                 check(body)?;

@@ -46,6 +46,52 @@ fn echo(reply: bool) -> Packet {
     Packet { ip: IpHeader::new(HOST, PEER), body: Body::Icmp(message) }
 }
 
+fn aodv(message: AodvMessage) -> Vec<u8> {
+    let ip = IpHeader { ttl: 1, ..IpHeader::new(HOST, Ipv4Addr::BROADCAST) };
+    encoded(&Packet { ip, body: Body::Aodv(message) })
+}
+
+fn aodv_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let request = AodvRequest {
+        join: false,
+        repair: false,
+        gratuitous: true,
+        destination_only: false,
+        hops: 3,
+        id: 77,
+        destination: PEER,
+        destination_seq: None,
+        originator: HOST,
+        originator_seq: 9,
+    };
+    let known = AodvRequest {
+        destination_seq: Some(5),
+        gratuitous: false,
+        destination_only: true,
+        ..request
+    };
+    let reply = AodvReply {
+        repair: false,
+        ack_required: true,
+        prefix: 0,
+        hops: 2,
+        destination: PEER,
+        destination_seq: 6,
+        originator: HOST,
+        lifetime_ms: 6000,
+    };
+    let mut error = AodvError::new(true);
+    error.push(PEER, 7);
+    error.push(ROUTER, 8);
+    vec![
+        ("aodv-request", aodv(AodvMessage::Request(request))),
+        ("aodv-request-known", aodv(AodvMessage::Request(known))),
+        ("aodv-reply", aodv(AodvMessage::Reply(reply))),
+        ("aodv-error", aodv(AodvMessage::Error(error))),
+        ("aodv-reply-ack", aodv(AodvMessage::ReplyAck)),
+    ]
+}
+
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let timestamps = Some(Timestamps { value: 1000, echo: 900 });
     let on_syn = TcpOptions {
@@ -130,7 +176,7 @@ fn the_committed_seeds_are_these() {
     if bless {
         std::fs::create_dir_all(&folder).unwrap();
     }
-    for (name, bytes) in seeds() {
+    for (name, bytes) in seeds().into_iter().chain(aodv_seeds()) {
         let path = folder.join(name);
         if bless {
             std::fs::write(&path, &bytes).unwrap();

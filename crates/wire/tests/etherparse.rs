@@ -34,6 +34,12 @@ proptest! {
             TransportHeader::Udp(udp) => {
                 prop_assert_eq!(Ok(udp.checksum), udp.calc_checksum_ipv4(ip, payload));
                 prop_assert_eq!(usize::from(udp.length), 8 + payload.len());
+                if let Body::Aodv(message) = packet.body {
+                    // What an AODV message says is beyond it.
+                    prop_assert_eq!((udp.source_port, udp.destination_port), (654, 654));
+                    prop_assert_eq!(payload.len(), message.size() as usize);
+                    return Ok(());
+                }
                 let datagram = UdpDatagram {
                     source_port: udp.source_port,
                     destination_port: udp.destination_port,
@@ -68,7 +74,11 @@ proptest! {
             Body::Udp(UdpDatagram { source_port, destination_port, .. }) => {
                 builder.udp(source_port, destination_port).write(&mut bytes, &payload)
             }
-            Body::Aodv(_) | Body::Nothing => return Err(TestCaseError::reject("not theirs")),
+            Body::Aodv(message) => {
+                let message = &encoded(&packet)[packet.len() as usize - message.size() as usize..];
+                builder.udp(654, 654).write(&mut bytes, message)
+            }
+            Body::Nothing => return Err(TestCaseError::reject("not theirs")),
             Body::Icmp(message) => {
                 let (icmp, payload) = their_message(&message, payload.clone());
                 builder.icmpv4(icmp).write(&mut bytes, &payload)

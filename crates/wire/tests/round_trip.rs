@@ -45,7 +45,8 @@ proptest! {
     #[test]
     fn a_flipped_bit_is_refused(packet in packet(60)) {
         let mut bytes = encoded(&packet);
-        let udp = matches!(packet.body, Body::Udp(_)).then(|| 20 + packet.ip.options.as_slice().len());
+        let udp = matches!(packet.body, Body::Udp(_) | Body::Aodv(_))
+            .then(|| 20 + packet.ip.options.as_slice().len());
         for bit in 0..bytes.len() * 8 {
             bytes[bit / 8] ^= 1 << (bit % 8);
             let accepted = Packet::decode(&bytes).is_ok();

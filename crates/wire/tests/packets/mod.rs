@@ -67,6 +67,7 @@ fn body(max_payload: u32) -> impl Strategy<Value = Body> {
         4 => tcp_segment(max_payload).prop_map(Body::Tcp),
         2 => udp_datagram(max_payload).prop_map(Body::Udp),
         3 => icmp_message(max_payload).prop_map(Body::Icmp),
+        2 => aodv_message().prop_map(Body::Aodv),
     ]
 }
 
@@ -119,7 +120,9 @@ fn tcp_options() -> impl Strategy<Value = TcpOptions> {
 }
 
 pub fn udp_datagram(max_payload: u32) -> impl Strategy<Value = UdpDatagram> {
-    (any::<u16>(), any::<u16>(), payload(max_payload)).prop_map(
+    // What goes to AODV's port is no datagram like others.
+    let port = any::<u16>().prop_filter("AODV's", |port| *port != AODV_PORT);
+    (any::<u16>(), port, payload(max_payload)).prop_map(
         |(source_port, destination_port, payload)| UdpDatagram {
             source_port,
             destination_port,
@@ -154,6 +157,53 @@ pub fn icmp_message(max_payload: u32) -> impl Strategy<Value = IcmpMessage> {
         (link(), quoted()).prop_map(|(link, quoted)| IcmpMessage::RouteFailed { link, quoted }),
         (link(), quoted()).prop_map(|(link, quoted)| IcmpMessage::RouteRestored { link, quoted }),
     ]
+}
+
+pub fn aodv_message() -> impl Strategy<Value = AodvMessage> {
+    let flags = any::<[bool; 4]>();
+    let numbers = any::<(u8, u32, Option<u32>, u32)>();
+    let request = (flags, numbers, address(), address()).prop_map(
+        |(flags, (hops, id, destination_seq, originator_seq), destination, originator)| {
+            let [join, repair, gratuitous, destination_only] = flags;
+            AodvMessage::Request(AodvRequest {
+                join,
+                repair,
+                gratuitous,
+                destination_only,
+                hops,
+                id,
+                destination,
+                destination_seq,
+                originator,
+                originator_seq,
+            })
+        },
+    );
+    let numbers = any::<(u8, u32, u32)>();
+    let reply = (any::<[bool; 2]>(), 0..32u8, numbers, address(), address()).prop_map(
+        |([repair, ack_required], prefix, numbers, destination, originator)| {
+            let (hops, destination_seq, lifetime_ms) = numbers;
+            AodvMessage::Reply(AodvReply {
+                repair,
+                ack_required,
+                prefix,
+                hops,
+                destination,
+                destination_seq,
+                originator,
+                lifetime_ms,
+            })
+        },
+    );
+    let unreachable = prop::collection::vec((address(), any::<u32>()), 1..=AODV_UNREACHABLE_MAX);
+    let error = (any::<bool>(), unreachable).prop_map(|(no_delete, unreachable)| {
+        let mut error = AodvError::new(no_delete);
+        for (destination, seq) in unreachable {
+            assert!(error.push(destination, seq));
+        }
+        AodvMessage::Error(error)
+    });
+    prop_oneof![3 => request, 3 => reply, 3 => error, 1 => Just(AodvMessage::ReplyAck)]
 }
 
 fn link() -> impl Strategy<Value = FailedLink> {
