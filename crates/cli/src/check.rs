@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use scenario::{Application, Network, Scenario, Transport};
+use scenario::{Application, Mac, Mobility, Model, Network, Routing, Scenario, Transport};
 
 use crate::args::{CheckArgs, ScenarioArgs};
 use crate::failure::Failure;
@@ -46,6 +46,29 @@ fn summary(scenario: &Scenario) -> String {
                 parts.push(count(path.faults.len() as u64, "kind") + " of fault");
             }
             format!("a path with {}", list(&parts))
+        }
+        Network::Adhoc(adhoc) => {
+            let nodes = count(adhoc.nodes().into(), "node");
+            let (moves, air, finds) = (
+                match &adhoc.mobility {
+                    Mobility::File(movement) => format!("move as {} says", movement.file),
+                    Mobility::Model(Model::RandomWaypoint { speed: (slow, fast), .. }) => {
+                        format!("go from waypoint to waypoint at {slow} to {fast}")
+                    }
+                    Mobility::Model(Model::ConstantVelocity { .. }) => "go straight on".to_owned(),
+                    Mobility::Positions { .. } | Mobility::Chain { .. } => "stay".to_owned(),
+                },
+                match adhoc.mac {
+                    Mac::Dcf(_) => "802.11 DCF",
+                    Mac::Tdma(_) => "TDMA",
+                },
+                match adhoc.routing {
+                    Routing::Aodv(_) => "AODV",
+                    Routing::Dsr(_) => "DSR",
+                    Routing::Static(_) => "static routes",
+                },
+            );
+            format!("{nodes} that {moves}, with {air} and {finds}")
         }
     };
     let mut text = format!("{}: {network}, at most {}", scenario.name, scenario.duration);

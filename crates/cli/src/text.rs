@@ -24,6 +24,10 @@ const TIME: Steps = &[(1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (0.0, 1e6, "µs")];
 const RATE: Steps =
     &[(1e9, 1e-9, "Gbit/s"), (1e6, 1e-6, "Mbit/s"), (1e3, 1e-3, "kbit/s"), (0.0, 1.0, "bit/s")];
 const SIZE: Steps = &[(1e9, 1e-9, "GB"), (1e6, 1e-6, "MB"), (1e3, 1e-3, "kB"), (0.0, 1.0, "B")];
+const DISTANCE: Steps = &[(1e3, 1e-3, "km"), (0.0, 1.0, "m")];
+const SPEED: Steps = &[(0.0, 1.0, "m/s")];
+const FREQUENCY: Steps =
+    &[(1e9, 1e-9, "GHz"), (1e6, 1e-6, "MHz"), (1e3, 1e-3, "kHz"), (0.0, 1.0, "Hz")];
 const NONE: Steps = &[(0.0, 1.0, "")];
 
 impl Scale {
@@ -35,6 +39,9 @@ impl Scale {
             Some("s") => TIME,
             Some("bps") => RATE,
             Some("bytes") => SIZE,
+            Some("m") => DISTANCE,
+            Some("mps") => SPEED,
+            Some("hz") => FREQUENCY,
             _ => NONE,
         };
         let step = steps.iter().find(|step| largest.abs() >= step.0);
@@ -48,6 +55,9 @@ fn base_unit(metric: &str) -> &'static str {
         Some("s") => "s",
         Some("bps") => "bit/s",
         Some("bytes") => "B",
+        Some("m") => "m",
+        Some("mps") => "m/s",
+        Some("hz") => "Hz",
         _ => "",
     }
 }
@@ -219,6 +229,9 @@ mod test {
             ("completion_s", 0.0351, "35.10 ms"),
             ("throughput_bps", 24_123.0, "24.12 kbit/s"),
             ("delivered_bytes", 1_000_000.0, "1 MB"),
+            ("_m", 250.0, "250 m"),
+            ("_mps", 0.0, "0 m/s"),
+            ("_hz", 914e6, "914 MHz"),
             ("goodput_ratio", 0.912_34, "0.9123"),
             ("retransmissions", 17.0, "17"),
             ("retransmissions", 0.0, "0"),

@@ -1,6 +1,7 @@
 //! What the types let through and a run could not do: ranges, and keys that do not go together.
 //! Each rule names the key whose value it refuses.
 
+mod adhoc;
 mod fault;
 mod flow;
 mod link;
@@ -52,10 +53,14 @@ fn positive(key: String, Time(found): Time) -> Checked {
 pub(crate) fn check(scenario: &Scenario) -> Checked {
     must(!scenario.name.trim().is_empty(), "name", || "the name is empty".into())?;
     positive("duration".into(), scenario.duration)?;
-    let Network::Path(path) = &scenario.network;
-    self::path(path)?;
-    for (i, fault) in path.faults.iter().enumerate() {
-        fault::check(&format!("network.fault.{i}"), fault, path, scenario.duration)?;
+    match &scenario.network {
+        Network::Path(path) => {
+            self::path(path)?;
+            for (i, fault) in path.faults.iter().enumerate() {
+                fault::check(&format!("network.fault.{i}"), fault, path, scenario.duration)?;
+            }
+        }
+        Network::Adhoc(adhoc) => adhoc::check(adhoc)?,
     }
     must(!scenario.flows.is_empty(), "flow", || {
         "no flow, so there is nothing to measure\nadd a [[flow]] with from, to and application"
@@ -69,7 +74,7 @@ pub(crate) fn check(scenario: &Scenario) -> Checked {
     }
     within("flow".into(), "the number of flows", count, 1, MOST_FLOWS)?;
     for (i, flow) in scenario.flows.iter().enumerate() {
-        flow::check(&format!("flow.{i}"), flow, path.hops, scenario.duration)?;
+        flow::check(&format!("flow.{i}"), flow, &scenario.network, scenario.duration)?;
     }
     for (i, reference) in scenario.references.iter().enumerate() {
         self::reference(&format!("reference.{i}"), reference)?;
@@ -94,8 +99,8 @@ fn path(path: &Path) -> Checked {
     }
     for (i, route) in path.parallel.iter().enumerate() {
         let key = format!("network.parallel.{i}");
-        node(format!("{key}.from"), route.from, path.hops)?;
-        node(format!("{key}.to"), route.to, path.hops)?;
+        node_of_path(format!("{key}.from"), route.from, path.hops)?;
+        node_of_path(format!("{key}.to"), route.to, path.hops)?;
         must(route.from < route.to, format!("{key}.to"), || {
             format!(
                 "this route goes from node {} to node {}\n`from` comes before `to`",
@@ -115,7 +120,18 @@ fn hop(key: String, found: u32, path: &Path) -> Checked {
     })
 }
 
-fn node(key: String, found: u32, hops: u32) -> Checked {
+fn node(key: String, found: u32, network: &Network) -> Checked {
+    let nodes = match network {
+        Network::Path(path) => return node_of_path(key, found, path.hops),
+        Network::Adhoc(adhoc) => adhoc.nodes(),
+    };
+    must(found < nodes, key, || {
+        let last = nodes.saturating_sub(1);
+        format!("node {found} out of range 0–{last}\n{nodes} nodes are counted from 0")
+    })
+}
+
+fn node_of_path(key: String, found: u32, hops: u32) -> Checked {
     must(found <= hops, key, || {
         format!("node {found} out of range 0–{hops}\na path of {hops} hops ends at node {hops}")
     })

@@ -35,6 +35,7 @@
 
 #![forbid(unsafe_code)]
 
+mod adhoc;
 mod aid;
 mod check;
 mod error;
@@ -43,6 +44,7 @@ mod file;
 mod flow;
 mod link;
 mod load;
+mod measure;
 mod network;
 mod preset;
 mod quantity;
@@ -57,6 +59,14 @@ mod tcp;
 mod tree;
 
 pub use self::aid::Aid;
+pub use adhoc::arp::{Again, Lifetime, Resolution};
+pub use adhoc::compat::{DEVIATIONS, Deviation, Part};
+pub use adhoc::mobility::{Model, Point};
+pub use adhoc::routing::Static;
+pub use adhoc::{
+    Adhoc, Aodv, Arp, Capture, Compat, Dcf, Dsr, DsrCache, Feedback, Mac, Mobility, Movement,
+    MovementFormat, Propagation, Radio, Routing, Tdma,
+};
 pub use error::Error;
 pub use fault::{
     After, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference, InterferenceHop,
@@ -65,9 +75,10 @@ pub use fault::{
 pub use file::{File, nearest};
 pub use flow::{Application, Cbr, Flow, Transport};
 pub use link::{Delay, Duplex, Errors, Link, LinkChange, Order};
+pub use measure::{Decibel, Distance, Power, Speed};
 pub use network::{Flush, Network, Override, Parallel, Path, RouterBuffer, Routers, Spread};
-pub use quantity::{BitRate, Size, Time, Unit, quantity};
-pub use queue::{Discipline, Queue, Red};
+pub use quantity::{BitRate, Frequency, Size, Time, Unit, quantity};
+pub use queue::{Discipline, Priority, Queue, Red};
 pub use reference::{Coordinate, Reference};
 pub use scenario::Scenario;
 pub use show::flatten;

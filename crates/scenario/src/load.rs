@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::adhoc::compat;
 use crate::error::{Error, Fault};
 use crate::tree::{Node, Value};
 use crate::{Scenario, check, preset, reader, set};
@@ -29,6 +30,7 @@ impl Scenario {
             set::set(&mut tree, number, key, value).map_err(placed)?;
         }
         preset::expand(&mut tree).map_err(placed)?;
+        compat::expand(&mut tree).map_err(placed)?;
         let mut scenario: Self = reader::read(&tree).map_err(placed)?;
         scenario.resolve();
         check::check(&scenario).map_err(|problem| placed(problem.in_tree(&tree)))?;

@@ -1,11 +1,13 @@
 //! `[network]`: what lies between the ends.
 
+use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::tagged::{self, Tagged};
-use crate::{Fault, Link, LinkChange, Time};
+use base::Rate;
+
+use crate::{Adhoc, BitRate, CutSignal, Fault, Link, LinkChange, Time};
 
 /// `[network]`. `kind` says which of these it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -13,6 +15,8 @@ use crate::{Fault, Link, LinkChange, Time};
 pub enum Network {
     /// A chain of store-and-forward links.
     Path(Path),
+    /// Nodes with radios that move.
+    Adhoc(Adhoc),
 }
 
 /// `kind = "path"`: nodes 0 … `hops` in a chain; hop *k* joins node *k* − 1 and node *k*.
@@ -45,6 +49,31 @@ impl Path {
     pub fn link_of(&self, hop: u32) -> Link {
         let changes = self.overrides.iter().filter(|o| o.hop == hop);
         changes.fold(self.link.clone(), |link, o| o.link.apply_to(link))
+    }
+
+    /// Writes out the defaults that depend on other keys.
+    pub(crate) fn resolve(&mut self) {
+        self.link.queue.resolve();
+        let overrides = self.overrides.iter_mut().map(|o| &mut o.link);
+        for change in overrides.chain(self.parallel.iter_mut().map(|p| &mut p.link)) {
+            if let Some(queue) = &mut change.queue {
+                queue.resolve();
+            }
+        }
+        let notifies =
+            |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == CutSignal::Rfn);
+        if self.faults.iter().any(notifies) {
+            self.routers.get_or_insert_default();
+        }
+        let mut faults = std::mem::take(&mut self.faults);
+        for fault in &mut faults {
+            if let Fault::Congestion(flood) = fault {
+                let BitRate(hop) = self.link_of(flood.hop).rate;
+                let twice = BitRate(Rate::from_bps(hop.as_bps().saturating_mul(2)));
+                flood.rate.get_or_insert(twice);
+            }
+        }
+        self.faults = faults;
     }
 
     /// The link of every hop of a parallel route.
@@ -147,20 +176,11 @@ keys!(OVERRIDE_KEYS: "hop");
 keys!(PARALLEL_KEYS: "from", "to", "hops", "standby");
 
 /// The values of `kind`.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
     Path,
-}
-
-impl<'de> Deserialize<'de> for Kind {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match String::deserialize(deserializer)?.as_str() {
-            "path" => Ok(Self::Path),
-            "adhoc" => Err(D::Error::custom(
-                "this version has no networks of kind \"adhoc\"\nthe kind that exists is \"path\"",
-            )),
-            other => Err(D::Error::unknown_variant(other, &["path"])),
-        }
-    }
+    Adhoc,
 }
 
 impl<'de> Tagged<'de> for Network {
@@ -172,6 +192,7 @@ impl<'de> Tagged<'de> for Network {
     ) -> Result<Self, A::Error> {
         match kind {
             Kind::Path => Path::deserialize(rest).map(Self::Path),
+            Kind::Adhoc => Adhoc::deserialize(rest).map(Self::Adhoc),
         }
     }
 }

@@ -7,7 +7,9 @@ use base::{Duration, Rate};
 use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::error::{nearest, quoted};
+use crate::error::quoted;
+use crate::measure::unknown_unit;
+use crate::{Distance, Speed};
 
 /// A span of time: `ns`, `us`, `ms`, `s`, `min`, `h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -21,6 +23,10 @@ pub struct BitRate(pub Rate);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Size(pub u64);
 
+/// Of a radio: `Hz`, `kHz`, `MHz`, `GHz`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Frequency(pub u64);
+
 /// What a quantity is measured in, reduced to the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -32,6 +38,12 @@ pub enum Unit {
     BitPerSecond,
     /// Bytes.
     Byte,
+    /// Metres.
+    Metre,
+    /// Metres per second.
+    MetrePerSecond,
+    /// Hertz.
+    Hertz,
 }
 
 impl Unit {
@@ -42,6 +54,9 @@ impl Unit {
             Self::Second => "s",
             Self::BitPerSecond => "bit/s",
             Self::Byte => "B",
+            Self::Metre => "m",
+            Self::MetrePerSecond => "m/s",
+            Self::Hertz => "Hz",
         }
     }
 }
@@ -67,9 +82,10 @@ const SIZE: Units = &[
     ("MiB", 1 << 20),
     ("GB", 1_000_000_000),
 ];
+const FREQUENCY: Units = &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
 
-/// Reads `text` as a quantity in SI base units (seconds, bits per second, bytes) or as a bare
-/// number. `None`: it is neither.
+/// Reads `text` as a quantity in SI base units (seconds, bits per second, bytes, metres, hertz) or as
+/// a bare number. `None`: it is neither.
 ///
 /// ```
 /// use scenario::{Unit, quantity};
@@ -87,6 +103,15 @@ pub fn quantity(text: &str) -> Option<(f64, Unit)> {
     }
     if let Ok(Size(bytes)) = text.parse::<Size>() {
         return Some((bytes as f64, Unit::Byte));
+    }
+    if let Ok(Distance(metres)) = text.parse::<Distance>() {
+        return Some((metres, Unit::Metre));
+    }
+    if let Ok(Speed(speed)) = text.parse::<Speed>() {
+        return Some((speed, Unit::MetrePerSecond));
+    }
+    if let Ok(Frequency(hertz)) = text.parse::<Frequency>() {
+        return Some((hertz as f64, Unit::Hertz));
     }
     let number: f64 = text.trim().parse().ok()?;
     number.is_finite().then_some((number, Unit::One))
@@ -115,13 +140,7 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
         return Err(format!("`{found}` has no unit\nknown units: {}", names()));
     }
     let Some((_, steps)) = units.iter().find(|(name, _)| *name == unit) else {
-        let near = nearest(unit, units.iter().map(|(name, _)| *name));
-        let near = near.map_or(String::new(), |name| format!("did you mean `{name}`? "));
-        return Err(format!(
-            "`{}` is not a unit known here\n{near}known units: {}",
-            quoted(unit),
-            names()
-        ));
+        return Err(unknown_unit(unit, units.iter().map(|(name, _)| *name)));
     };
     let too_large = || format!("`{found}` is too large");
     let mut value: u128 = 0;
@@ -230,6 +249,19 @@ quantity!(
     |size| size.0
 );
 
+quantity!(
+    Frequency,
+    "a frequency",
+    "914 MHz",
+    FREQUENCY,
+    FREQUENCY,
+    |hertz| match hertz {
+        0 => Err("a frequency of 0 is no wave".into()),
+        _ => Ok(Self(hertz)),
+    },
+    |frequency| frequency.0
+);
+
 impl Time {
     /// `millis` milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
@@ -309,6 +341,9 @@ mod test {
     fn quantities_are_read_in_base_units() {
         assert_eq!(quantity("500 us"), Some((0.0005, Unit::Second)));
         assert_eq!(quantity("2 KiB"), Some((2048.0, Unit::Byte)));
+        assert_eq!(quantity("250 m"), Some((250.0, Unit::Metre)));
+        assert_eq!(quantity("36 km/h"), Some((10.0, Unit::MetrePerSecond)));
+        assert_eq!(quantity("914 MHz"), Some((9.14e8, Unit::Hertz)));
         assert_eq!(quantity("1e-5"), Some((1e-5, Unit::One)));
         assert_eq!(quantity("7"), Some((7.0, Unit::One)));
         assert_eq!(quantity("nan"), None);

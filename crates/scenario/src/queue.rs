@@ -10,6 +10,9 @@ pub struct Queue {
     pub packets: u32,
     /// How packets are dropped or marked. Default `"drop-tail"`.
     pub discipline: Discipline,
+    /// Ad hoc networks only: who goes first. Default `"none"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
     /// Drop-tail only: an ECN-capable packet is marked if at least this many wait at its arrival.
     /// Default: no marks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,6 +50,22 @@ pub enum Discipline {
     Red,
 }
 
+/// Which packets of an interface queue go first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", expecting = "a word")]
+pub enum Priority {
+    /// Those that came first.
+    #[default]
+    None,
+    /// Those of the routing protocol go to the front; when the queue is full, the last in it is
+    /// lost.
+    RoutingFirst,
+    /// Four queues of `packets` each: as long as there is something in one, the next has to wait.
+    /// The routing protocol's, those of real-time flows (UDP), TCP's acknowledgments without data,
+    /// all else.
+    Classes,
+}
+
 /// RED's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Red {
@@ -67,6 +86,7 @@ impl Default for Queue {
         Self {
             packets: 50,
             discipline: Discipline::DropTail,
+            priority: None,
             ecn_threshold: None,
             source_quench: false,
             min_threshold: None,

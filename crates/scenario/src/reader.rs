@@ -120,7 +120,7 @@ struct Keys<'a> {
 impl<'a> Keys<'a> {
     fn of(entries: &'a [Entry]) -> Self {
         let mut entries: Vec<_> = entries.iter().collect();
-        entries.sort_by_key(|entry| !matches!(entry.key.as_str(), "kind" | "name"));
+        entries.sort_by_key(|entry| !matches!(entry.key.as_str(), "kind" | "name" | "protocol"));
         Self { rest: entries.into_iter(), current: None }
     }
 }

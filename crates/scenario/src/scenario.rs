@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use base::Rate;
-
-use crate::{BitRate, CutSignal, Fault, Flow, Network, Reference, Time, Transport};
+use crate::{Flow, Network, Reference, Time, Transport};
 
 /// A scenario file. What [`Scenario::parse`] and [`Scenario::load`] give is checked, and has its
 /// defaults written out.
@@ -31,28 +29,10 @@ pub struct Scenario {
 impl Scenario {
     /// Writes out the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
-        let Network::Path(path) = &mut self.network;
-        path.link.queue.resolve();
-        let overrides = path.overrides.iter_mut().map(|o| &mut o.link);
-        for change in overrides.chain(path.parallel.iter_mut().map(|p| &mut p.link)) {
-            if let Some(queue) = &mut change.queue {
-                queue.resolve();
-            }
+        match &mut self.network {
+            Network::Path(path) => path.resolve(),
+            Network::Adhoc(adhoc) => adhoc.resolve(),
         }
-        let notifies =
-            |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == CutSignal::Rfn);
-        if path.faults.iter().any(notifies) {
-            path.routers.get_or_insert_default();
-        }
-        let mut faults = std::mem::take(&mut path.faults);
-        for fault in &mut faults {
-            if let Fault::Congestion(flood) = fault {
-                let BitRate(hop) = path.link_of(flood.hop).rate;
-                let twice = BitRate(Rate::from_bps(hop.as_bps().saturating_mul(2)));
-                flood.rate.get_or_insert(twice);
-            }
-        }
-        path.faults = faults;
         for flow in &mut self.flows {
             if flow.transport == Transport::Tcp {
                 flow.tcp.get_or_insert_default().resolve();

@@ -74,7 +74,7 @@ fn overrides_reach_into_a_file() {
         ("description", "\"quoted\""),
     ]);
     let scenario = Scenario::load(folder.join("figure-8-atcp.toml"), &overrides).unwrap();
-    let Network::Path(path) = &scenario.network;
+    let Network::Path(path) = &scenario.network else { panic!() };
     let Delay::Around { mean, spread } = path.link.delay else { panic!() };
     assert_eq!((mean.to_string().as_str(), spread), ("50 ms", 0.5));
     assert_eq!(path.link.queue.packets, 7);

@@ -14,7 +14,7 @@ fn scenario(network: &str) -> Scenario {
 }
 
 fn path(scenario: &Scenario) -> &Path {
-    let Network::Path(path) = &scenario.network;
+    let Network::Path(path) = &scenario.network else { panic!() };
     path
 }
 

@@ -441,7 +441,7 @@ mod test {
             "#
         );
         let scenario = Scenario::parse("faults.toml", &text, &[]).unwrap();
-        let Network::Path(path) = &scenario.network;
+        let Network::Path(path) = &scenario.network else { panic!("it says path") };
         at_work(path, scenario.duration, seed)
     }
 

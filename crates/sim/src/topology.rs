@@ -278,8 +278,10 @@ mod test {
             {text}
             "#
         );
-        let Network::Path(path) = Scenario::parse("path.toml", &text, &[]).unwrap().network;
-        path
+        match Scenario::parse("path.toml", &text, &[]).unwrap().network {
+            Network::Path(path) => path,
+            Network::Adhoc(_) => unreachable!("it says path"),
+        }
     }
 
     fn build(text: &str) -> Topology {

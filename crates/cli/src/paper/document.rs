@@ -225,12 +225,7 @@ pub struct Timing {
 
 /// A unit's name.
 pub const fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::One => "",
-        Unit::Second => "s",
-        Unit::BitPerSecond => "bit/s",
-        Unit::Byte => "B",
-    }
+    unit.symbol()
 }
 
 impl Document {

@@ -12,6 +12,9 @@ pub const fn as_metric(unit: &'static str) -> &'static str {
         b"s" => "_s",
         b"bit/s" => "_bps",
         b"B" => "_bytes",
+        b"m" => "_m",
+        b"m/s" => "_mps",
+        b"Hz" => "_hz",
         _ => "",
     }
 }

@@ -43,6 +43,9 @@ impl Axis {
             Unit::Second => "_s",
             Unit::BitPerSecond => "_bps",
             Unit::Byte => "_bytes",
+            Unit::Metre => "_m",
+            Unit::MetrePerSecond => "_mps",
+            Unit::Hertz => "_hz",
         }
     }
 }

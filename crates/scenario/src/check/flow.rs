@@ -1,11 +1,11 @@
 //! Rules for flows, their TCP and their aids.
 
 use super::{Checked, must, node, positive, within};
-use crate::{Aid, Application, Flow, PAIRS, Phase, Recovery, Size, Tcp, Time, Transport};
+use crate::{Aid, Application, Flow, Network, PAIRS, Phase, Recovery, Size, Tcp, Time, Transport};
 
-pub(super) fn check(key: &str, flow: &Flow, hops: u32, duration: Time) -> Checked {
-    node(format!("{key}.from"), flow.from, hops)?;
-    node(format!("{key}.to"), flow.to, hops)?;
+pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> Checked {
+    node(format!("{key}.from"), flow.from, network)?;
+    node(format!("{key}.to"), flow.to, network)?;
     must(flow.from != flow.to, format!("{key}.to"), || {
         format!("this flow goes from node {} to itself\n`from` and `to` differ", flow.from)
     })?;

@@ -5,6 +5,7 @@ use crate::{Delay, Link, LinkChange, Queue};
 
 pub(super) fn link(key: &str, link: &Link) -> Checked {
     delay(&format!("{key}.delay"), link.delay)?;
+    no_priority(key, &link.queue)?;
     errors(key, link.bit_error_rate, link.packet_error_rate)?;
     queue(&format!("{key}.queue"), &link.queue)?;
     probability(format!("{key}.mark_loss"), link.mark_loss)
@@ -16,9 +17,16 @@ pub(super) fn change(key: &str, change: &LinkChange) -> Checked {
     }
     errors(key, change.bit_error_rate, change.packet_error_rate)?;
     if let Some(found) = &change.queue {
+        no_priority(key, found)?;
         queue(&format!("{key}.queue"), found)?;
     }
     probability(format!("{key}.mark_loss"), change.mark_loss.unwrap_or(0.0))
+}
+
+fn no_priority(key: &str, queue: &Queue) -> Checked {
+    must(queue.priority.is_none(), format!("{key}.queue.priority"), || {
+        "a queue of a link has no priorities\nnetworks of kind \"adhoc\" have them".into()
+    })
 }
 
 pub(super) fn delay(key: &str, delay: Delay) -> Checked {
@@ -43,7 +51,7 @@ fn errors(key: &str, bit: Option<f64>, packet: Option<f64>) -> Checked {
     })
 }
 
-fn queue(key: &str, queue: &Queue) -> Checked {
+pub(super) fn queue(key: &str, queue: &Queue) -> Checked {
     within(format!("{key}.packets"), "the limit of packets", queue.packets.into(), 1, 1_000_000)?;
     let Some(red) = queue.red() else {
         if let Some(threshold) = queue.ecn_threshold {

@@ -152,7 +152,7 @@ fn completion_counts_from_the_start() {
     let scenario = |start: &str| {
         let mut scenario =
             parse(&text("400 s", &[flow(0, 4, TRANSFER, &format!("{RENO}\nstart = \"{start}\""))]));
-        let scenario::Network::Path(path) = &mut scenario.network;
+        let scenario::Network::Path(path) = &mut scenario.network else { panic!() };
         path.overrides.clear();
         path.link.delay = scenario::Delay::Fixed(scenario::Time::from_millis(10));
         scenario.flows[0].tcp.as_mut().unwrap().tick.phase =

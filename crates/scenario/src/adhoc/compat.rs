@@ -1,0 +1,163 @@
+//! `compat = "ns-2"`: where ns-2.35 does otherwise than the standards say.
+//!
+//! As a preset does for TCP, `compat` lays its values under the keys that a scenario writes, in the
+//! tree, before it is read.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Fault;
+use crate::preset::merge;
+use crate::tree::{Node, Value};
+
+/// Whose defaults hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", expecting = "a word")]
+pub enum Compat {
+    /// Those of the standards.
+    #[default]
+    Standard,
+    /// Those of ns-2.35.
+    #[serde(rename = "ns-2")]
+    Ns2,
+}
+
+/// A key whose default depends on `compat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deviation {
+    /// The key, seen from `[network]`.
+    pub key: &'static str,
+    /// Where it is a key at all.
+    pub of: Part,
+    /// Its default, as TOML; empty: it is left out.
+    pub standard: &'static str,
+    /// Its value in ns-2.35.
+    pub ns2: &'static str,
+    /// What the standard says, and where.
+    pub standard_says: &'static str,
+    /// What ns-2.35 does, and where.
+    pub ns2_does: &'static str,
+}
+
+/// Where a key is a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// In every ad hoc network.
+    Any,
+    /// Where ARP is on.
+    Arp,
+    /// Where `mac.kind = "dcf"`.
+    Dcf,
+    /// Where `routing.protocol = "aodv"`.
+    Aodv,
+    /// Where `routing.protocol = "dsr"`.
+    Dsr,
+}
+
+/// Every key whose default depends on `compat`, and nothing else does.
+pub const DEVIATIONS: &[Deviation] = &[
+    Deviation {
+        key: "feedback",
+        of: Part::Any,
+        standard: r#""icmp-unreachable""#,
+        ns2: r#""none""#,
+        standard_says: "RFC 1812 §4.3.3.1: a router that cannot deliver a packet sends its source \
+                        an ICMP host unreachable.",
+        ns2_does: "Knows no ICMP; sources learn nothing but what the routing protocol says \
+                   (aodv/aodv.cc `drop`, dsr/dsragent.cc `xmitFailed`).",
+    },
+    Deviation {
+        key: "queue.priority",
+        of: Part::Aodv,
+        standard: r#""none""#,
+        ns2: r#""routing-first""#,
+        standard_says: "RFC 3561 says nothing of queues.",
+        ns2_does: "Scripts use `Queue/DropTail/PriQueue`: one queue, routing packets at its head, \
+                   and on overflow the packet at the tail is lost (queue/priqueue.cc).",
+    },
+    Deviation {
+        key: "queue.priority",
+        of: Part::Dsr,
+        standard: r#""none""#,
+        ns2: r#""classes""#,
+        standard_says: "RFC 4728 §4.1 names a network interface queue and no order in it.",
+        ns2_does: "DSR runs with `CMUPriQueue` only: four queues of `packets` each, served in \
+                   strict order: routing, real-time, TCP acknowledgments, the rest \
+                   (queue/dsr-priqueue.cc). Acknowledgments overtake data at every hop.",
+    },
+    Deviation {
+        key: "arp.hold",
+        of: Part::Arp,
+        standard: "3",
+        ns2: "1",
+        standard_says: "RFC 1122 §2.3.2.2: at least one packet is kept for each unresolved \
+                        address, and it is the latest. Linux keeps several; driftway three.",
+        ns2_does: "One packet; a newer one takes its place (mac/arp.cc `arpresolve`).",
+    },
+    Deviation {
+        key: "arp.again",
+        of: Part::Arp,
+        standard: r#""timer""#,
+        ns2: r#""packet""#,
+        standard_says: "RFC 1122 §2.3.2.1: requests go out at most once a second; what waits is \
+                        given up when they have no answer.",
+        ns2_does: "No timer: only the next packet for the same neighbour makes another request. \
+                   The packet after the third is reported as a link failure, and the one that \
+                   waited with it. Up to three packets vanish silently until then \
+                   (mac/arp.cc, `ARP_MAX_REQUEST_COUNT`).",
+    },
+    Deviation {
+        key: "arp.lifetime",
+        of: Part::Arp,
+        standard: r#""20 min""#,
+        ns2: r#""forever""#,
+        standard_says: "RFC 1122 §2.3.2.1: there must be a way to flush addresses that are out of \
+                        date; 20 minutes are BSD's.",
+        ns2_does: "Addresses never expire (mac/arp.cc).",
+    },
+];
+
+/// Lays the values of ns-2.35 under what `[network]` writes, if it asks for them.
+pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
+    let Some(network) = tree.get_mut("network") else { return Ok(()) };
+    let text = |keys: [&str; 2], default: &'static str| -> String {
+        match keys.iter().try_fold(&*network, |node, key| node.get(key)).map(|node| &node.value) {
+            Some(Value::String(text)) => text.clone(),
+            Some(_) => String::new(),
+            None => default.to_owned(),
+        }
+    };
+    let Some(Node { origin, value: Value::String(compat) }) = network.get("compat") else {
+        return Ok(());
+    };
+    let origin = *origin;
+    if compat != "ns-2" {
+        return Ok(());
+    }
+    let (mac, protocol) = (text(["mac", "kind"], "dcf"), text(["routing", "protocol"], ""));
+    let arp = !matches!(network.get("arp").map(|arp| &arp.value), Some(Value::Boolean(false)));
+    let applies = |part: Part| match part {
+        Part::Any => true,
+        Part::Arp => arp,
+        Part::Dcf => mac == "dcf",
+        Part::Aodv => protocol == "aodv",
+        Part::Dsr => protocol == "dsr",
+    };
+    let mut keys = String::new();
+    if network.get("mac").is_none() {
+        keys.push_str("mac.kind = \"dcf\"\n");
+    }
+    for deviation in DEVIATIONS.iter().filter(|deviation| applies(deviation.of)) {
+        keys.push_str(&format!("{} = {}\n", deviation.key, deviation.ns2));
+    }
+    if let Some(arp) = network.get_mut("arp")
+        && matches!(arp.value, Value::Boolean(true))
+    {
+        arp.value = Value::Table(Vec::new());
+    }
+    let mut keys = Node::parse(&keys)?;
+    keys.move_to(origin);
+    if let (Value::Table(written), Value::Table(keys)) = (&mut network.value, keys.value) {
+        merge(written, keys);
+    }
+    Ok(())
+}

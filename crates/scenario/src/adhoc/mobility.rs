@@ -1,0 +1,221 @@
+//! `mobility = { … }`: where nodes are, and when.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::{Distance, Speed, Time};
+
+/// Where nodes are, and when. One key, five ways to write it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Mobility {
+    /// `{ file = "rwp50.mov" }`: as a movement file has it.
+    File(Movement),
+    /// `{ model = "random-waypoint", … }`.
+    Model(Model),
+    /// `{ positions = [["0 m", "0 m"], …] }`: nobody moves.
+    Positions {
+        /// One for each node, in order.
+        positions: Vec<Point>,
+    },
+    /// `{ chain = "200 m" }`: nobody moves, and node *n* is at (*n* × 200 m, 0 m).
+    Chain {
+        /// From one node to the next.
+        chain: Distance,
+    },
+}
+
+/// A place: x and y.
+pub type Point = (Distance, Distance);
+
+/// `{ file = "rwp50.mov" }`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Movement {
+    /// Its name, seen from the folder of the scenario file.
+    pub file: String,
+    /// What is in it. Default: what it looks like.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<MovementFormat>,
+}
+
+/// How a movement file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", expecting = "a word")]
+pub enum MovementFormat {
+    /// `$node_(0) set X_ 10`, `$ns_ at 1 "$node_(0) setdest 20 30 5"`: what ns-2's setdest and
+    /// BonnMotion's export for ns-2 write.
+    #[serde(rename = "ns-2")]
+    Ns2,
+    /// BonnMotion's own: a line for each node, of time, x and y, again and again.
+    #[serde(rename = "bonnmotion")]
+    BonnMotion,
+}
+
+/// `{ model = "…", … }`: how a rule moves nodes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "model", rename_all = "kebab-case")]
+pub enum Model {
+    /// Each node goes straight to a place drawn from all of `area`, at a speed drawn for the way,
+    /// waits there, and goes on.
+    RandomWaypoint {
+        /// Slowest and fastest.
+        speed: (Speed, Speed),
+        /// How long a node waits where it has arrived. Default 0 s.
+        pause: Time,
+        /// Begin as a run does that has been going on for ever: without it, nodes are at first
+        /// spread evenly, and as time goes by they come together in the middle and slow down.
+        /// Default true.
+        steady_state: bool,
+    },
+    /// Each node goes straight on, for ever.
+    ConstantVelocity {
+        /// Where each node is at the start, in order.
+        positions: Vec<Point>,
+        /// Along x and y, for each node in order.
+        velocities: Vec<(Speed, Speed)>,
+    },
+}
+
+impl Mobility {
+    /// How many nodes it is about; `None`: as many as there are.
+    pub(crate) fn nodes(&self) -> Option<u32> {
+        let count = match self {
+            Self::File(_) | Self::Chain { .. } | Self::Model(Model::RandomWaypoint { .. }) => {
+                return None;
+            }
+            Self::Positions { positions }
+            | Self::Model(Model::ConstantVelocity { positions, .. }) => positions.len(),
+        };
+        u32::try_from(count).ok()
+    }
+}
+
+const FORMS: &str = "mobility: { file = \"x.mov\" }, { model = \"random-waypoint\", speed = [\"1 m/s\", \
+                     \"10 m/s\"] }, { model = \"constant-velocity\", positions = [[\"0 m\", \"0 m\"]], \
+                     velocities = [[\"1 m/s\", \"0 m/s\"]] }, { positions = [[\"0 m\", \"0 m\"]] } or \
+                     { chain = \"200 m\" }";
+
+/// Every key that there is; which of them go together is for [`Keys::into_mobility`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keys {
+    file: Option<String>,
+    format: Option<MovementFormat>,
+    model: Option<ModelName>,
+    speed: Option<SpeedRange>,
+    pause: Option<Time>,
+    steady_state: Option<bool>,
+    positions: Option<Vec<Point>>,
+    velocities: Option<Vec<(Speed, Speed)>>,
+    chain: Option<Distance>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ModelName {
+    RandomWaypoint,
+    ConstantVelocity,
+}
+
+impl Keys {
+    /// What it was that was written, if its keys go together.
+    fn into_mobility(self) -> Result<Mobility, String> {
+        // Which keys each form has; the first is the one that makes it that form.
+        let written = [
+            ("file", self.file.is_some()),
+            ("format", self.format.is_some()),
+            ("model", self.model.is_some()),
+            ("speed", self.speed.is_some()),
+            ("pause", self.pause.is_some()),
+            ("steady_state", self.steady_state.is_some()),
+            ("positions", self.positions.is_some()),
+            ("velocities", self.velocities.is_some()),
+            ("chain", self.chain.is_some()),
+        ];
+        let only = |what: &str, keys: &[&str]| {
+            let stray = written.iter().find(|(key, there)| *there && !keys.contains(key));
+            stray.map_or(Ok(()), |(key, _)| {
+                Err(format!("`{key}` does not go with {what}\nwith it go {}", keys.join(", ")))
+            })
+        };
+        let needs = |what: &str, key: &str| format!("{what} needs `{key}`\nadd `{key} = …`");
+        if let Some(model) = self.model {
+            return match model {
+                ModelName::RandomWaypoint => {
+                    let what = "model \"random-waypoint\"";
+                    only(what, &["model", "speed", "pause", "steady_state"])?;
+                    let SpeedRange(speed) = self.speed.ok_or_else(|| needs(what, "speed"))?;
+                    let pause = self.pause.unwrap_or_default();
+                    let steady_state = self.steady_state.unwrap_or(true);
+                    Ok(Mobility::Model(Model::RandomWaypoint { speed, pause, steady_state }))
+                }
+                ModelName::ConstantVelocity => {
+                    let what = "model \"constant-velocity\"";
+                    only(what, &["model", "positions", "velocities"])?;
+                    let positions = self.positions.ok_or_else(|| needs(what, "positions"))?;
+                    let velocities = self.velocities.ok_or_else(|| needs(what, "velocities"))?;
+                    Ok(Mobility::Model(Model::ConstantVelocity { positions, velocities }))
+                }
+            };
+        }
+        if let Some(file) = self.file {
+            only("`file`", &["file", "format"])?;
+            return Ok(Mobility::File(Movement { file, format: self.format }));
+        }
+        if let Some(positions) = self.positions {
+            only("`positions`", &["positions"])?;
+            return Ok(Mobility::Positions { positions });
+        }
+        let chain = self.chain.ok_or_else(|| format!("expected {FORMS}"))?;
+        only("`chain`", &["chain"])?;
+        Ok(Mobility::Chain { chain })
+    }
+}
+
+impl<'de> Deserialize<'de> for Mobility {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Table;
+        impl<'de> Visitor<'de> for Table {
+            type Value = Mobility;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(FORMS)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Mobility, A::Error> {
+                let keys = Keys::deserialize(MapAccessDeserializer::new(map))?;
+                keys.into_mobility().map_err(A::Error::custom)
+            }
+        }
+        deserializer.deserialize_any(Table)
+    }
+}
+
+/// `"10 m/s"`, or `["9 m/s", "11 m/s"]`.
+struct SpeedRange((Speed, Speed));
+
+impl<'de> Deserialize<'de> for SpeedRange {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = SpeedRange;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a speed with its unit, such as \"10 m/s\", or the slowest and the fastest",
+                )
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<SpeedRange, E> {
+                let speed = text.parse().map_err(E::custom)?;
+                Ok(SpeedRange((speed, speed)))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut speeds: A) -> Result<SpeedRange, A::Error> {
+                let two = "an array of two speeds, the slowest and the fastest";
+                let mut next =
+                    |n| speeds.next_element()?.ok_or_else(|| Error::invalid_length(n, &two));
+                Ok(SpeedRange((next(0)?, next(1)?)))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}

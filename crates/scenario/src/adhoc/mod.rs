@@ -1,0 +1,91 @@
+//! `kind = "adhoc"`: nodes with radios that move.
+
+pub(crate) mod aodv;
+pub(crate) mod arp;
+pub(crate) mod compat;
+pub(crate) mod dsr;
+pub(crate) mod mac;
+pub(crate) mod mobility;
+pub(crate) mod radio;
+pub(crate) mod routing;
+
+use serde::{Deserialize, Serialize};
+
+pub use aodv::Aodv;
+pub use arp::Arp;
+pub use compat::Compat;
+pub use dsr::{Dsr, DsrCache};
+pub use mac::{Dcf, Mac, Tdma};
+pub use mobility::{Mobility, Movement, MovementFormat};
+pub use radio::{Capture, Propagation, Radio};
+pub use routing::Routing;
+
+use crate::{Distance, Queue};
+
+/// `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a plane, which hear each other or not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a network")]
+pub struct Adhoc {
+    /// Number of nodes. Left out where `mobility` says it (a movement file, a list of positions),
+    /// it is written here once the scenario is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u32>,
+    /// Width and height of the plane, on which coordinates begin at 0. Random models need it; where
+    /// positions are given, they must be within, if it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<(Distance, Distance)>,
+    /// Where nodes are, and when.
+    pub mobility: Mobility,
+    /// What carries how far.
+    #[serde(default)]
+    pub radio: Radio,
+    /// How nodes share the air. Default `{ kind = "dcf" }`.
+    #[serde(default)]
+    pub mac: Mac,
+    /// The queue between routing and the air, one a node. Default: 50 packets, drop-tail.
+    #[serde(default)]
+    pub queue: Queue,
+    /// How a node learns its neighbours' hardware addresses: `true`, `false` or a table. Default
+    /// `true`: an 802.11 frame needs such an address, and asking for it takes time on the air.
+    /// Without, every node knows all of them.
+    #[serde(default)]
+    pub arp: Arp,
+    /// How packets find their way.
+    pub routing: Routing,
+    /// What the node that gives a packet up tells the packet's source. Default
+    /// `"icmp-unreachable"`.
+    #[serde(default)]
+    pub feedback: Feedback,
+    /// Whose defaults hold, those of the standards or those of ns-2.35: see `docs/ns-2.md` for the
+    /// keys that this changes. Each of them can be written by itself. Default `"standard"`.
+    #[serde(default)]
+    pub compat: Compat,
+}
+
+impl Adhoc {
+    /// How many nodes there are; 0 only in a scenario that was not checked.
+    pub fn nodes(&self) -> u32 {
+        self.nodes.unwrap_or(0)
+    }
+
+    /// Writes out the defaults that depend on other keys.
+    pub(crate) fn resolve(&mut self) {
+        self.nodes = self.nodes.or(self.mobility.nodes());
+        self.radio.resolve();
+        self.queue.resolve();
+    }
+}
+
+/// What the node that gives a packet up tells the packet's source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", expecting = "a word")]
+pub enum Feedback {
+    /// An ICMP host unreachable, which travels back as any packet does (RFC 1812 §4.3.3.1).
+    #[default]
+    IcmpUnreachable,
+    /// A route failure notification, and a route re-establishment notification once the node that
+    /// sent it has a route again (chandran-1998 §4).
+    Rfn,
+    /// Nothing but what the routing protocol itself says.
+    None,
+}

@@ -1,0 +1,55 @@
+//! `routing = { … }`: how packets find their way.
+
+use serde::de::MapAccess;
+use serde::de::value::MapAccessDeserializer;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{Aodv, Dsr};
+use crate::tagged::{self, Tagged};
+
+/// How packets find their way; `protocol` says which of these it is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "protocol", rename_all = "kebab-case")]
+pub enum Routing {
+    /// Ad hoc on-demand distance vector routing (RFC 3561).
+    Aodv(Aodv),
+    /// Dynamic source routing (RFC 4728).
+    Dsr(Dsr),
+    /// The shortest ways between where nodes are at the start, for ever.
+    Static(Static),
+}
+
+/// `protocol = "static"`: it has no keys.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the key `protocol`")]
+pub struct Static {}
+
+/// The values of `protocol`.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kind {
+    Aodv,
+    Dsr,
+    Static,
+}
+
+impl<'de> Tagged<'de> for Routing {
+    const KEY: &'static str = "protocol";
+    type Kind = Kind;
+    fn read<A: MapAccess<'de>>(
+        kind: Kind,
+        rest: MapAccessDeserializer<A>,
+    ) -> Result<Self, A::Error> {
+        match kind {
+            Kind::Aodv => Aodv::deserialize(rest).map(Self::Aodv),
+            Kind::Dsr => Dsr::deserialize(rest).map(Self::Dsr),
+            Kind::Static => Static::deserialize(rest).map(Self::Static),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Routing {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        tagged::deserialize(deserializer)
+    }
+}

@@ -1,0 +1,153 @@
+//! What is read, and what is shown of it.
+
+use proptest::prelude::*;
+use scenario::{
+    Arp, Capture, Distance, Feedback, Lifetime, Mac, Mobility, Model, Power, Propagation,
+    Resolution, Routing, Scenario, Speed, Time,
+};
+
+use super::{RIGHT, adhoc, network, read};
+
+#[test]
+fn the_example_is_read() {
+    let network = adhoc(&[]);
+    assert_eq!(network.nodes(), 50);
+    assert_eq!(network.area, Some((Distance(1500.0), Distance(1000.0))));
+    let speed = (Speed(9.0), Speed(11.0));
+    let model = Model::RandomWaypoint { speed, pause: Time::default(), steady_state: true };
+    assert_eq!(network.mobility, Mobility::Model(model));
+    assert_eq!(network.radio.propagation, Propagation::TwoRay);
+    assert!(matches!(network.mac, Mac::Dcf(_)));
+    assert!(matches!(&network.routing, Routing::Dsr(dsr) if dsr.promiscuous));
+    assert_eq!((network.arp, network.feedback), (Arp::default(), Feedback::IcmpUnreachable));
+}
+
+#[test]
+fn the_number_of_nodes_follows_from_positions() {
+    let text = RIGHT.replace("nodes = 50\n", "").replace("to = 1", "to = 2");
+    let positions = [["0 m", "0 m"], ["0.2 km", "0 m"], ["400 m", "1 mm"]];
+    let mobility = format!("{{ positions = {positions:?} }}");
+    let overrides = [("network.mobility".to_owned(), mobility)];
+    let scenario = Scenario::parse("test.toml", &text, &overrides).unwrap();
+    assert_eq!(network(&scenario).nodes, Some(3));
+    let Mobility::Positions { positions } = &network(&scenario).mobility else { panic!() };
+    assert_eq!(positions[2], (Distance(400.0), Distance(0.001)));
+
+    let velocities = r#"{ model = "constant-velocity", positions = [["0 m", "0 m"], ["9 m", "0 m"],
+        ["9 m", "9 m"]], velocities = [["1 m/s", "-2 m/s"], ["3.6 km/h", "0 m/s"], ["0 m/s", "0 m/s"]] }"#;
+    let overrides = [("network.mobility".to_owned(), velocities.to_owned())];
+    let scenario = Scenario::parse("test.toml", &text, &overrides).unwrap();
+    assert_eq!(network(&scenario).nodes, Some(3));
+    let Mobility::Model(Model::ConstantVelocity { velocities, .. }) = &network(&scenario).mobility
+    else {
+        panic!()
+    };
+    assert_eq!(velocities[..2], [(Speed(1.0), Speed(-2.0)), (Speed(1.0), Speed(0.0))]);
+}
+
+#[test]
+fn a_radio_that_is_left_out_is_the_usual_one() {
+    let radio = adhoc(&[("network.radio", "{}")]).radio;
+    assert_eq!(radio, adhoc(&[]).radio);
+    let radio = adhoc(&[("network.radio", r#"{ receive_range = "100 m" }"#)]).radio;
+    assert_eq!(radio.sense_range, Some(Distance(100.0 * 2.2)));
+    let levels = r#"{ receive_threshold = "-64.37 dBm", sense_threshold = "1.559e-11 W" }"#;
+    let radio = adhoc(&[("network.radio", levels), ("network.radio.capture", "none")]).radio;
+    assert_eq!((radio.receive_range, radio.sense_range), (None, None));
+    assert_eq!(radio.receive_threshold, Some(Power::Dbm(-64.37)));
+    assert_eq!(radio.sense_threshold, Some(Power::Watts(1.559e-11)));
+    assert_eq!(radio.capture, Capture::None);
+    let radio = adhoc(&[("network.radio", r#"{ propagation = "log-distance" }"#)]).radio;
+    assert_eq!(radio.exponent, Some(3.0));
+}
+
+#[test]
+fn arp_is_a_switch_or_a_table() {
+    assert_eq!(adhoc(&[("network.arp", "false")]).arp, Arp::Off);
+    assert_eq!(adhoc(&[("network.arp", "true")]).arp, Arp::default());
+    let Arp::On(arp) = adhoc(&[("network.arp.lifetime", "forever")]).arp else { panic!() };
+    assert_eq!(arp, Resolution { lifetime: Lifetime::Forever, ..Resolution::default() });
+}
+
+/// Values for keys of [`RIGHT`], nearly all of them right.
+fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
+    let word = |words: &'static [&'static str]| prop::sample::select(words).prop_map(str::to_owned);
+    let metres = || (1.0..2000.0_f64).prop_map(|x| format!("{x} m"));
+    let one = prop_oneof![
+        (
+            Just("network.mobility"),
+            prop_oneof![
+                metres().prop_map(|x| format!("{{ chain = \"{x}\" }}")),
+                (0.001..10.0_f64, 0.0..10.0_f64, any::<bool>()).prop_map(|(slow, more, steady)| {
+                    let fast = slow + more;
+                    format!(
+                        "{{ model = \"random-waypoint\", speed = [\"{slow} m/s\", \"{fast} m/s\"], \
+                         pause = \"7 s\", steady_state = {steady} }}"
+                    )
+                }),
+                (-5e3..5e3_f64, -5e3..5e3_f64).prop_map(|(x, y)| format!(
+                    "{{ positions = [[\"0 m\", \"0 m\"], [\"{x:?} m\", \"{y:?} mm\"]] }}"
+                )),
+            ]
+        ),
+        (Just("network.nodes"), word(&["2", "50", "1000"])),
+        (Just("network.radio.propagation"), word(&["two-ray", "friis", "range", "log-distance"])),
+        (Just("network.radio.receive_range"), metres()),
+        (Just("network.radio.power"), (-30.0..30.0_f64).prop_map(|x| format!("{x} dBm"))),
+        (Just("network.radio.power"), (1e-9..30.0_f64).prop_map(|x| format!("{x:e} W"))),
+        (Just("network.radio.antenna_height"), metres()),
+        (Just("network.radio.capture"), word(&["none", "3 dB"])),
+        (Just("network.radio.packet_error_rate"), (0.0..=1.0_f64).prop_map(|x| format!("{x:?}"))),
+        (
+            Just("network.mac"),
+            word(&[r#"{ kind = "tdma" }"#, r#"{ kind = "dcf", slot = "9 us" }"#])
+        ),
+        (Just("network.queue.priority"), word(&["none", "routing-first", "classes"])),
+        (Just("network.queue.ecn_threshold"), word(&["1", "20"])),
+        (Just("network.queue.discipline"), word(&["red"])),
+        (Just("network.arp"), word(&["true", "false", r#"{ hold = 1, again = "packet" }"#])),
+        (
+            Just("network.routing"),
+            word(&[r#"{ protocol = "aodv" }"#, r#"{ protocol = "static" }"#])
+        ),
+        (Just("network.feedback"), word(&["none", "rfn"])),
+        (Just("network.compat"), word(&["ns-2", "standard"])),
+    ];
+    let one = one.prop_map(|(key, value): (&str, String)| (key.to_owned(), value));
+    prop::collection::vec(one, 0..8)
+}
+
+proptest! {
+    #[test]
+    fn what_is_shown_reads_back_the_same(overrides in overrides()) {
+        let read = Scenario::parse("test.toml", RIGHT, &overrides);
+        prop_assume!(read.is_ok());
+        let scenario = read.unwrap();
+        let shown = scenario.show();
+        let again = Scenario::parse("shown.toml", &shown, &[]);
+        prop_assert_eq!(again.as_ref(), Ok(&scenario), "{}", shown);
+        prop_assert_eq!(again.unwrap().show(), shown);
+    }
+
+    #[test]
+    fn any_change_of_a_scenario_is_read_or_refused(
+        at in 0..RIGHT.len(),
+        cut in 0..40_usize,
+        put in "[\\[\\]{}=.,\"'a-z0-9 \n#-]{0,20}",
+    ) {
+        let text = format!("{}{put}{}", &RIGHT[..at], &RIGHT[(at + cut).min(RIGHT.len())..]);
+        if let Ok(scenario) = Scenario::parse("any.toml", &text, &[]) {
+            let shown = scenario.show();
+            prop_assert_eq!(Scenario::parse("shown.toml", &shown, &[]), Ok(scenario));
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_override_is_said_of_its_key() {
+    let error = read(&[("network.mobility.speed", "5 knots")]).unwrap_err();
+    assert_eq!(
+        error,
+        "--set network.mobility.speed: `knots` is not a unit known here\nhelp: known units: m/s, km/h"
+    );
+}

@@ -1,0 +1,49 @@
+//! Scenarios whose network is an ad hoc one.
+
+mod compat;
+mod files;
+mod refusals;
+
+use scenario::{Adhoc, Network, Scenario};
+
+/// DESIGN's example, but for the movement file.
+pub(crate) const RIGHT: &str = r#"name = "a test"
+duration = "900 s"
+
+[network]
+kind = "adhoc"
+nodes = 50
+area = ["1500 m", "1000 m"]
+mobility = { model = "random-waypoint", speed = ["9 m/s", "11 m/s"], pause = "0 s" }
+radio = { propagation = "two-ray", receive_range = "250 m", sense_range = "550 m" }
+mac = { kind = "dcf", data_rate = "2 Mbit/s", basic_rate = "1 Mbit/s", rts_threshold = "0 B" }
+queue = { packets = 50 }
+routing = { protocol = "dsr", promiscuous = true }
+compat = "standard"
+
+[[flow]]
+from = 0
+to = 1
+start = "100 s"
+application = "ftp"
+tcp = { recovery = "reno", mss = "1460 B", window = 8 }
+"#;
+
+/// Reads [`RIGHT`] with these overrides.
+pub(crate) fn read(overrides: &[(&str, &str)]) -> Result<Scenario, String> {
+    let pairs = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let overrides: Vec<_> = pairs.collect();
+    Scenario::parse("test.toml", RIGHT, &overrides).map_err(|error| error.to_string())
+}
+
+pub(crate) fn network(scenario: &Scenario) -> &Adhoc {
+    match &scenario.network {
+        Network::Adhoc(adhoc) => adhoc,
+        Network::Path(_) => panic!("it says adhoc"),
+    }
+}
+
+/// [`RIGHT`] with these overrides, which must be right.
+pub(crate) fn adhoc(overrides: &[(&str, &str)]) -> Adhoc {
+    network(&read(overrides).unwrap_or_else(|error| panic!("{error}"))).clone()
+}

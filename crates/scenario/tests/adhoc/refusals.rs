@@ -1,0 +1,443 @@
+//! What is refused, and in which words.
+
+use scenario::Scenario;
+
+use super::RIGHT;
+
+const MOBILITY: &str =
+    r#"mobility = { model = "random-waypoint", speed = ["9 m/s", "11 m/s"], pause = "0 s" }"#;
+const RADIO: &str =
+    r#"radio = { propagation = "two-ray", receive_range = "250 m", sense_range = "550 m" }"#;
+const MAC: &str = r#"mac = { kind = "dcf", data_rate = "2 Mbit/s", basic_rate = "1 Mbit/s", rts_threshold = "0 B" }"#;
+const ROUTING: &str = r#"routing = { protocol = "dsr", promiscuous = true }"#;
+
+/// What is wrong; what to look for in [`RIGHT`]; what to put there; what is said of it.
+const WRONG: &[(&str, &str, &str, &str)] = &[
+    (
+        "an unknown kind",
+        "kind = \"adhoc\"",
+        "kind = \"ad-hoc\"",
+        "test.toml:5:8: `ad-hoc` is not known here\nhelp: did you mean `adhoc`? known are path, adhoc",
+    ),
+    (
+        "a key of a path",
+        "nodes = 50",
+        "hops = 50",
+        "test.toml:6:1: unknown key `hops`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, compat",
+    ),
+    (
+        "no nodes",
+        "nodes = 50\n",
+        "",
+        "test.toml:4:1: the key `nodes` is missing\nhelp: add `nodes = …` to this table",
+    ),
+    (
+        "one node",
+        "nodes = 50",
+        "nodes = 1",
+        "test.toml:6:9: the number of nodes 1 out of range 2–65000",
+    ),
+    (
+        "a quantity of nodes",
+        "nodes = 50",
+        "nodes = \"50\"",
+        r#"test.toml:6:9: expected a whole number from 0 to 4294967295, found the text "50""#,
+    ),
+    (
+        "an area of one side",
+        r#"area = ["1500 m", "1000 m"]"#,
+        r#"area = ["1500 m"]"#,
+        "test.toml:7:8: expected an array of two values, found 1 values",
+    ),
+    (
+        "an area in seconds",
+        r#"area = ["1500 m", "1000 m"]"#,
+        r#"area = ["1500 m", "3 s"]"#,
+        "test.toml:7:19: `s` is not a unit known here\nhelp: known units: mm, cm, m, km",
+    ),
+    (
+        "a bare area",
+        r#"area = ["1500 m", "1000 m"]"#,
+        "area = [1500, 1000]",
+        r#"test.toml:7:9: expected a distance with its unit, such as "250 m", found the bare number 1500"#,
+    ),
+    (
+        "a flat area",
+        r#"area = ["1500 m", "1000 m"]"#,
+        r#"area = ["1500 m", "0 m"]"#,
+        "test.toml:7:19: an area of 1500 m × 0 m\nhelp: both sides are longer than 0 m",
+    ),
+    (
+        "no area",
+        "area = [\"1500 m\", \"1000 m\"]\n",
+        "",
+        r#"test.toml:4:1: random waypoints need an area
+help: add `area = ["1000 m", "1000 m"]`"#,
+    ),
+    (
+        "no mobility",
+        MOBILITY,
+        "",
+        "test.toml:4:1: the key `mobility` is missing\nhelp: add `mobility = …` to this table",
+    ),
+    (
+        "a word for mobility",
+        MOBILITY,
+        r#"mobility = "random-waypoint""#,
+        r#"test.toml:8:12: expected mobility: { file = "x.mov" }, { model = "random-waypoint", speed = ["1 m/s", "10 m/s"] }, { model = "constant-velocity", positions = [["0 m", "0 m"]], velocities = [["1 m/s", "0 m/s"]] }, { positions = [["0 m", "0 m"]] } or { chain = "200 m" }, found the text "random-waypoint""#,
+    ),
+    (
+        "an empty mobility",
+        MOBILITY,
+        "mobility = {}",
+        r#"test.toml:8:12: expected mobility: { file = "x.mov" }, { model = "random-waypoint", speed = ["1 m/s", "10 m/s"] }, { model = "constant-velocity", positions = [["0 m", "0 m"]], velocities = [["1 m/s", "0 m/s"]] }, { positions = [["0 m", "0 m"]] } or { chain = "200 m" }"#,
+    ),
+    (
+        "an unknown model",
+        MOBILITY,
+        r#"mobility = { model = "random-walk" }"#,
+        "test.toml:8:22: `random-walk` is not known here\nhelp: did you mean `random-waypoint`? known are random-waypoint, constant-velocity",
+    ),
+    (
+        "a model without speed",
+        MOBILITY,
+        r#"mobility = { model = "random-waypoint" }"#,
+        r#"test.toml:8:12: model "random-waypoint" needs `speed`
+help: add `speed = …`"#,
+    ),
+    (
+        "a misspelt key",
+        MOBILITY,
+        r#"mobility = { model = "random-waypoint", sped = "5 m/s" }"#,
+        "test.toml:8:41: unknown key `sped`\nhelp: did you mean `speed`? the keys here are file, format, model, speed, pause, steady_state, positions, velocities, chain",
+    ),
+    (
+        "speeds exchanged",
+        MOBILITY,
+        r#"mobility = { model = "random-waypoint", speed = ["9 m/s", "3 m/s"] }"#,
+        "test.toml:8:49: 9 m/s is faster than 3 m/s\nhelp: the slower one comes first",
+    ),
+    (
+        "three speeds",
+        MOBILITY,
+        r#"mobility = { model = "random-waypoint", speed = ["1 m/s", "3 m/s", "5 m/s"] }"#,
+        "test.toml:8:68: this is one too many: 2 values fit here",
+    ),
+    (
+        "one speed in an array",
+        MOBILITY,
+        r#"mobility = { model = "random-waypoint", speed = ["1 m/s"] }"#,
+        "test.toml:8:49: expected an array of two speeds, the slowest and the fastest, found 1 values",
+    ),
+    (
+        "a backward speed",
+        MOBILITY,
+        r#"mobility = { model = "random-waypoint", speed = "-1 m/s" }"#,
+        "test.toml:8:49: a speed of -1 m/s\nhelp: speeds are above 0 m/s",
+    ),
+    (
+        "speeds from zero",
+        MOBILITY,
+        r#"mobility = { model = "random-waypoint", speed = ["0 m/s", "3 m/s"] }"#,
+        "test.toml:8:49: with speeds down to 0 m/s there is no steady state: nodes slow down for ever\nhelp: begin above 0 m/s, or set steady_state to false",
+    ),
+    (
+        "a model and a chain",
+        MOBILITY,
+        r#"mobility = { model = "random-waypoint", speed = "5 m/s", chain = "200 m" }"#,
+        r#"test.toml:8:12: `chain` does not go with model "random-waypoint"
+help: with it go model, speed, pause, steady_state"#,
+    ),
+    (
+        "a file and a pause",
+        MOBILITY,
+        r#"mobility = { file = "x.mov", pause = "1 s" }"#,
+        "test.toml:8:12: `pause` does not go with `file`\nhelp: with it go file, format",
+    ),
+    (
+        "a format of its own",
+        MOBILITY,
+        r#"mobility = { file = "x.mov", format = "ns2" }"#,
+        "test.toml:8:39: `ns2` is not known here\nhelp: did you mean `ns-2`? known are ns-2, bonnmotion",
+    ),
+    (
+        "positions for other nodes",
+        MOBILITY,
+        r#"mobility = { positions = [["0 m", "0 m"], ["1 m", "0 m"]] }"#,
+        "test.toml:6:9: 50 nodes, but `mobility` has 2\nhelp: leave `nodes` out",
+    ),
+    (
+        "a position of one coordinate",
+        MOBILITY,
+        r#"mobility = { positions = [["0 m"]] }"#,
+        "test.toml:8:27: expected an array of two values, found 1 values",
+    ),
+    (
+        "a position outside",
+        "nodes = 50\narea = [\"1500 m\", \"1000 m\"]\nmobility = { model = \"random-waypoint\", speed = [\"9 m/s\", \"11 m/s\"], pause = \"0 s\" }",
+        r#"area = ["9 m", "9 m"]
+mobility = { positions = [["0 m", "0 m"], ["1 m", "10 m"]] }"#,
+        "test.toml:7:43: a node at (1 m, 10 m) is outside\nhelp: it must be within x 0 m … 9 m, y 0 m … 9 m",
+    ),
+    (
+        "velocities of other nodes",
+        MOBILITY,
+        r#"mobility = { model = "constant-velocity", positions = [["0 m", "0 m"], ["1 m", "1 m"]], velocities = [] }"#,
+        "test.toml:6:9: 50 nodes, but `mobility` has 2\nhelp: leave `nodes` out",
+    ),
+    (
+        "a chain of one place",
+        MOBILITY,
+        r#"mobility = { chain = "0 m" }"#,
+        "test.toml:8:22: a spacing of 0 m\nhelp: neighbours are apart",
+    ),
+    (
+        "a chain beyond the area",
+        MOBILITY,
+        r#"mobility = { chain = "200 m" }"#,
+        "test.toml:8:22: a node at (9800 m, 0 m) is outside\nhelp: it must be within x 0 m … 1500 m, y 0 m … 1000 m",
+    ),
+    (
+        "an unknown propagation",
+        RADIO,
+        r#"radio = { propagation = "tworay" }"#,
+        "test.toml:9:25: `tworay` is not known here\nhelp: did you mean `two-ray`? known are two-ray, friis, range, log-distance",
+    ),
+    (
+        "a range and a threshold",
+        RADIO,
+        r#"radio = { receive_range = "250 m", receive_threshold = "-64 dBm" }"#,
+        "test.toml:9:56: both receive_range and receive_threshold\nhelp: leave out one of them",
+    ),
+    (
+        "a range by power",
+        RADIO,
+        r#"radio = { propagation = "range", receive_threshold = "-64 dBm", sense_threshold = "-78 dBm" }"#,
+        r#"test.toml:9:54: propagation "range" knows no powers
+help: say receive_range"#,
+    ),
+    (
+        "sensing less than receiving",
+        RADIO,
+        r#"radio = { receive_range = "250 m", sense_range = "200 m" }"#,
+        "test.toml:9:50: sense_range 200 m is shorter than receive_range, 250 m\nhelp: what is received is sensed",
+    ),
+    (
+        "sensing at more than receiving",
+        RADIO,
+        r#"radio = { receive_threshold = "-64 dBm", sense_threshold = "-60 dBm" }"#,
+        "test.toml:9:60: sense_threshold -60 dBm is above receive_threshold, -64 dBm\nhelp: what is received is sensed",
+    ),
+    (
+        "receiving without sensing",
+        RADIO,
+        r#"radio = { receive_threshold = "-64 dBm" }"#,
+        "test.toml:9:31: receive_threshold without a limit of sensing\nhelp: add sense_threshold",
+    ),
+    (
+        "a level of no power",
+        RADIO,
+        r#"radio = { power = "0 W" }"#,
+        "test.toml:9:19: a power of 0 W\nhelp: powers are above 0 W, and not beyond all measure",
+    ),
+    (
+        "a level beyond measure",
+        RADIO,
+        r#"radio = { power = "99999 dBm" }"#,
+        "test.toml:9:19: a power of 99999 dBm\nhelp: powers are above 0 W, and not beyond all measure",
+    ),
+    (
+        "a bare level",
+        RADIO,
+        r#"radio = { power = 20 }"#,
+        r#"test.toml:9:19: expected a power with its unit, such as "-64.4 dBm", found the bare number 20"#,
+    ),
+    (
+        "shadowing on a plane",
+        RADIO,
+        r#"radio = { shadowing = "4 dB" }"#,
+        r#"test.toml:9:23: `shadowing` without log-distance
+help: add propagation = "log-distance""#,
+    ),
+    (
+        "a steep exponent",
+        RADIO,
+        r#"radio = { propagation = "log-distance", exponent = 11 }"#,
+        "test.toml:9:52: an exponent of 11 out of range 1–10\nhelp: free space has 2",
+    ),
+    (
+        "an antenna in the ground",
+        RADIO,
+        r#"radio = { antenna_height = "0 m" }"#,
+        "test.toml:9:28: an antenna at 0 m\nhelp: it is above the ground, and below 10 km",
+    ),
+    (
+        "no frequency",
+        RADIO,
+        r#"radio = { frequency = "0 Hz" }"#,
+        "test.toml:9:23: a frequency of 0 is no wave",
+    ),
+    (
+        "a capture of a number",
+        RADIO,
+        r#"radio = { capture = 10 }"#,
+        r#"test.toml:9:21: expected a ratio with its unit, such as "10 dB", or "none", found the bare number 10"#,
+    ),
+    (
+        "a capture by less",
+        RADIO,
+        r#"radio = { capture = "-3 dB" }"#,
+        "test.toml:9:21: a capture ratio of -3 dB out of range 0–100",
+    ),
+    (
+        "no probability",
+        RADIO,
+        r#"radio = { packet_error_rate = 1.5 }"#,
+        "test.toml:9:31: 1.5 is not a probability\nhelp: probabilities go from 0 to 1",
+    ),
+    (
+        "a mac without kind",
+        MAC,
+        r#"mac = { data_rate = "2 Mbit/s" }"#,
+        "test.toml:10:7: the key `kind` is missing\nhelp: add `kind = …` to this table",
+    ),
+    (
+        "an unknown mac",
+        MAC,
+        r#"mac = { kind = "aloha" }"#,
+        "test.toml:10:16: `aloha` is not known here\nhelp: known are dcf, tdma",
+    ),
+    (
+        "no attempt",
+        MAC,
+        r#"mac = { kind = "dcf", short_retry_limit = 0 }"#,
+        "test.toml:10:43: the number of attempts 0 out of range 1–255",
+    ),
+    (
+        "windows exchanged",
+        MAC,
+        r#"mac = { kind = "dcf", cw_min = 63, cw_max = 31 }"#,
+        "test.toml:10:45: cw_max 31 is below cw_min, 63",
+    ),
+    (
+        "a slot of no time",
+        MAC,
+        r#"mac = { kind = "dcf", slot = "0 s" }"#,
+        "test.toml:10:30: this must be longer than 0 s",
+    ),
+    (
+        "a key of the other mac",
+        MAC,
+        r#"mac = { kind = "tdma", cw_min = 31 }"#,
+        "test.toml:10:24: unknown key `cw_min`\nhelp: the keys here are data_rate, slot",
+    ),
+    (
+        "an unknown priority",
+        "queue = { packets = 50 }",
+        r#"queue = { priority = "high" }"#,
+        "test.toml:11:22: `high` is not known here\nhelp: known are none, routing-first, classes",
+    ),
+    (
+        "routing without protocol",
+        ROUTING,
+        "routing = { promiscuous = true }",
+        "test.toml:12:11: the key `protocol` is missing\nhelp: add `protocol = …` to this table",
+    ),
+    (
+        "an unknown protocol",
+        ROUTING,
+        r#"routing = { protocol = "adov" }"#,
+        "test.toml:12:24: `adov` is not known here\nhelp: did you mean `aodv`? known are aodv, dsr, static",
+    ),
+    (
+        "a key of another protocol",
+        ROUTING,
+        r#"routing = { protocol = "aodv", promiscuous = true }"#,
+        "test.toml:12:32: unknown key `promiscuous`\nhelp: there are no keys here",
+    ),
+    (
+        "static routing with a key",
+        ROUTING,
+        r#"routing = { protocol = "static", ttl = 5 }"#,
+        "test.toml:12:34: unknown key `ttl`\nhelp: there are no keys here",
+    ),
+    (
+        "a word for arp",
+        ROUTING,
+        "arp = \"on\"\nrouting = { protocol = \"dsr\" }",
+        r#"test.toml:12:7: expected true, false, or a table with the keys of ARP, found the text "on""#,
+    ),
+    (
+        "arp that holds nothing",
+        ROUTING,
+        "arp = { hold = 0 }\nrouting = { protocol = \"dsr\" }",
+        "test.toml:12:16: the number of packets 0 out of range 1–1000",
+    ),
+    (
+        "unknown feedback",
+        ROUTING,
+        "feedback = \"elfn\"\nrouting = { protocol = \"dsr\" }",
+        "test.toml:12:12: `elfn` is not known here\nhelp: did you mean `rfn`? known are icmp-unreachable, rfn, none",
+    ),
+    (
+        "an unknown compat",
+        r#"compat = "standard""#,
+        r#"compat = "ns2""#,
+        "test.toml:13:10: `ns2` is not known here\nhelp: did you mean `ns-2`? known are standard, ns-2",
+    ),
+    (
+        "a compat that is no word",
+        r#"compat = "standard""#,
+        "compat = 2",
+        "test.toml:13:10: expected a word, found the bare number 2",
+    ),
+    (
+        "a fault",
+        "[[flow]]",
+        "[[network.fault]]\nkind = \"partition\"\nhop = 2\nevery = \"30 s\"\nlasts = \"6 s\"\n\n[[flow]]",
+        "test.toml:15:11: unknown key `fault`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, compat",
+    ),
+    (
+        "a flow beyond the nodes",
+        "to = 1",
+        "to = 50",
+        "test.toml:17:6: node 50 out of range 0–49\nhelp: 50 nodes are counted from 0",
+    ),
+];
+
+#[test]
+fn each_mistake_gets_its_message() {
+    let mut failed = String::new();
+    for (what, find, put, says) in WRONG {
+        assert!(RIGHT.contains(find), "{what}: `{find}` is not there");
+        let found = match Scenario::parse("test.toml", &RIGHT.replacen(find, put, 1), &[]) {
+            Ok(_) => "nothing".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        if found != *says {
+            failed += &format!("## {what}\n{found}\n");
+        }
+    }
+    assert!(failed.is_empty(), "\n{failed}");
+}
+
+#[test]
+fn a_queue_of_a_link_has_no_priorities() {
+    let text = r#"
+name = "x"
+duration = "1 s"
+[network]
+kind = "path"
+hops = 1
+link = { rate = "1 Mbit/s", delay = "1 ms", queue = { priority = "classes" } }
+[[flow]]
+from = 0
+to = 1
+application = "ftp"
+"#;
+    assert_eq!(
+        Scenario::parse("x.toml", text, &[]).unwrap_err().to_string(),
+        "x.toml:7:66: a queue of a link has no priorities\n\
+         help: networks of kind \"adhoc\" have them"
+    );
+}
