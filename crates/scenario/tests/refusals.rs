@@ -209,14 +209,13 @@ packet_error_rate = 0.01"#,
         "the other kind of network",
         r#"kind = "path""#,
         r#"kind = "adhoc""#,
-        r#"test.toml:5:8: this version has no networks of kind "adhoc"
-help: the kind that exists is "path""#,
+        "test.toml:6:1: unknown key `hops`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, compat",
     ),
     (
         "an unknown kind of network",
         r#"kind = "path""#,
         r#"kind = "pth""#,
-        "test.toml:5:8: `pth` is not known here\nhelp: did you mean `path`? known are path",
+        "test.toml:5:8: `pth` is not known here\nhelp: did you mean `path`? known are path, adhoc",
     ),
     (
         "an unknown word",

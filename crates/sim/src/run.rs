@@ -128,6 +128,7 @@ pub fn run(
 ) -> Result<RunResult, RunError> {
     match &scenario.network {
         Network::Path(_) => Run::<PathAtWork>::new(scenario, seed, trace).complete(),
+        Network::Adhoc(_) => panic!("networks of kind \"adhoc\" do not run yet"),
     }
 }
 
