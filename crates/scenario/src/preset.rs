@@ -21,6 +21,7 @@ const PRESETS: &[Preset] = &[
     Preset { name: "newreno", keys: &[r#"recovery = "newreno""#, RFC, PLAIN] },
     Preset { name: "sack", keys: &[r#"recovery = "sack""#, RFC, PLAIN] },
     Preset { name: "linux", keys: &[r#"recovery = "rack-tlp""#, LINUX] },
+    Preset { name: "ns-2", keys: &[r#"recovery = "reno""#, NS2, PLAIN] },
 ];
 
 /// The timers of 4.4BSD (netinet/tcp_timer.h, tcp_subr.c). With nothing measured, its first timeout
@@ -59,6 +60,27 @@ max_rto = "64 s"
 persist_min = "1 s"
 persist_max = "60 s"
 max_retries = 15
+source_quench = false
+"#;
+
+/// ns-2.35's one-way TCP and its sink (tcl/lib/ns-default.tcl): `windowInit_` 2, `tcpTick_` 10 ms,
+/// `minrto_` 200 ms, `rtxcur_init_` 3 s, `singledup_` on, every segment acknowledged, and never a
+/// connection given up.
+const NS2: &str = r#"
+growth = "reno"
+tick = { rtt = "10 ms", timer = "10 ms" }
+delayed_ack = false
+delayed_ack_timeout = "200 ms"
+timestamps = false
+window_scale = false
+limited_transmit = true
+initial_window = 2
+initial_rto = "3 s"
+min_rto = "200 ms"
+max_rto = "60 s"
+persist_min = "1 s"
+persist_max = "60 s"
+max_retries = 1000000
 source_quench = false
 "#;
 
@@ -101,12 +123,32 @@ pub(crate) fn names() -> Vec<&'static str> {
     PRESETS.iter().map(|preset| preset.name).collect()
 }
 
-/// Lays the presets that the flows name under what they write.
+/// Lays the presets that the flows name under what they write. In a network that is to be as
+/// ns-2.35 has it, what flows leave open is as ns-2.35's TCP has it.
 pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
+    let compat = tree.get("network").and_then(|network| network.get("compat"));
+    let of_ns2 =
+        compat.is_some_and(|compat| matches!(&compat.value, Value::String(s) if s == "ns-2"));
     let Some(Value::Array(flows)) = tree.get_mut("flow").map(|flows| &mut flows.value) else {
         return Ok(());
     };
-    flows.iter_mut().filter_map(|flow| flow.get_mut("tcp")).try_for_each(lay_under)
+    for flow in flows {
+        if let Some(tcp) = flow.get_mut("tcp") {
+            lay_under(tcp)?;
+        }
+        let named = flow.get("tcp").is_some_and(|tcp| tcp.get(KEY).is_some());
+        let udp = flow
+            .get("transport")
+            .is_some_and(|t| matches!(&t.value, Value::String(s) if s == "udp"));
+        if of_ns2 && !named && !udp {
+            let mut keys = Node::parse(&format!("[tcp]\n{NS2}"))?;
+            keys.move_to(flow.origin);
+            if let (Value::Table(written), Value::Table(keys)) = (&mut flow.value, keys.value) {
+                merge(written, keys);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn lay_under(tcp: &mut Node) -> Result<(), Fault> {

@@ -25,7 +25,7 @@ fn shown(tcp: &Scenario, key: &str) -> String {
     found.unwrap_or_else(|| panic!("{key} is not shown: {pairs:?}")).1.clone()
 }
 
-const NAMES: [&str; 5] = ["tahoe-1988", "reno-bsd", "newreno", "sack", "linux"];
+const NAMES: [&str; 6] = ["tahoe-1988", "reno-bsd", "newreno", "sack", "linux", "ns-2"];
 
 #[test]
 fn a_name_is_short_for_a_table_and_shows_all_it_says() {
@@ -53,6 +53,9 @@ fn each_says_what_it_is_known_for() {
         ("newreno", "recovery", "newreno"),
         ("sack", "recovery", "sack"),
         ("sack", "timestamps", "false"),
+        ("ns-2", "recovery", "reno"),
+        ("ns-2", "initial_window", "2"),
+        ("ns-2", "tick.timer", "10 ms"),
         ("linux", "recovery", "rack-tlp"),
         ("linux", "prr", "true"),
         ("linux", "dsack", "true"),
@@ -115,7 +118,7 @@ fn on_the_command_line_a_preset_lies_over_the_file_and_keeps_what_it_does_not_sa
 
 #[test]
 fn a_wrong_name_gets_the_nearest() {
-    let known = "known are tahoe-1988, reno-bsd, newreno, sack, linux";
+    let known = "known are tahoe-1988, reno-bsd, newreno, sack, linux, ns-2";
     let wrong = |text: &str| read(text, &[]).unwrap_err();
     assert_eq!(
         wrong(r#"tcp = "linus""#),
@@ -124,7 +127,7 @@ fn a_wrong_name_gets_the_nearest() {
     assert_eq!(
         wrong("tcp = { preset = 1 }"),
         "test.toml:11:18: this is not the name of a preset\n\
-         help: presets are tahoe-1988, reno-bsd, newreno, sack, linux"
+         help: presets are tahoe-1988, reno-bsd, newreno, sack, linux, ns-2"
     );
     assert_eq!(
         read("", &[("flow.0.tcp", "solaris")]).unwrap_err(),
