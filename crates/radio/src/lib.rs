@@ -6,6 +6,15 @@
 
 #![forbid(unsafe_code)]
 
+mod field;
 mod frame;
+pub mod mobility;
+pub mod movement;
+mod parameter;
+mod propagation;
 
+pub use field::{Field, Hearer};
 pub use frame::{FailReason, Outgoing, Report};
+pub use mobility::Mobility;
+pub use parameter::BadParameter;
+pub use propagation::{Model, Propagation, RadioConfig, Threshold};

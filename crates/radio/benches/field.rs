@@ -1,0 +1,41 @@
+//! What it costs to ask who hears a node: random waypoint in the density of 50 nodes on
+//! 1500 m × 1000 m, each node in turn, a millisecond apart.
+
+use std::hint::black_box;
+
+use base::{Duration, Instant};
+use criterion::{Criterion, criterion_group, criterion_main};
+use radio::mobility::{RandomWaypoint, Start};
+use radio::{Field, Mobility, Propagation, RadioConfig};
+
+fn hearers(c: &mut Criterion) {
+    let radio = Propagation::new(&RadioConfig::STANDARD, 0, 1).expect("the radio is good");
+    let mut group = c.benchmark_group("hearers");
+    for nodes in [50_u32, 100, 200, 201, 500, 1000, 5000] {
+        let scale = (f64::from(nodes) / 50.0).sqrt();
+        let model = RandomWaypoint {
+            area: (1500.0 * scale, 1000.0 * scale),
+            speed: (9.0, 11.0),
+            pause: (Duration::ZERO, Duration::ZERO),
+            start: Start::Steady,
+        };
+        let mobility = Mobility::random_waypoint(&model, nodes, 1).expect("the model is good");
+        let mut field = Field::new(mobility, radio.reach());
+        let (mut now, mut node, mut out) = (Instant::ZERO, 0, Vec::new());
+        // As many frames a second for each node, whatever their number.
+        let gap = Duration::from_nanos(50_000_000 / u64::from(nodes));
+        group.bench_function(nodes.to_string(), |b| {
+            b.iter(|| {
+                now += gap;
+                // No neighbour in numbers is one in place.
+                node = (node + 17) % nodes;
+                out.clear();
+                field.hearers(now, node, &mut out);
+                black_box(out.len())
+            });
+        });
+    }
+}
+
+criterion_group!(benches, hearers);
+criterion_main!(benches);

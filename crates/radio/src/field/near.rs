@@ -1,0 +1,176 @@
+//! Lists of who may come near whom, for networks too large to look at every node.
+//!
+//! From time to time a snapshot is taken of where all nodes are. As long as none has moved by more
+//! than half a margin since, whoever is within reach of a node was within reach and margin of it in
+//! the snapshot (verlet-1967 §2). A node's list is made when it is first asked for in a snapshot's
+//! time, from the cells of a grid around it.
+
+use base::Instant;
+
+use super::Legs;
+
+/// The margin, as a part of the reach. A wide one makes lists longer, a narrow one makes snapshots
+/// more frequent.
+const MARGIN: f64 = 0.1;
+/// What the rounding of floats may come to (m).
+const SLACK: f64 = 1e-3;
+
+#[derive(Clone, Debug)]
+pub(super) struct Near {
+    /// Reach and margin together (m), which is also the least size of a cell.
+    width: f64,
+    /// How far each node may have moved since the snapshot (m).
+    allowed: f64,
+    /// No node has moved further than this between the snapshot and `moved_at`…
+    moved: f64,
+    moved_at: Instant,
+    /// …and none is faster than this since (metres per nanosecond).
+    speed: f64,
+    /// Number of the snapshot; 0 before the first.
+    snapshot: u32,
+    x: Box<[f64]>,
+    y: Box<[f64]>,
+    cell_of: Box<[u32]>,
+    /// Lower left corner of the grid, and its cells.
+    corner: (f64, f64),
+    cell: f64,
+    columns: u32,
+    rows: u32,
+    /// Where each cell's nodes start in `members`; one more at the end.
+    starts: Vec<u32>,
+    members: Box<[u32]>,
+    /// Each node's list, in `lists`, and the snapshot that it is of.
+    spans: Box<[Span]>,
+    lists: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    snapshot: u32,
+    start: u32,
+    end: u32,
+}
+
+impl Near {
+    pub fn new(nodes: usize, reach: f64) -> Self {
+        Self {
+            width: reach * (1.0 + MARGIN),
+            allowed: reach * MARGIN * 0.5 - SLACK,
+            moved: 0.0,
+            moved_at: Instant::ZERO,
+            speed: 0.0,
+            snapshot: 0,
+            x: vec![0.0; nodes].into(),
+            y: vec![0.0; nodes].into(),
+            cell_of: vec![0; nodes].into(),
+            corner: (0.0, 0.0),
+            cell: 0.0,
+            columns: 0,
+            rows: 0,
+            starts: Vec::new(),
+            members: vec![0; nodes].into(),
+            spans: vec![Span::default(); nodes].into(),
+            lists: Vec::new(),
+        }
+    }
+
+    /// A node begins a leg at `since` with this speed (metres per nanosecond), `gap` metres from
+    /// where its last leg ends: what rounding ends to nanoseconds comes to.
+    pub fn new_leg(&mut self, since: Instant, speed: f64, gap: f64) {
+        self.moved += gap;
+        if speed > self.speed {
+            self.moved += self.speed * since.since(self.moved_at).as_nanos() as f64;
+            self.moved_at = self.moved_at.max(since);
+            self.speed = speed;
+        }
+    }
+
+    /// All nodes that may be within reach of `node`, in order of their numbers, without itself.
+    pub fn of(&mut self, node: u32, now: Instant, legs: &Legs) -> &[u32] {
+        let moved = self.moved + self.speed * now.since(self.moved_at).as_nanos() as f64;
+        if self.snapshot == 0 || moved.is_nan() || moved > self.allowed {
+            self.take(now, legs);
+        }
+        let span = self.spans[node as usize];
+        let span = if span.snapshot == self.snapshot { span } else { self.make(node) };
+        &self.lists[span.start as usize..span.end as usize]
+    }
+
+    /// Takes a snapshot, and sorts the nodes into the grid's cells.
+    fn take(&mut self, now: Instant, legs: &Legs) {
+        self.snapshot = self.snapshot.checked_add(1).unwrap_or_else(|| {
+            self.spans.fill(Span::default());
+            1
+        });
+        (self.moved, self.moved_at, self.speed) = (0.0, now, 0.0);
+        self.lists.clear();
+        let nanos = now.as_nanos() as f64;
+        let (mut low, mut high) = ((f64::MAX, f64::MAX), (f64::MIN, f64::MIN));
+        for node in 0..self.x.len() {
+            let (x, y) = legs.at(node, nanos);
+            (self.x[node], self.y[node]) = (x, y);
+            low = (low.0.min(x), low.1.min(y));
+            high = (high.0.max(x), high.1.max(y));
+            let (vx, vy) = (legs.vx[node], legs.vy[node]);
+            self.speed = self.speed.max(vx * vx + vy * vy);
+        }
+        self.speed = self.speed.sqrt();
+        // No more cells than nodes, however thinly these are spread.
+        let (width, height) = (high.0 - low.0, high.1 - low.1);
+        let most = self.x.len() as f64;
+        self.cell = self.width.max((width * height / most).sqrt());
+        self.cell = self.cell.max(width / most).max(height / most);
+        self.corner = low;
+        self.columns = (width / self.cell) as u32 + 1;
+        self.rows = (height / self.cell) as u32 + 1;
+        let cells = self.columns as usize * self.rows as usize;
+        self.starts.clear();
+        self.starts.resize(cells + 1, 0);
+        for node in 0..self.x.len() {
+            let (column, row) = self.cell_at(node);
+            let cell = row * self.columns + column;
+            self.cell_of[node] = cell;
+            self.starts[cell as usize] += 1;
+        }
+        let mut sum = 0;
+        for start in &mut self.starts {
+            sum += *start;
+            *start = sum;
+        }
+        // From the last node to the first, so that a cell's nodes stand in order.
+        for node in (0..self.x.len()).rev() {
+            let start = &mut self.starts[self.cell_of[node] as usize];
+            *start -= 1;
+            self.members[*start as usize] = node as u32;
+        }
+    }
+
+    fn cell_at(&self, node: usize) -> (u32, u32) {
+        let column = ((self.x[node] - self.corner.0) / self.cell) as u32;
+        let row = ((self.y[node] - self.corner.1) / self.cell) as u32;
+        (column.min(self.columns - 1), row.min(self.rows - 1))
+    }
+
+    fn make(&mut self, node: u32) -> Span {
+        let start = self.lists.len() as u32;
+        let (x, y) = (self.x[node as usize], self.y[node as usize]);
+        let (column, row) = self.cell_at(node as usize);
+        let square = self.width * self.width;
+        let columns = column.saturating_sub(1)..=(column + 1).min(self.columns - 1);
+        for row in row.saturating_sub(1)..=(row + 1).min(self.rows - 1) {
+            // A row's cells lie side by side, and so do their nodes.
+            let first = self.starts[(row * self.columns + columns.start()) as usize];
+            let last = self.starts[(row * self.columns + columns.end()) as usize + 1];
+            for &other in &self.members[first as usize..last as usize] {
+                let (dx, dy) = (self.x[other as usize] - x, self.y[other as usize] - y);
+                if dx * dx + dy * dy <= square && other != node {
+                    self.lists.push(other);
+                }
+            }
+        }
+        self.lists[start as usize..].sort_unstable();
+        let span = Span { snapshot: self.snapshot, start, end: self.lists.len() as u32 };
+        self.spans[node as usize] = span;
+        span
+    }
+}

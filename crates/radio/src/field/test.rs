@@ -1,0 +1,70 @@
+use base::{Duration, Instant};
+use proptest::prelude::*;
+
+use super::Field;
+use crate::Mobility;
+use crate::mobility::{RandomWaypoint, Start};
+
+fn walkers(nodes: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
+    let model = RandomWaypoint {
+        area: (side, side * 0.7),
+        speed,
+        pause: (Duration::ZERO, Duration::from_millis(500)),
+        start: Start::Steady,
+    };
+    Mobility::random_waypoint(&model, nodes, seed).expect("the model is good")
+}
+
+#[test]
+fn hearers_are_within_reach_in_order_and_not_the_sender() {
+    let places = [(0.0, 0.0), (550.0, 0.0), (550.1, 0.0), (330.0, 440.0), (0.0, 0.0)];
+    let mut field = Field::new(Mobility::fixed(&places), 550.0);
+    let mut out = Vec::new();
+    field.hearers(Instant::ZERO, 0, &mut out);
+    let found: Vec<_> = out.iter().map(|h| (h.node, h.distance_squared)).collect();
+    assert_eq!(found, [(1, 302_500.0), (3, 302_500.0), (4, 0.0)]);
+    // They are added to what is there.
+    field.hearers(Instant::from_secs(1), 2, &mut out);
+    let found: Vec<_> = out[3..].iter().map(|h| h.node).collect();
+    assert_eq!(found, [1, 3]);
+}
+
+proptest! {
+    /// Lists and scan answer the same, to the bit, whatever the density, the speeds and the times.
+    #[test]
+    fn lists_answer_as_the_scan(
+        nodes in 1_u32..90,
+        side in 1.0..4000.0_f64,
+        reach in 0.01..800.0_f64,
+        slow in 0.1..60.0_f64,
+        spread in 1.0..100.0_f64,
+        seed in 0_u64..1000,
+        asked in prop::collection::vec((0_u64..3_000_000_000, 0_u32..90), 1..60),
+    ) {
+        let mobility = walkers(nodes, side, (slow, slow * spread), seed);
+        let mut scan = Field::with_near(mobility.clone(), reach, false);
+        let mut lists = Field::with_near(mobility, reach, true);
+        let mut now = Instant::ZERO;
+        for (wait, node) in asked {
+            now += Duration::from_nanos(wait);
+            let (mut all, mut near) = (Vec::new(), Vec::new());
+            scan.hearers(now, node % nodes, &mut all);
+            lists.hearers(now, node % nodes, &mut near);
+            prop_assert_eq!(all, near);
+        }
+    }
+
+    /// Who asks, and how often, changes nothing.
+    #[test]
+    fn a_position_is_a_function_of_time(seed in 0_u64..1000, steps in 1_u64..50) {
+        let end = Instant::from_millis(123_457);
+        let mut once = Field::new(walkers(3, 300.0, (1.0, 80.0), seed), 100.0);
+        let mut often = once.clone();
+        for step in 0..steps {
+            often.position(0, Instant::from_nanos(end.as_nanos() / steps * step));
+        }
+        for node in 0..3 {
+            prop_assert_eq!(once.position(node, end), often.position(node, end));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Random waypoint: pause, draw a target in the area and a speed, go there, and so on.
+
+use base::{Duration, Instant, RandomStream};
+
+use super::{Leg, after};
+use crate::BadParameter;
+
+/// The random waypoint model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RandomWaypoint {
+    /// Width and height in metres; positions are from the origin to here.
+    pub area: (f64, f64),
+    /// Lowest and highest speed of a leg in m/s, drawn uniformly between them.
+    pub speed: (f64, f64),
+    /// Shortest and longest pause before a leg, drawn uniformly between them.
+    pub pause: (Duration, Duration),
+    /// Where nodes are at the start of the run.
+    pub start: Start,
+}
+
+/// How a random way begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Start {
+    /// Anywhere in the area with the same density, with a pause, as the model's first users did.
+    /// The mean speed then falls for a long time, and nodes gather in the middle.
+    Uniform,
+    /// As the model is after any long time: the run needs no warm-up (navidi-camp-2004,
+    /// Le Boudec & Vojnović 2005).
+    #[default]
+    Steady,
+}
+
+impl RandomWaypoint {
+    /// Do the parameters make sense?
+    pub(super) fn check(&self) -> Result<(), BadParameter> {
+        let (width, height) = self.area;
+        if !(width >= 0.0 && height >= 0.0 && width + height > 0.0 && width + height < 1e9) {
+            let message = format!("no node can move in {width} m × {height} m");
+            return Err(BadParameter::new("area", message, "a width and a height in metres"));
+        }
+        let (low, high) = self.speed;
+        if !(low >= 0.0 && high >= low && high > 0.0 && high < 1e9) {
+            let message = format!("no speed lies between {low} m/s and {high} m/s");
+            return Err(BadParameter::new("speed", message, "the lower first, the higher over 0"));
+        }
+        if self.start == Start::Steady && low <= 0.0 {
+            let message = "speeds down to 0 have no steady state: the mean speed falls for ever";
+            return Err(BadParameter::new("speed", message, "a lowest speed above 0 m/s"));
+        }
+        if self.pause.0 > self.pause.1 {
+            let message = "the shortest pause is longer than the longest";
+            return Err(BadParameter::new("pause", message, "the shorter first"));
+        }
+        Ok(())
+    }
+
+    /// The chance to find a node pausing after a long time: the pauses' share of it.
+    fn paused(&self) -> f64 {
+        let pause = 0.5 * (self.pause.0.as_secs_f64() + self.pause.1.as_secs_f64());
+        let (low, high) = self.speed;
+        // The mean of 1/v over a uniform v.
+        let per_metre = if high > low { libm::log(high / low) / (high - low) } else { 1.0 / low };
+        pause / (pause + mean_distance(self.area) * per_metre)
+    }
+}
+
+/// The mean distance of two points drawn uniformly in a rectangle.
+fn mean_distance((a, b): (f64, f64)) -> f64 {
+    let (short, long) = (a.min(b), a.max(b));
+    // The closed form loses digits as the square of this ratio; a line's third is as near.
+    if short <= long * 1e-4 {
+        return long / 3.0;
+    }
+    let (a2, b2) = (a * a, b * b);
+    let d = (a2 + b2).sqrt();
+    let corners = a2 * a / b2 + b2 * b / a2 + d * (3.0 - a2 / b2 - b2 / a2);
+    let sides = b2 / a * libm::log((a + d) / b) + a2 / b * libm::log((b + d) / a);
+    corners / 15.0 + sides / 6.0
+}
+
+/// One node's way.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    model: RandomWaypoint,
+    random: RandomStream,
+    /// Where the node is at the end of the leg made last, and when that is.
+    at: (f64, f64),
+    time: Instant,
+    next: Next,
+}
+
+/// What a node does next.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    /// It pauses as long as it drew.
+    Pause(Duration),
+    /// It goes to a place at a speed in m/s.
+    Go((f64, f64), f64),
+}
+
+impl Walk {
+    pub fn new(model: RandomWaypoint, seed: u64, node: u32) -> Self {
+        let mut random = RandomStream::new(seed, "mobility", u64::from(node));
+        let (at, next) = match model.start {
+            Start::Uniform => {
+                let at = place(&mut random, model.area);
+                (at, Next::Pause(random.duration(model.pause.0, model.pause.1)))
+            }
+            Start::Steady if random.unit() < model.paused() => {
+                let at = place(&mut random, model.area);
+                (at, Next::Pause(rest_of_pause(&mut random, model.pause)))
+            }
+            Start::Steady => steady_leg(&mut random, &model),
+        };
+        Self { model, random, at, time: Instant::ZERO, next }
+    }
+
+    pub fn next_leg(&mut self) -> Leg {
+        let mut leg = match self.next {
+            Next::Pause(span) => {
+                let target = place(&mut self.random, self.model.area);
+                let (low, high) = self.model.speed;
+                // From the top down, so that a lowest speed of 0 is never drawn.
+                self.next = Next::Go(target, high - (high - low) * self.random.unit());
+                Leg::rest(self.time, self.time + span, self.at)
+            }
+            Next::Go(target, speed) => {
+                let leg = Leg::towards(self.time, self.at, target, speed);
+                let (shortest, longest) = self.model.pause;
+                self.next = Next::Pause(self.random.duration(shortest, longest));
+                self.at = target;
+                leg
+            }
+        };
+        // Time goes on even in an area of no size.
+        if matches!(self.next, Next::Pause(_)) {
+            leg.until = leg.until.max(leg.since + Duration::from_nanos(1));
+        }
+        self.time = leg.until;
+        leg
+    }
+}
+
+fn place(random: &mut RandomStream, area: (f64, f64)) -> (f64, f64) {
+    (random.unit() * area.0, random.unit() * area.1)
+}
+
+/// What is left of a pause that somebody comes upon: the longer a pause, the likelier it is met,
+/// and any moment of it is as likely (navidi-camp-2004 §4).
+fn rest_of_pause(random: &mut RandomStream, pause: (Duration, Duration)) -> Duration {
+    let (low, high) = (pause.0.as_secs_f64(), pause.1.as_secs_f64());
+    let met = (low * low + random.unit() * (high * high - low * low)).sqrt();
+    after(Instant::ZERO, met * random.unit()).since(Instant::ZERO)
+}
+
+/// A leg that somebody comes upon: legs count by their length, a speed by the time that it takes
+/// (a density of 1/v), and any point of the leg is as likely (navidi-camp-2004 §3).
+fn steady_leg(random: &mut RandomStream, model: &RandomWaypoint) -> ((f64, f64), Next) {
+    let (width, height) = model.area;
+    let diagonal_squared = width * width + height * height;
+    let (from, to) = loop {
+        let (from, to) = (place(random, model.area), place(random, model.area));
+        let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        let draw = random.unit();
+        if draw * draw * diagonal_squared < dx * dx + dy * dy {
+            break (from, to);
+        }
+    };
+    let gone = random.unit();
+    let at = (from.0 + gone * (to.0 - from.0), from.1 + gone * (to.1 - from.1));
+    let (low, high) = model.speed;
+    let speed = low * libm::exp(random.unit() * libm::log(high / low));
+    (at, Next::Go(to, speed.min(high)))
+}

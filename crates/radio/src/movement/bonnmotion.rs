@@ -1,0 +1,82 @@
+//! BonnMotion's own format: a line a node, on it the node's waypoints one after another, each a
+//! time and a place: `0.0 10.0 20.0 5.5 30.0 20.0`. A node goes from one to the next at the speed
+//! that takes it there in time; it stands still before the first and after the last.
+
+use base::Instant;
+
+use super::Movement;
+use super::error::{Line, MovementError};
+use super::number::{FASTEST, Word};
+use crate::mobility::Leg;
+
+/// Reads a file in BonnMotion's format. Empty lines and lines that start with `#` are no nodes.
+///
+/// # Errors
+/// The first thing that is wrong, and where.
+pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
+    let mut nodes = Vec::new();
+    for (index, text) in text.lines().enumerate() {
+        let line = Line { file: name, number: index + 1, text };
+        let mut words = words(text).peekable();
+        if words.peek().is_some_and(|word| !word.text.starts_with('#')) {
+            nodes.push(node(&line, words)?);
+        }
+    }
+    if nodes.is_empty() {
+        let line = Line { file: name, number: 1, text: "" };
+        let help = "a line a node: time x y time x y …, in seconds and metres";
+        return Err(line.wrong(0, "there is no node in this file", help));
+    }
+    Ok(Movement::new(nodes))
+}
+
+fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+    text.split_whitespace().map(|word| Word {
+        text: word,
+        // Both are pieces of the same line.
+        byte: word.as_ptr() as usize - text.as_ptr() as usize,
+    })
+}
+
+fn node<'a>(
+    line: &Line<'_>,
+    mut words: impl Iterator<Item = Word<'a>>,
+) -> Result<Vec<Leg>, MovementError> {
+    let mut legs: Vec<Leg> = Vec::new();
+    while let Some(word) = words.next() {
+        let time = word.time(line)?;
+        let mut coordinate = |axis| {
+            let Some(word) = words.next() else {
+                let message = format!("the last waypoint has no {axis}");
+                let help = "three numbers a waypoint: time x y; nodes move in a plane";
+                return Err(line.wrong(line.text.trim_end().len(), message, help));
+            };
+            word.coordinate(line)
+        };
+        let place = (coordinate("x")?, coordinate("y")?);
+        match legs.last_mut() {
+            None if time > Instant::ZERO => legs.push(Leg::rest(Instant::ZERO, time, place)),
+            None => {}
+            Some(last) => {
+                let (from, since) = ((last.x, last.y), last.since);
+                legs.pop();
+                if time < since {
+                    let message = format!("a waypoint at {time:?} after one at {since:?}");
+                    let help = "waypoints in order of time, each of three numbers: time x y";
+                    return Err(line.wrong(word.byte, message, help));
+                }
+                if time > since {
+                    legs.push(Leg::between(since, time, from, place));
+                }
+                let nanos = time.since(since).as_nanos() as f64;
+                let (dx, dy) = (place.0 - from.0, place.1 - from.1);
+                if (dx * dx + dy * dy).sqrt() > nanos * 1e-9 * FASTEST {
+                    let message = format!("the node would move faster than {FASTEST:e} m/s");
+                    return Err(line.wrong(word.byte, message, "a later waypoint, or a nearer"));
+                }
+            }
+        }
+        legs.push(Leg::rest(time, Instant::FAR_FUTURE, place));
+    }
+    Ok(legs)
+}

@@ -1,0 +1,221 @@
+//! The statements of ns-2's movement files.
+
+use base::Instant;
+
+use crate::movement::error::{Line, MovementError, quoted};
+use crate::movement::number::Word;
+
+/// What a statement says.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Statement {
+    /// `$node_(0) set X_ 83.4`
+    Start { node: u32, axis: usize, value: f64 },
+    /// `$node_(0) setdest 90.0 40.5 1.5`, at once or `$ns_ at` some time.
+    Go { node: u32, at: Instant, to: (f64, f64), speed: f64 },
+    /// `$god_ set-dist 0 1 2`
+    Distance,
+    /// `set val(nn) 50`
+    Nodes(u32),
+    /// `set val(x) 1000.0`
+    Size { axis: usize, size: f64 },
+    /// `set val(duration) 900.0`
+    Duration(Instant),
+}
+
+const KNOWN: &str = "“$node_(0) set X_ 1.5”, “$ns_ at 2.0 \"$node_(0) setdest 10.0 20.0 5.0\"”, \
+                     “$god_ set-dist 0 1 2” or “set val(nn) 50”";
+
+/// Reads a line, and gives each statement and where it starts to `take`.
+pub(super) fn read_line(
+    line: &Line<'_>,
+    take: &mut impl FnMut(usize, Statement) -> Result<(), MovementError>,
+) -> Result<(), MovementError> {
+    Script { line, at: None, rest: 0, end: line.text.len() }.read(take)
+}
+
+/// Statements in a line, or in the quotes of `$ns_ at`.
+struct Script<'a> {
+    line: &'a Line<'a>,
+    /// When they are executed, if not at the start.
+    at: Option<Instant>,
+    /// What is left to read.
+    rest: usize,
+    end: usize,
+}
+
+/// The words of one statement. No known statement has more than this.
+const WORDS: usize = 5;
+
+#[derive(Clone, Copy)]
+struct Token<'a> {
+    word: Word<'a>,
+    /// It was in quotes or braces, which are not in `word`.
+    group: bool,
+}
+
+impl<'a> Script<'a> {
+    fn read(
+        &mut self,
+        take: &mut impl FnMut(usize, Statement) -> Result<(), MovementError>,
+    ) -> Result<(), MovementError> {
+        loop {
+            self.skip_white();
+            let start = self.rest;
+            if start >= self.end || self.left().starts_with('#') {
+                return Ok(());
+            }
+            let mut tokens = [None; WORDS];
+            let mut count = 0;
+            while let Some(token) = self.token()? {
+                if let Some(place) = tokens.get_mut(count) {
+                    *place = Some(token);
+                }
+                count += 1;
+            }
+            // Nothing between two semicolons.
+            if count > 0 {
+                self.statement(start, &tokens, count, take)?;
+            }
+        }
+    }
+
+    fn left(&self) -> &'a str {
+        &self.line.text[self.rest..self.end]
+    }
+
+    fn skip_white(&mut self) {
+        self.rest = self.end - self.left().trim_start().len();
+    }
+
+    /// The next word of the statement; none at its end, which is taken, too.
+    fn token(&mut self) -> Result<Option<Token<'a>>, MovementError> {
+        self.skip_white();
+        let left = self.left();
+        let Some(first) = left.chars().next() else { return Ok(None) };
+        let close = match first {
+            ';' => {
+                self.rest += 1;
+                return Ok(None);
+            }
+            '"' => Some('"'),
+            '{' => Some('}'),
+            _ => None,
+        };
+        if let Some(close) = close {
+            let inside = &left[1..];
+            let Some(length) = inside.find(close) else {
+                let message = format!("the {first} that opens here is not closed in this line");
+                return Err(self.line.wrong(self.rest, message, format_args!("a {close}")));
+            };
+            let word = Word { text: &inside[..length], byte: self.rest + 1 };
+            self.rest += length + 2;
+            return Ok(Some(Token { word, group: true }));
+        }
+        let length = left.find(|c: char| c.is_whitespace() || c == ';').unwrap_or(left.len());
+        let word = Word { text: &left[..length], byte: self.rest };
+        self.rest += length;
+        Ok(Some(Token { word, group: false }))
+    }
+
+    fn statement(
+        &self,
+        start: usize,
+        tokens: &[Option<Token<'a>>; WORDS],
+        count: usize,
+        take: &mut impl FnMut(usize, Statement) -> Result<(), MovementError>,
+    ) -> Result<(), MovementError> {
+        let line = self.line;
+        let text = self.line.text[start..self.rest].trim_end_matches([';', ' ', '\t', '\r']);
+        let unknown = |byte: usize| {
+            let message = format!("unknown statement {}", quoted(text));
+            line.wrong(byte, message, KNOWN)
+        };
+        // Exactly these words after the first two; none of them in quotes.
+        let arguments = |form: &str, wanted: usize| -> Result<[Word<'a>; 3], MovementError> {
+            let mut words = [Word { text: "", byte: start }; 3];
+            if count != wanted + 2 {
+                let message = format!("{} has {} words", quoted(text), count);
+                return Err(line.wrong(start, message, form));
+            }
+            for (word, token) in words.iter_mut().zip(tokens[2..].iter().flatten()) {
+                if token.group {
+                    let message = format!("expected a number, found {}", quoted(token.word.text));
+                    return Err(line.wrong(token.word.byte, message, form));
+                }
+                *word = token.word;
+            }
+            Ok(words)
+        };
+        let [Some(first), Some(second), ..] = tokens else { return Err(unknown(start)) };
+        let (object, verb) = (first.word, second.word);
+        let said = match (object.text, verb.text) {
+            ("$ns_" | "$ns", "at") if self.at.is_none() => {
+                let form = "$ns_ at 2.0 \"$node_(0) setdest 10.0 20.0 5.0\"";
+                let (4, Some(time), Some(inner)) = (count, tokens[2], tokens[3]) else {
+                    let message = format!("{} has {} words", quoted(text), count);
+                    return Err(line.wrong(start, message, form));
+                };
+                let at = Some(time.word.time(line)?);
+                let (rest, end) = (inner.word.byte, inner.word.byte + inner.word.text.len());
+                return Script { line, at, rest, end }.read(take);
+            }
+            ("$god_" | "$god", "set-dist") => {
+                let form = "$god_ set-dist 0 1 2: two nodes and the hops between them";
+                let [one, other, hops] = arguments(form, 3)?;
+                one.count(line, "node")?;
+                other.count(line, "node")?;
+                hops.count(line, "number of hops")?;
+                Statement::Distance
+            }
+            ("set", parameter) if self.at.is_none() => {
+                let Some(name) = in_parentheses(parameter, &["val", "opt"]) else {
+                    return Err(unknown(verb.byte));
+                };
+                let [value, ..] = arguments("set val(nn) 50", 1)?;
+                match name {
+                    "nn" => Statement::Nodes(value.count(line, "number of nodes")?),
+                    "x" => Statement::Size { axis: 0, size: value.coordinate(line)? },
+                    "y" => Statement::Size { axis: 1, size: value.coordinate(line)? },
+                    "duration" => Statement::Duration(value.time(line)?),
+                    _ => return Err(unknown(verb.byte)),
+                }
+            }
+            (object_text, verb_text) => {
+                let Some(node) = in_parentheses(object_text, &["$node_", "$node"]) else {
+                    return Err(unknown(start));
+                };
+                let node = Word { text: node, byte: object.byte }.count(line, "node")?;
+                match verb_text {
+                    "setdest" => {
+                        let form = "$node_(0) setdest 10.0 20.0 5.0: x, y and a speed in m/s";
+                        let [x, y, speed] = arguments(form, 3)?;
+                        let to = (x.coordinate(line)?, y.coordinate(line)?);
+                        let at = self.at.unwrap_or(Instant::ZERO);
+                        Statement::Go { node, at, to, speed: speed.speed(line)? }
+                    }
+                    "set" if self.at.is_none() => {
+                        let [axis, value, _] = arguments("$node_(0) set X_ 1.5", 2)?;
+                        let Some(number) = ["X_", "Y_", "Z_"].iter().position(|a| *a == axis.text)
+                        else {
+                            return Err(unknown(axis.byte));
+                        };
+                        Statement::Start { node, axis: number, value: value.coordinate(line)? }
+                    }
+                    "set" => {
+                        let message = format!("a node cannot jump: {}", quoted(text));
+                        let help = "a place is set at the start only; later, setdest";
+                        return Err(line.wrong(start, message, help));
+                    }
+                    _ => return Err(unknown(verb.byte)),
+                }
+            }
+        };
+        take(start, said)
+    }
+}
+
+/// `3` of `$node_(3)`, if the name before is one of these.
+fn in_parentheses<'a>(text: &'a str, names: &[&str]) -> Option<&'a str> {
+    let (name, inside) = text.strip_suffix(')')?.split_once('(')?;
+    names.contains(&name).then_some(inside)
+}
