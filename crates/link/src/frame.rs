@@ -11,6 +11,24 @@ pub struct Frame {
     pub ecn_capable: bool,
 }
 
+/// What a queue must know of what waits in it.
+pub trait Waits: Copy {
+    /// The caller's handle.
+    fn id(&self) -> u32;
+    /// It can be marked instead of dropped.
+    fn ecn_capable(&self) -> bool;
+}
+
+impl Waits for Frame {
+    fn id(&self) -> u32 {
+        self.id
+    }
+
+    fn ecn_capable(&self) -> bool {
+        self.ecn_capable
+    }
+}
+
 /// An end of a link. In frames and events: the end that sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {

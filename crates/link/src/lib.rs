@@ -1,6 +1,6 @@
 //! The links of a path: a hop with a rate, delays, errors, an interface queue on each side and
-//! faults that can befall it ([`PathLink`]); and the queue by itself ([`InterfaceQueue`]), which a
-//! radio can use as well.
+//! faults that can befall it ([`PathLink`]); and the queue by itself ([`InterfaceQueue`]), of
+//! which a node with a radio has one, or one for each class of packets ([`AdhocQueue`]).
 //!
 //! A link moves handles ([`Frame`]), never bytes, does no I/O and reads no clock. What is not
 //! modelled: a frame is lost or arrives whole (no truncation, no duplication), bit errors are
@@ -16,6 +16,7 @@
 
 extern crate alloc;
 
+mod adhoc;
 mod config;
 mod error;
 mod frame;
@@ -23,8 +24,9 @@ mod path;
 mod queue;
 mod red;
 
+pub use adhoc::{AdhocQueue, AdhocQueueConfig, Class, Item, Priority};
 pub use config::{Delay, Discipline, Duplex, Errors, LinkConfig, Order, QueueConfig};
-pub use frame::{DropReason, Enqueued, Frame, Held, LinkEvent, Place, Side, Whereabouts};
+pub use frame::{DropReason, Enqueued, Frame, Held, LinkEvent, Place, Side, Waits, Whereabouts};
 pub use path::{Counters, PathLink, Queue};
 pub use queue::{InterfaceQueue, QueueCounters};
 pub use red::RedConfig;

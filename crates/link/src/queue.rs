@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use base::{Chance, Duration, Instant, RandomStream};
 
 use crate::config::{Discipline, QueueConfig};
-use crate::frame::{DropReason, Enqueued, Frame, Place};
+use crate::frame::{DropReason, Enqueued, Frame, Place, Waits};
 use crate::red::Red;
 
 /// Room made at once; a longer queue grows into its room once and keeps it.
@@ -19,12 +19,12 @@ const RESERVED: usize = 256;
 /// ([`on_busy`](Self::on_busy)). While the transmitter is idle a frame doesn't wait, so that the
 /// limit doesn't touch it: the owner takes it at once.
 #[derive(Clone, Debug)]
-pub struct InterfaceQueue {
+pub struct InterfaceQueue<F = Frame> {
     limit: usize,
     marking: Marking,
     mark_loss: Chance,
     mark_losses: RandomStream,
-    waiting: VecDeque<Frame>,
+    waiting: VecDeque<F>,
     /// Since when the transmitter has nothing to send.
     idle_since: Option<Instant>,
     /// Idle time since the last arrival that ended by [`InterfaceQueue::on_busy`].
@@ -53,7 +53,7 @@ pub struct QueueCounters {
     pub longest: usize,
 }
 
-impl InterfaceQueue {
+impl<F: Waits> InterfaceQueue<F> {
     /// An empty queue with an idle transmitter. `entity` names the queue in the streams
     /// `"link-red"` and `"link-mark-loss"`.
     pub fn new(config: QueueConfig, seed: u64, entity: u64) -> Self {
@@ -83,7 +83,7 @@ impl InterfaceQueue {
     }
 
     /// The frames that wait, the next one first.
-    pub fn iter(&self) -> impl Iterator<Item = Frame> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = F> + '_ {
         self.waiting.iter().copied()
     }
 
@@ -116,7 +116,7 @@ impl InterfaceQueue {
     }
 
     /// A frame arrives.
-    pub fn enqueue(&mut self, now: Instant, frame: Frame, place: Place) -> Enqueued {
+    pub fn enqueue(&mut self, now: Instant, frame: F, place: Place) -> Enqueued {
         let must_wait = self.idle_since.is_none();
         self.on_busy(now);
         let idle = self.idle_before.take();
@@ -124,11 +124,11 @@ impl InterfaceQueue {
 
         let due = match &mut self.marking {
             Marking::DropTail { ecn_threshold } => {
-                frame.ecn_capable && ecn_threshold.is_some_and(|threshold| found >= threshold)
+                frame.ecn_capable() && ecn_threshold.is_some_and(|threshold| found >= threshold)
             }
             Marking::Red(red) => {
                 let notify = red.on_arrival(found, idle);
-                if notify && !(red.marks() && frame.ecn_capable) {
+                if notify && !(red.marks() && frame.ecn_capable()) {
                     self.counters.red_drops += 1;
                     self.resume_idle(now, must_wait);
                     return Enqueued::Dropped { reason: DropReason::RedDrop };
@@ -143,7 +143,7 @@ impl InterfaceQueue {
             // What goes to the front is urgent (a route reply, a frame on its second try): it takes
             // the place of the frame that would leave last.
             pushed_out = match place {
-                Place::Front => self.waiting.pop_back().map(|last| last.id),
+                Place::Front => self.waiting.pop_back().map(|last| last.id()),
                 Place::Tail => None,
             };
             if pushed_out.is_none() {
@@ -162,8 +162,14 @@ impl InterfaceQueue {
     }
 
     /// Takes the next frame.
-    pub fn take(&mut self) -> Option<Frame> {
+    pub fn take(&mut self) -> Option<F> {
         self.waiting.pop_front()
+    }
+
+    /// Takes the next frame of which this is so.
+    pub(crate) fn take_if(&mut self, is_so: impl FnMut(&F) -> bool) -> Option<F> {
+        let place = self.waiting.iter().position(is_so)?;
+        self.waiting.remove(place)
     }
 
     /// A dropped frame leaves an idle transmitter idle.

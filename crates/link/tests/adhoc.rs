@@ -1,0 +1,241 @@
+//! The interface queues of ad hoc nodes.
+
+use base::{Duration, Instant};
+use link::{
+    AdhocQueue, AdhocQueueConfig, Class, Discipline, DropReason, Enqueued, Item, Priority,
+    QueueConfig, RedConfig,
+};
+use proptest::prelude::*;
+
+const KEPT: Enqueued = Enqueued::Accepted { mark: false, pushed_out: None };
+const FULL: Enqueued = Enqueued::Dropped { reason: DropReason::QueueOverflow };
+const CLASSES: [Class; 4] = [Class::Routing, Class::RealTime, Class::Ack, Class::Other];
+
+fn queue(limit: usize, priority: Priority) -> AdhocQueue {
+    marking(limit, priority, Discipline::DropTail { ecn_threshold: None })
+}
+
+/// Its transmitter is busy.
+fn marking(limit: usize, priority: Priority, discipline: Discipline) -> AdhocQueue {
+    let config =
+        AdhocQueueConfig { queue: QueueConfig { limit, discipline, mark_loss: 0.0 }, priority };
+    let mut queue = AdhocQueue::new(config, 1, 0);
+    queue.enqueue(Instant::ZERO, item(0, 1, Class::Other));
+    assert_eq!(queue.take(Instant::ZERO).map(|item| item.id), Some(0));
+    queue
+}
+
+fn item(id: u32, next_hop: u32, class: Class) -> Item {
+    Item { id, bytes: 1500, ecn_capable: true, next_hop: Some(next_hop), class }
+}
+
+fn offer(queue: &mut AdhocQueue, id: u32, class: Class) -> Enqueued {
+    queue.enqueue(Instant::from_millis(u64::from(id)), item(id, 1, class))
+}
+
+fn drain(queue: &mut AdhocQueue) -> Vec<u32> {
+    std::iter::from_fn(|| queue.take(Instant::from_secs(1))).map(|item| item.id).collect()
+}
+
+#[test]
+fn without_priorities_they_go_as_they_came() {
+    let mut queue = queue(3, Priority::None);
+    let classes = [Class::Other, Class::Ack, Class::Routing, Class::Routing];
+    let verdicts: Vec<_> =
+        classes.iter().zip(1..).map(|(class, id)| offer(&mut queue, id, *class)).collect();
+    assert_eq!(verdicts, [KEPT, KEPT, KEPT, FULL]);
+    assert_eq!(drain(&mut queue), [1, 2, 3]);
+}
+
+/// queue/priqueue.cc: the newest routing packet is the next to go, and the tail makes room.
+#[test]
+fn routing_goes_first_and_the_tail_makes_room() {
+    let mut queue = queue(3, Priority::RoutingFirst);
+    for (id, class) in [(1, Class::Other), (2, Class::Ack), (3, Class::Routing)] {
+        assert_eq!(offer(&mut queue, id, class), KEPT);
+    }
+    assert_eq!(offer(&mut queue, 4, Class::Ack), FULL);
+    let pushed = offer(&mut queue, 5, Class::Routing);
+    assert_eq!(pushed, Enqueued::Accepted { mark: false, pushed_out: Some(2) });
+    assert_eq!(drain(&mut queue), [5, 3, 1]);
+    assert_eq!(queue.counters().overflows, 2);
+}
+
+/// queue/dsr-priqueue.cc: four queues with a limit each, served in strict order.
+#[test]
+fn classes_have_queues_of_their_own() {
+    let mut queue = queue(2, Priority::Classes);
+    let mut id = 0;
+    for class in [Class::Other, Class::Ack, Class::RealTime, Class::Routing] {
+        for verdict in [KEPT, KEPT, FULL] {
+            id += 1;
+            assert_eq!(offer(&mut queue, id, class), verdict, "{id}");
+        }
+    }
+    assert_eq!(queue.len(), 8);
+    assert_eq!(queue.iter().map(|item| item.id).collect::<Vec<_>>(), [10, 11, 7, 8, 4, 5, 1, 2]);
+    assert_eq!(queue.take(Instant::from_secs(1)).map(|item| item.id), Some(10));
+    // What comes later and is of a better class overtakes.
+    assert_eq!(offer(&mut queue, 13, Class::Routing), KEPT);
+    assert_eq!(drain(&mut queue), [11, 13, 7, 8, 4, 5, 1, 2]);
+    assert_eq!((queue.counters().overflows, queue.counters().longest), (4, 2));
+}
+
+#[test]
+fn what_is_for_one_neighbour_is_taken_in_its_order() {
+    let mut queue = queue(9, Priority::Classes);
+    let all = [
+        (1, Some(7), Class::Other),
+        (2, Some(8), Class::Other),
+        (3, Some(7), Class::Ack),
+        (4, None, Class::Routing),
+        (5, Some(7), Class::Other),
+    ];
+    for (id, next_hop, class) in all {
+        queue.enqueue(Instant::ZERO, Item { next_hop, ..item(id, 0, class) });
+    }
+    let taken: Vec<_> = std::iter::from_fn(|| queue.take_for(7)).map(|item| item.id).collect();
+    assert_eq!(taken, [3, 1, 5]);
+    assert_eq!(queue.iter().map(|item| item.id).collect::<Vec<_>>(), [4, 2]);
+    assert_eq!(queue.take_any().map(|item| item.id), Some(4));
+}
+
+#[test]
+fn the_first_packet_does_not_wait() {
+    for priority in [Priority::None, Priority::RoutingFirst, Priority::Classes] {
+        let mut queue = queue(0, priority);
+        assert_eq!(offer(&mut queue, 1, Class::Other), FULL);
+        assert_eq!(queue.take(Instant::from_millis(2)), None);
+        assert_eq!(offer(&mut queue, 3, Class::Ack), KEPT, "{priority:?}");
+        assert_eq!(queue.take(Instant::from_millis(3)).map(|item| item.id), Some(3));
+        assert_eq!(offer(&mut queue, 4, Class::Other), FULL, "{priority:?}");
+    }
+}
+
+#[test]
+fn each_class_is_marked_by_its_own_length() {
+    let discipline = Discipline::DropTail { ecn_threshold: Some(1) };
+    let mut queue = marking(9, Priority::Classes, discipline);
+    let marked = Enqueued::Accepted { mark: true, pushed_out: None };
+    assert_eq!(offer(&mut queue, 1, Class::Other), KEPT);
+    assert_eq!(offer(&mut queue, 2, Class::Ack), KEPT);
+    assert_eq!(offer(&mut queue, 3, Class::Other), marked);
+    assert_eq!(queue.counters().marks, 1);
+}
+
+/// RED counts the time without anything to send, whichever class ends it.
+#[test]
+fn idle_time_ends_for_all_classes_at_once() {
+    let red = RedConfig {
+        min_threshold: 0.1,
+        max_threshold: 0.3,
+        max_probability: 0.1,
+        weight: 0.5,
+        frame_time: Duration::from_millis(10),
+        ecn: true,
+    };
+    let marked = Enqueued::Accepted { mark: true, pushed_out: None };
+    let mut queue = marking(9, Priority::Classes, Discipline::Red(red));
+    assert_eq!(offer(&mut queue, 1, Class::Other), KEPT);
+    assert_eq!(offer(&mut queue, 2, Class::Other), marked);
+    assert_eq!(drain(&mut queue), [1, 2]);
+    // Idle from 1 s on, for half the time of a frame: 0.5 × √0.5 is above 0.3. With no idle time it
+    // would be 0.25, and 0 with all the time to the next packet of its class.
+    let at = |millis: u64| Instant::from_millis(1000 + millis);
+    assert_eq!(queue.enqueue(at(5), item(3, 1, Class::Ack)), KEPT);
+    assert!(queue.take(at(5)).is_some());
+    assert_eq!(queue.enqueue(at(500), item(4, 1, Class::Other)), marked);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Offer { next_hop: Option<u32>, class: Class },
+    Take,
+    TakeFor(u32),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => (prop::option::of(0..3_u32), prop::sample::select(&CLASSES[..]))
+            .prop_map(|(next_hop, class)| Step::Offer { next_hop, class }),
+        2 => Just(Step::Take),
+        1 => (0..3_u32).prop_map(Step::TakeFor),
+    ];
+    prop::collection::vec(step, 0..200)
+}
+
+/// A list, in order of service; the obvious way to do the same.
+struct Model {
+    priority: Priority,
+    limit: usize,
+    idle: bool,
+    waiting: Vec<Item>,
+}
+
+impl Model {
+    fn enqueue(&mut self, item: Item) -> (Enqueued, Option<u32>) {
+        let alike = |other: &&Item| self.priority != Priority::Classes || other.class == item.class;
+        let full = !self.idle && self.waiting.iter().filter(alike).count() >= self.limit;
+        let first = self.priority == Priority::RoutingFirst && item.class == Class::Routing;
+        let mut pushed_out = None;
+        if full {
+            pushed_out = if first { self.waiting.pop().map(|last| last.id) } else { None };
+            if pushed_out.is_none() {
+                return (FULL, Some(item.id));
+            }
+        }
+        self.idle = false;
+        let place = match self.priority {
+            _ if first => 0,
+            Priority::Classes => {
+                self.waiting.iter().take_while(|other| other.class <= item.class).count()
+            }
+            _ => self.waiting.len(),
+        };
+        self.waiting.insert(place, item);
+        (Enqueued::Accepted { mark: false, pushed_out }, pushed_out)
+    }
+}
+
+proptest! {
+    /// It does what a plain list does, and every packet is in it, taken or dropped, once.
+    #[test]
+    fn it_is_a_list(
+        steps in steps(),
+        limit in 0..6_usize,
+        priority in prop::sample::select(&[Priority::None, Priority::RoutingFirst, Priority::Classes][..]),
+    ) {
+        let mut queue = queue(limit, priority);
+        let mut model = Model { priority, limit, idle: false, waiting: Vec::new() };
+        let mut gone = Vec::new();
+        let mut id = 0;
+        for (step, now) in steps.into_iter().zip((0..).map(Instant::from_millis)) {
+            match step {
+                Step::Offer { next_hop, class } => {
+                    id += 1;
+                    let item = Item { next_hop, ..item(id, 0, class) };
+                    let (verdict, lost) = model.enqueue(item);
+                    prop_assert_eq!(queue.enqueue(now, item), verdict);
+                    gone.extend(lost);
+                }
+                Step::Take => {
+                    let next = (!model.waiting.is_empty()).then(|| model.waiting.remove(0));
+                    model.idle |= next.is_none();
+                    prop_assert_eq!(queue.take(now), next);
+                    gone.extend(next.map(|item| item.id));
+                }
+                Step::TakeFor(to) => {
+                    let place = model.waiting.iter().position(|item| item.next_hop == Some(to));
+                    let next = place.map(|place| model.waiting.remove(place));
+                    prop_assert_eq!(queue.take_for(to), next);
+                    gone.extend(next.map(|item| item.id));
+                }
+            }
+            prop_assert!(queue.iter().eq(model.waiting.iter().copied()));
+            prop_assert_eq!((queue.len(), queue.is_empty()), (model.waiting.len(), model.waiting.is_empty()));
+        }
+        gone.extend(queue.iter().map(|item| item.id));
+        gone.sort_unstable();
+        prop_assert_eq!(gone, (1..=id).collect::<Vec<_>>());
+    }
+}
