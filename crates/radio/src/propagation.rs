@@ -30,7 +30,8 @@ pub struct RadioConfig {
     pub receive: Threshold,
     /// From where on a frame makes the medium busy.
     pub sense: Threshold,
-    /// How many times stronger a frame must be than another to be decoded all the same.
+    /// How many times stronger a frame must be than another to be decoded all the same; infinite if
+    /// none ever is.
     pub capture: f64,
 }
 
@@ -62,8 +63,8 @@ pub enum Model {
 pub enum Threshold {
     /// Up to this distance (m), without shadowing.
     Distance(f64),
-    /// From this power on (dBm).
-    Dbm(f64),
+    /// From this power on (W).
+    Power(f64),
 }
 
 impl RadioConfig {
@@ -142,7 +143,7 @@ impl Law {
             Model::Range => {
                 let range = match config.receive {
                     Threshold::Distance(range) => range,
-                    Threshold::Dbm(_) => 0.0,
+                    Threshold::Power(_) => 0.0,
                 };
                 Self::Range { power: config.power, range_squared: range * range }
             }
@@ -197,21 +198,18 @@ impl Propagation {
         let law = Law::new(config);
         let limit = |name, threshold| {
             let limit = match (threshold, config.model) {
-                (Threshold::Dbm(_), Model::Range) => {
+                (Threshold::Power(_), Model::Range) => {
                     let message = "a fixed range knows no power";
                     return Err(BadParameter::new(name, message, "a distance"));
                 }
                 (Threshold::Distance(range), _) => Limit { power: law.power(range * range), range },
-                (Threshold::Dbm(dbm), _) => {
-                    let power = from_dbm(dbm);
-                    Limit { power, range: law.distance(power) }
-                }
+                (Threshold::Power(power), _) => Limit { power, range: law.distance(power) },
             };
             if limit.range > 0.0 && limit.range < 1e9 {
                 return Ok(limit);
             }
             let message = format!("{} m is no range of a radio", limit.range);
-            Err(BadParameter::new(name, message, "a distance above 0 m, or a power in dBm"))
+            Err(BadParameter::new(name, message, "a distance, or a power, above 0"))
         };
         let (receive, sense) = (limit("receive", config.receive)?, limit("sense", config.sense)?);
         if sense.range < receive.range {
@@ -312,13 +310,16 @@ fn check(config: &RadioConfig) -> Result<(), BadParameter> {
         ("antenna_height", config.antenna_height),
         ("antenna_gain", config.antenna_gain),
         ("system_loss", config.system_loss),
-        ("capture", config.capture),
     ];
     for (name, value) in positive {
         if !(value > 0.0 && value < 1e30) {
             let message = format!("{value} makes no radio");
             return Err(BadParameter::new(name, message, "a number above 0"));
         }
+    }
+    if config.capture.is_nan() || config.capture < 1.0 {
+        let message = format!("a capture ratio of {}", config.capture);
+        return Err(BadParameter::new("capture", message, "a factor of 1 or more"));
     }
     if let Model::LogDistance { exponent, shadowing_db } = config.model {
         if !(1.0..=10.0).contains(&exponent) {
@@ -331,11 +332,6 @@ fn check(config: &RadioConfig) -> Result<(), BadParameter> {
         }
     }
     Ok(())
-}
-
-/// A power in dBm as watts.
-fn from_dbm(dbm: f64) -> f64 {
-    from_db(dbm) * 1e-3
 }
 
 /// A ratio in dB as a factor.
