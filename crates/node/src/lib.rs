@@ -5,8 +5,10 @@
 
 #![forbid(unsafe_code)]
 
+mod arp;
 mod host;
 mod socket;
 
+pub use arp::{Arp, ArpConfig, ArpOutput, AskAgain, Resolved};
 pub use host::{Arrived, Host};
 pub use socket::Socket;

@@ -58,6 +58,11 @@ pub enum DecodeError {
         /// Its code.
         code: u8,
     },
+    /// An ARP message that is not about IPv4 and 48-bit addresses, or neither a request nor a reply.
+    ArpMessage {
+        /// Its operation.
+        operation: u16,
+    },
     /// A datagram to AODV's port is no message of AODV.
     AodvMessage {
         /// Its type.
@@ -100,6 +105,9 @@ impl fmt::Display for DecodeError {
             Self::TcpOptionLength { kind } => write!(f, "illegal length of TCP option {kind}"),
             Self::IcmpMessage { kind, code } => {
                 write!(f, "unknown ICMP message: type {kind}, code {code}")
+            }
+            Self::ArpMessage { operation } => {
+                write!(f, "unknown ARP message: operation {operation}")
             }
             Self::AodvMessage { kind } => write!(f, "unknown AODV message: type {kind}"),
             Self::AodvExtension { kind } => {

@@ -1,4 +1,4 @@
-//! What is on the air: IPv4, TCP, UDP, ICMP, AODV (RFC 3561) and DSR (RFC 4728).
+//! What is on the air: IPv4, ARP, TCP, UDP, ICMP, AODV (RFC 3561) and DSR (RFC 4728).
 //!
 //! Two levels: an owned representation in which illegal states cannot be written ([`Packet`] and
 //! its parts), and the bytes. In the lab only the representation moves; any packet can be encoded
@@ -28,6 +28,7 @@
 )]
 
 mod aodv;
+mod arp;
 mod checksum;
 mod codec;
 mod cursor;
@@ -41,6 +42,7 @@ mod tcp_options;
 mod udp;
 
 pub use aodv::{AODV_PORT, AODV_UNREACHABLE_MAX, AodvError, AodvMessage, AodvReply, AodvRequest};
+pub use arp::{ARP_LEN, ArpMessage, ArpOperation, HardwareAddr};
 pub use codec::{DecodeError, Decoded, EncodeError};
 pub use dsr::{
     DSR, DSR_ERRORS_MAX, DSR_ROUTE_MAX, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply,

@@ -1,0 +1,266 @@
+//! ARP as a time line: as RFC 826 and RFC 1122 have it, and as ns-2.35 does.
+
+use base::{Duration, Instant, Ipv4Addr};
+use node::{Arp, ArpConfig, ArpOutput, AskAgain, Resolved};
+use proptest::prelude::*;
+use wire::{ArpMessage, ArpOperation, HardwareAddr};
+
+const A: u32 = 1;
+const B: u32 = 2;
+const C: u32 = 3;
+
+fn address(node: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(0x0a00_0000 + node)
+}
+
+fn hardware(node: u32) -> HardwareAddr {
+    HardwareAddr::of_node(node)
+}
+
+fn arp(config: ArpConfig) -> Arp {
+    Arp::new(config, address(A), hardware(A))
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+fn message(operation: ArpOperation, from: u32, to: u32) -> ArpMessage {
+    let target_hardware = match operation {
+        ArpOperation::Request => HardwareAddr::default(),
+        ArpOperation::Reply => hardware(to),
+    };
+    let (sender_hardware, sender, target) = (hardware(from), address(from), address(to));
+    ArpMessage { operation, sender_hardware, sender, target_hardware, target }
+}
+
+fn all(arp: &mut Arp) -> Vec<ArpOutput> {
+    std::iter::from_fn(|| arp.poll()).collect()
+}
+
+fn request(to: u32) -> ArpOutput {
+    ArpOutput::Request(message(ArpOperation::Request, A, to))
+}
+
+fn send(id: u32, to: u32) -> ArpOutput {
+    ArpOutput::Send { id, to: address(to), hardware: hardware(to) }
+}
+
+fn failed(id: u32, to: u32) -> ArpOutput {
+    ArpOutput::Failed { id, to: address(to) }
+}
+
+#[test]
+fn a_packet_waits_for_the_answer() {
+    let mut arp = arp(ArpConfig::STANDARD);
+    assert_eq!(arp.resolve(at(0), address(B), 10), Resolved::Waits);
+    assert_eq!(all(&mut arp), [request(B)]);
+    assert_eq!(arp.resolve(at(1), address(B), 11), Resolved::Waits);
+    assert_eq!(all(&mut arp), []);
+    assert!(arp.held().eq([10, 11]));
+    arp.on_message(at(2), &message(ArpOperation::Reply, B, A));
+    assert_eq!(all(&mut arp), [send(10, B), send(11, B)]);
+    assert_eq!(arp.next_timeout(), None);
+    assert_eq!(arp.resolve(at(3), address(B), 12), Resolved::Known(hardware(B)));
+}
+
+#[test]
+fn who_is_asked_answers_and_knows_who_asked() {
+    let mut arp = arp(ArpConfig::STANDARD);
+    arp.on_message(at(0), &message(ArpOperation::Request, B, A));
+    assert_eq!(all(&mut arp), [ArpOutput::Reply(message(ArpOperation::Reply, A, B))]);
+    assert_eq!(arp.resolve(at(1), address(B), 10), Resolved::Known(hardware(B)));
+}
+
+/// RFC 1122 §2.3.2.1: once a second; what waits is given up a second after the last request.
+#[test]
+fn it_asks_again_and_gives_up() {
+    let mut arp = arp(ArpConfig::STANDARD);
+    arp.resolve(at(0), address(B), 10);
+    assert_eq!(all(&mut arp), [request(B)]);
+    for second in [1000, 2000] {
+        assert_eq!(arp.next_timeout(), Some(at(second)));
+        arp.on_timeout(at(second));
+        assert_eq!(all(&mut arp), [request(B)]);
+    }
+    arp.resolve(at(2500), address(B), 11);
+    assert_eq!(arp.next_timeout(), Some(at(3000)));
+    arp.on_timeout(at(3000));
+    assert_eq!(all(&mut arp), [failed(10, B), failed(11, B)]);
+    assert_eq!(arp.next_timeout(), None);
+    // The next packet starts anew.
+    arp.resolve(at(3001), address(B), 12);
+    assert_eq!(all(&mut arp), [request(B)]);
+}
+
+/// RFC 1122 §2.3.2.2: the latest packet of a neighbour is among those kept.
+#[test]
+fn the_oldest_makes_room() {
+    let mut arp = arp(ArpConfig { hold: 2, ..ArpConfig::STANDARD });
+    for (to, id) in [(B, 10), (C, 20), (B, 11), (B, 12)] {
+        arp.resolve(at(0), address(to), id);
+    }
+    assert_eq!(all(&mut arp), [request(B), request(C), ArpOutput::Evicted { id: 10 }]);
+    arp.on_message(at(1), &message(ArpOperation::Reply, B, A));
+    assert_eq!(all(&mut arp), [send(11, B), send(12, B)]);
+    assert!(arp.held().eq([20]));
+}
+
+#[test]
+fn what_was_not_heard_for_long_is_asked_for_again() {
+    let lifetime = Some(Duration::from_secs(20));
+    let mut arp = arp(ArpConfig { lifetime, ..ArpConfig::STANDARD });
+    arp.on_message(at(0), &message(ArpOperation::Request, B, A));
+    // RFC 826: a message for another brings up to date what is known.
+    arp.on_message(at(10_000), &message(ArpOperation::Request, B, C));
+    all(&mut arp);
+    assert_eq!(arp.resolve(at(29_999), address(B), 10), Resolved::Known(hardware(B)));
+    assert_eq!(arp.resolve(at(30_000), address(B), 11), Resolved::Waits);
+    assert_eq!(all(&mut arp), [request(B)]);
+}
+
+#[test]
+fn what_others_ask_of_others_teaches_nobody_but_ns2() {
+    for (config, knows) in [(ArpConfig::STANDARD, false), (ArpConfig::NS2, true)] {
+        let mut arp = arp(config);
+        arp.on_message(at(0), &message(ArpOperation::Request, B, C));
+        assert_eq!(all(&mut arp), []);
+        let known = arp.resolve(at(1), address(B), 10) == Resolved::Known(hardware(B));
+        assert_eq!(known, knows);
+    }
+}
+
+/// mac/arp.cc: three packets vanish, each with a request; the fourth fails with the third.
+#[test]
+fn ns2_loses_packets_without_a_word() {
+    let mut arp = arp(ArpConfig::NS2);
+    for round in 0..2 {
+        let id = round * 10;
+        assert_eq!(arp.resolve(at(0), address(B), id), Resolved::Waits);
+        assert_eq!(all(&mut arp), [request(B)]);
+        for id in [id + 1, id + 2] {
+            arp.resolve(at(5000), address(B), id);
+            assert_eq!(all(&mut arp), [ArpOutput::Evicted { id: id - 1 }, request(B)]);
+        }
+        assert_eq!(arp.next_timeout(), None);
+        arp.on_timeout(at(60_000));
+        assert_eq!(all(&mut arp), []);
+        arp.resolve(at(90_000), address(B), id + 3);
+        assert_eq!(all(&mut arp), [failed(id + 2, B), failed(id + 3, B)]);
+        assert_eq!(arp.held().count(), 0);
+    }
+}
+
+#[test]
+fn ns2_never_forgets() {
+    let mut arp = arp(ArpConfig::NS2);
+    arp.resolve(at(0), address(B), 10);
+    arp.on_message(at(1), &message(ArpOperation::Reply, B, A));
+    assert_eq!(all(&mut arp), [request(B), send(10, B)]);
+    let year = Instant::from_secs(365 * 86_400);
+    assert_eq!(arp.resolve(year, address(B), 11), Resolved::Known(hardware(B)));
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Packet(u32),
+    Message { reply: bool, from: u32, to: u32 },
+    Wait(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => (B..6).prop_map(Step::Packet),
+        2 => (any::<bool>(), B..6, A..6)
+            .prop_map(|(reply, from, to)| Step::Message { reply, from, to }),
+        2 => (0..3000_u64).prop_map(Step::Wait),
+    ];
+    prop::collection::vec(step, 0..100)
+}
+
+fn configs() -> impl Strategy<Value = ArpConfig> {
+    let config = |hold, requests, timer, lifetime: Option<u64>, learn_from_all| ArpConfig {
+        hold,
+        requests,
+        again: if timer { AskAgain::After(Duration::from_secs(1)) } else { AskAgain::NextPacket },
+        lifetime: lifetime.map(Duration::from_secs),
+        learn_from_all,
+    };
+    (1..4_usize, 1..4_u32, any::<bool>(), prop::option::of(1..9_u64), any::<bool>())
+        .prop_map(move |(a, b, c, d, e)| config(a, b, c, d, e))
+}
+
+proptest! {
+    /// Each packet comes out once or is kept; with a timer none is kept for longer than all
+    /// requests take; no neighbour is asked twice within a second.
+    #[test]
+    fn every_packet_has_one_end(steps in steps(), config in configs()) {
+        let mut arp = arp(config);
+        let (mut now, mut id) = (0, 0);
+        let mut since = std::collections::BTreeMap::new();
+        let mut asked = std::collections::BTreeMap::new();
+        let patience = Duration::from_secs(u64::from(config.requests));
+        for step in steps {
+            let until = match step {
+                Step::Wait(millis) => now + millis,
+                _ => now,
+            };
+            while let Some(due) = arp.next_timeout().filter(|due| *due <= at(until)) {
+                arp.on_timeout(due);
+                prop_assert!(arp.next_timeout().is_none_or(|next| next > due));
+                settle(&mut arp, due, &mut since, &mut asked, &config)?;
+            }
+            now = until;
+            match step {
+                Step::Packet(to) => {
+                    id += 1;
+                    if arp.resolve(at(now), address(to), id) == Resolved::Waits {
+                        since.insert(id, at(now));
+                    }
+                }
+                Step::Message { reply, from, to } => {
+                    let operation = if reply { ArpOperation::Reply } else { ArpOperation::Request };
+                    arp.on_message(at(now), &message(operation, from, to));
+                }
+                Step::Wait(_) => {}
+            }
+            settle(&mut arp, at(now), &mut since, &mut asked, &config)?;
+            if let AskAgain::After(_) = config.again {
+                prop_assert!(since.values().all(|then| at(now).since(*then) <= patience));
+            }
+        }
+        let mut held: Vec<_> = arp.held().collect();
+        held.sort_unstable();
+        prop_assert_eq!(held, since.into_keys().collect::<Vec<_>>());
+    }
+}
+
+type Times<K> = std::collections::BTreeMap<K, Instant>;
+
+fn settle(
+    arp: &mut Arp,
+    now: Instant,
+    since: &mut Times<u32>,
+    asked: &mut Times<Ipv4Addr>,
+    config: &ArpConfig,
+) -> Result<(), TestCaseError> {
+    for output in all(arp) {
+        match output {
+            ArpOutput::Request(message) => {
+                let before = asked.insert(message.target, now);
+                if let (AskAgain::After(gap), Some(before)) = (config.again, before)
+                    && config.lifetime.is_none()
+                {
+                    prop_assert!(now.since(before) >= gap);
+                }
+            }
+            ArpOutput::Reply(_) => {}
+            ArpOutput::Send { id, .. }
+            | ArpOutput::Evicted { id }
+            | ArpOutput::Failed { id, .. } => {
+                prop_assert!(since.remove(&id).is_some());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! ARP (RFC 826) for IPv4 over 48-bit hardware addresses.
+
+use core::fmt;
+
+use base::Ipv4Addr;
+
+use crate::DecodeError;
+use crate::cursor::Reader;
+
+/// Bytes of a message. It has no IP header.
+pub const ARP_LEN: u32 = 28;
+
+const HARDWARE_ETHERNET: u16 = 1;
+const PROTOCOL_IPV4: u16 = 0x0800;
+const HARDWARE_LEN: u8 = 6;
+const PROTOCOL_LEN: u8 = 4;
+const REQUEST: u16 = 1;
+const REPLY: u16 = 2;
+
+/// A 48-bit hardware address (IEEE 802).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct HardwareAddr(pub [u8; 6]);
+
+impl HardwareAddr {
+    /// All that hear it.
+    pub const BROADCAST: Self = Self([0xff; 6]);
+
+    /// The address that node `node` of a lab has: locally administered, so that no card has it.
+    pub const fn of_node(node: u32) -> Self {
+        let [a, b, c, d] = node.to_be_bytes();
+        Self([0x02, 0, a, b, c, d])
+    }
+
+    /// Which node of a lab has it; `None`: none.
+    pub const fn node(self) -> Option<u32> {
+        match self.0 {
+            [0x02, 0, a, b, c, d] => Some(u32::from_be_bytes([a, b, c, d])),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for HardwareAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArpOperation {
+    /// Who has the target's protocol address?
+    Request,
+    /// The sender has its own.
+    Reply,
+}
+
+/// A message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArpMessage {
+    /// What it is for.
+    pub operation: ArpOperation,
+    /// Hardware address of whoever sent it.
+    pub sender_hardware: HardwareAddr,
+    /// Protocol address of whoever sent it.
+    pub sender: Ipv4Addr,
+    /// Hardware address of whom it is for; in a request nobody looks at it.
+    pub target_hardware: HardwareAddr,
+    /// Protocol address of whom it is for.
+    pub target: Ipv4Addr,
+}
+
+impl ArpMessage {
+    /// Its bytes.
+    pub fn encode(&self) -> [u8; ARP_LEN as usize] {
+        let operation = match self.operation {
+            ArpOperation::Request => REQUEST,
+            ArpOperation::Reply => REPLY,
+        };
+        let [h0, h1] = HARDWARE_ETHERNET.to_be_bytes();
+        let [p0, p1] = PROTOCOL_IPV4.to_be_bytes();
+        let [o0, o1] = operation.to_be_bytes();
+        let [a0, a1, a2, a3, a4, a5] = self.sender_hardware.0;
+        let [b0, b1, b2, b3] = self.sender.octets();
+        let [c0, c1, c2, c3, c4, c5] = self.target_hardware.0;
+        let [d0, d1, d2, d3] = self.target.octets();
+        #[rustfmt::skip]
+        let bytes = [
+            h0, h1, p0, p1, HARDWARE_LEN, PROTOCOL_LEN, o0, o1,
+            a0, a1, a2, a3, a4, a5, b0, b1, b2, b3,
+            c0, c1, c2, c3, c4, c5, d0, d1, d2, d3,
+        ];
+        bytes
+    }
+
+    /// Reads a message. What follows it is a frame's padding.
+    ///
+    /// # Errors
+    /// [`DecodeError::Truncated`], or [`DecodeError::ArpMessage`] if it is about other addresses, or
+    /// neither a request nor a reply.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut from = Reader(bytes);
+        let (hardware, protocol) = (from.u16()?, from.u16()?);
+        let (hardware_len, protocol_len) = (from.u8()?, from.u8()?);
+        let kind = from.u16()?;
+        let ours = (HARDWARE_ETHERNET, PROTOCOL_IPV4, HARDWARE_LEN, PROTOCOL_LEN);
+        let operation = match kind {
+            REQUEST => ArpOperation::Request,
+            REPLY => ArpOperation::Reply,
+            _ => return Err(DecodeError::ArpMessage { operation: kind }),
+        };
+        if (hardware, protocol, hardware_len, protocol_len) != ours {
+            return Err(DecodeError::ArpMessage { operation: kind });
+        }
+        let (sender_hardware, sender) = (HardwareAddr(from.take()?), from.address()?);
+        let (target_hardware, target) = (HardwareAddr(from.take()?), from.address()?);
+        Ok(Self { operation, sender_hardware, sender, target_hardware, target })
+    }
+}
