@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod books;
+pub mod capture;
 mod events;
 mod faults;
 mod fingerprint;

@@ -1,0 +1,148 @@
+//! The blocks of a capture file, and the interfaces that they belong to.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::time::Duration as Span;
+
+use base::{Instant, Ipv4Addr};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock, Record};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::blocks::{Block, PcapNgBlock};
+use pcap_file::{DataLink, Endianness, PcapError};
+
+use super::dot11::mac;
+use crate::nodes::address;
+
+/// Timestamps count 10⁻⁹ s.
+const NANOSECONDS: u8 = 9;
+
+/// The names of so many nodes fit into one block with room to spare.
+const NAMED_AT_ONCE: usize = 1000;
+
+type Output = Box<dyn Write + Send>;
+
+/// Writes blocks, each interface's description before its first packet. What the output refuses is
+/// kept until the end, and nothing is written after it: a run does not end for its capture.
+pub struct Blocks {
+    out: io::Result<PcapNgWriter<Output>>,
+    /// The interface of each node that has sent something.
+    of_node: Vec<Option<u32>>,
+    of_lost: Option<u32>,
+    interfaces: u32,
+}
+
+impl Blocks {
+    pub fn new(out: Output, about: &str, nodes: u32) -> Self {
+        let application = concat!("driftway ", env!("CARGO_PKG_VERSION"));
+        // The same bytes on every machine.
+        let section = SectionHeaderBlock {
+            endianness: Endianness::Little,
+            options: vec![
+                SectionHeaderOption::Comment(about.to_owned().into()),
+                SectionHeaderOption::UserApplication(application.into()),
+            ],
+            ..SectionHeaderBlock::default()
+        };
+        let mut blocks = Self {
+            out: PcapNgWriter::with_section_header(out, section).map_err(io_error),
+            of_node: vec![None; nodes as usize],
+            of_lost: None,
+            interfaces: 0,
+        };
+        blocks.name_nodes(nodes as usize);
+        blocks
+    }
+
+    /// One packet: on the interface of the node that sent it, or among what was lost.
+    pub fn packet(&mut self, node: Option<u32>, at: Instant, data: &[u8], comment: Option<&str>) {
+        let interface_id = self.interface(node);
+        let comment = comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text)));
+        self.write(&Block::EnhancedPacket(EnhancedPacketBlock {
+            interface_id,
+            timestamp: Span::from_nanos(at.as_nanos()),
+            original_len: data.len() as u32,
+            data: Cow::Borrowed(data),
+            options: comment.into_iter().collect(),
+        }));
+    }
+
+    pub fn finish(self) -> io::Result<()> {
+        self.out?.into_inner().flush()
+    }
+
+    fn write(&mut self, block: &Block<'_>) {
+        if let Ok(out) = &mut self.out
+            && let Err(error) = out.write_block(block)
+        {
+            self.out = Err(io_error(error));
+        }
+    }
+
+    /// Wireshark shows these names where it is asked to resolve addresses.
+    fn name_nodes(&mut self, nodes: usize) {
+        let numbers: Vec<usize> = (0..nodes).collect();
+        for some in numbers.chunks(NAMED_AT_ONCE) {
+            let record = |node: &usize| {
+                Record::Ipv4(Ipv4Record {
+                    ip_addr: octets(address(*node)).to_vec().into(),
+                    names: vec![format!("node-{node}").into()],
+                })
+            };
+            let records = some.iter().map(record).collect();
+            self.write(&NameResolutionBlock { records, options: Vec::new() }.into_block());
+        }
+    }
+
+    fn interface(&mut self, node: Option<u32>) -> u32 {
+        let known = match node {
+            Some(node) => self.of_node.get(node as usize).copied().flatten(),
+            None => self.of_lost,
+        };
+        if let Some(interface) = known {
+            return interface;
+        }
+        let (name, description) = match node {
+            Some(node) => (format!("node-{node}"), format!("what node {node} sent")),
+            None => ("lost".to_owned(), "packets that died in a node, on no air".to_owned()),
+        };
+        let mut options = vec![
+            InterfaceDescriptionOption::IfName(name.into()),
+            InterfaceDescriptionOption::IfDescription(description.into()),
+            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+        ];
+        if let Some(node) = node {
+            options.push(InterfaceDescriptionOption::IfMacAddr(mac(node).to_vec().into()));
+        }
+        let linktype = DataLink::IEEE802_11_RADIOTAP;
+        self.write(&InterfaceDescriptionBlock { linktype, snaplen: 0, options }.into_block());
+        let interface = self.interfaces;
+        self.interfaces += 1;
+        match node {
+            None => self.of_lost = Some(interface),
+            Some(node) => {
+                let node = node as usize;
+                if self.of_node.len() <= node {
+                    self.of_node.resize(node + 1, None);
+                }
+                self.of_node[node] = Some(interface);
+            }
+        }
+        interface
+    }
+}
+
+fn octets(address: Ipv4Addr) -> [u8; 4] {
+    address.to_bits().to_be_bytes()
+}
+
+fn io_error(error: PcapError) -> io::Error {
+    match error {
+        PcapError::IoError(error) => error,
+        other => io::Error::other(other),
+    }
+}

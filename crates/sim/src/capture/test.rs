@@ -1,0 +1,333 @@
+//! Captures read back, by us and by Wireshark's dissectors where they are.
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use base::{Ecn, Ipv4Addr, Seq};
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
+use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
+use pcap_file::pcapng::{Block, PcapNgReader};
+use wire::{
+    AodvMessage, AodvRequest, Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions,
+    TcpSegment, UnreachableCode,
+};
+
+use super::*;
+use crate::nodes::address;
+
+/// What a capture wrote.
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn captured(fill: impl FnOnce(&mut Capture)) -> Vec<u8> {
+    let kept = Kept::default();
+    let mut capture = Capture::new(Box::new(kept.clone()), "two nodes", 7, 3, 2412);
+    fill(&mut capture);
+    capture.finish().unwrap();
+    Arc::try_unwrap(kept.0).unwrap().into_inner().unwrap()
+}
+
+/// A record, read back.
+#[derive(Debug)]
+struct Read {
+    interface: String,
+    nanos: u128,
+    comment: Option<String>,
+    /// Behind the radiotap header.
+    frame: Vec<u8>,
+}
+
+fn read(file: &[u8]) -> Vec<Read> {
+    let mut reader = PcapNgReader::new(file).unwrap();
+    let (mut names, mut records) = (Vec::new(), Vec::new());
+    while let Some(block) = reader.next_block() {
+        match block.unwrap() {
+            Block::InterfaceDescription(interface) => {
+                assert_eq!(u32::from(interface.linktype), 127);
+                let name = interface.options.iter().find_map(|option| match option {
+                    InterfaceDescriptionOption::IfName(name) => Some(name.to_string()),
+                    _ => None,
+                });
+                assert!(interface.options.contains(&InterfaceDescriptionOption::IfTsResol(9)));
+                names.push(name.unwrap());
+            }
+            Block::EnhancedPacket(packet) => {
+                let radiotap = usize::from(u16::from_le_bytes([packet.data[2], packet.data[3]]));
+                let comment = packet.options.iter().find_map(|option| match option {
+                    EnhancedPacketOption::Comment(text) => Some(text.to_string()),
+                    _ => None,
+                });
+                records.push(Read {
+                    interface: names[packet.interface_id as usize].clone(),
+                    nanos: packet.timestamp.as_nanos(),
+                    comment,
+                    frame: packet.data[radiotap..].to_vec(),
+                });
+            }
+            _ => {}
+        }
+    }
+    records
+}
+
+/// Each record's fields as tshark prints them; `None` where there is no tshark.
+fn dissected(file: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    let dir = std::env::temp_dir();
+    let path = dir.join(format!("driftway-capture-{}-{:p}.pcapng", std::process::id(), file));
+    std::fs::write(&path, file).unwrap();
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-r"]).arg(&path).args(["-T", "fields", "-E", "separator=|"]);
+    command.args(["-o", "wlan.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]);
+    command.args(["-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]);
+    command.args(fields.iter().flat_map(|field| ["-e", field]));
+    let output = command.output();
+    std::fs::remove_file(&path).unwrap();
+    let output = match output {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            eprintln!("skipped: there is no tshark here to ask");
+            return None;
+        }
+        other => other.unwrap(),
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    Some(text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect())
+}
+
+fn ip(from: usize, to: usize) -> IpHeader {
+    IpHeader { identification: 17, ecn: Ecn::Ect0, ..IpHeader::new(address(from), address(to)) }
+}
+
+fn segment() -> Packet {
+    let segment = TcpSegment {
+        source_port: 1024,
+        destination_port: 1024,
+        seq: Seq(1000),
+        ack: Seq(77),
+        flags: TcpFlags::ACK.with(TcpFlags::PSH),
+        window: 8000,
+        urgent: 0,
+        options: TcpOptions::default(),
+        payload: Payload::new(3, 512, 1460),
+    };
+    Packet { ip: ip(0, 2), body: Body::Tcp(segment) }
+}
+
+fn request() -> Packet {
+    let request = AodvRequest {
+        join: false,
+        repair: false,
+        gratuitous: false,
+        destination_only: false,
+        hops: 1,
+        id: 5,
+        destination: address(2),
+        destination_seq: None,
+        originator: address(0),
+        originator_seq: 9,
+    };
+    let ip = IpHeader { ttl: 3, ..IpHeader::new(address(1), Ipv4Addr::BROADCAST) };
+    Packet { ip, body: Body::Aodv(AodvMessage::Request(request)) }
+}
+
+/// Who has 10.0.0.2? Tell 10.0.0.1.
+const WHO_HAS: [u8; 28] =
+    [0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 0, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2];
+
+fn frame<'a>(
+    kind: Kind,
+    from: u32,
+    to: Option<u32>,
+    micros: u64,
+    carried: Carried<'a>,
+) -> Frame<'a> {
+    Frame {
+        at: Instant::from_nanos(micros * 1000 + 7),
+        preamble: Duration::from_micros(192),
+        rate: Rate::from_bps(if kind == Kind::Data { 2_000_000 } else { 1_000_000 }),
+        kind,
+        from,
+        to,
+        duration: Duration::from_micros(314),
+        sequence: 40,
+        retry: false,
+        carried,
+    }
+}
+
+fn example() -> Vec<u8> {
+    captured(|capture| {
+        let packet = segment();
+        let unreachable = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
+        let error = Packet::icmp_error(address(1), &packet, unreachable).unwrap();
+        let (packet, error) = (Routed::plain(packet), Routed::plain(error));
+        let asked = Routed::plain(request());
+        capture.frame(&frame(Kind::Rts, 0, Some(1), 100, Carried::Nothing), None);
+        capture.frame(&frame(Kind::Cts, 1, Some(0), 500, Carried::Nothing), None);
+        let data = frame(Kind::Data, 0, Some(1), 900, Carried::Packet(&packet));
+        capture.frame(&data, None);
+        capture.frame(&frame(Kind::Ack, 1, Some(0), 7000, Carried::Nothing), None);
+        capture.frame(&frame(Kind::Data, 1, None, 8000, Carried::Packet(&asked)), None);
+        capture.frame(&frame(Kind::Data, 0, None, 9000, Carried::Arp(&WHO_HAS)), None);
+        let again = Frame { at: Instant::from_micros(9500), retry: true, ..data };
+        capture.frame(&again, Some("lost at node 1: collision"));
+        let died = Instant::from_millis(20);
+        capture.lost(died, 1, Some(2), &packet, "link-failure (no CTS after 7 attempts)");
+        capture.lost(died, 2, None, &error, "no-route");
+    })
+}
+
+#[test]
+fn what_was_written_is_read_back() {
+    let records = read(&example());
+    let places: Vec<_> =
+        records.iter().map(|r| (r.interface.as_str(), r.nanos, r.frame.len())).collect();
+    // 24 of header, 8 of LLC and SNAP, 4 of check sequence, which what died never got.
+    assert_eq!(
+        places,
+        [
+            ("node-0", 100_007, 20),
+            ("node-1", 500_007, 14),
+            ("node-0", 900_007, 24 + 8 + 1500 + 4),
+            ("node-1", 7_000_007, 14),
+            ("node-1", 8_000_007, 24 + 8 + 20 + 8 + 24 + 4),
+            ("node-0", 9_000_007, 24 + 8 + 28 + 4),
+            ("node-0", 9_500_000, 24 + 8 + 1500 + 4),
+            ("lost", 20_000_000, 24 + 8 + 1500),
+            ("lost", 20_000_000, 24 + 8 + 20 + 36),
+        ]
+    );
+    let comments: Vec<_> = records.iter().filter_map(|r| r.comment.as_deref()).collect();
+    assert_eq!(
+        comments,
+        [
+            "lost at node 1: collision",
+            "dropped at node 1: link-failure (no CTS after 7 attempts)",
+            "dropped at node 2: no-route",
+        ]
+    );
+    let decoded = Packet::decode(&records[2].frame[32..]).unwrap();
+    let mut pattern = [0; 1460];
+    Payload::new(3, 512, 1460).pattern(&mut pattern);
+    assert_eq!((decoded.packet.ip, decoded.payload), (segment().ip, &pattern[..]));
+}
+
+#[test]
+fn wireshark_understands_every_frame() {
+    let fields = ["_ws.col.Protocol", "_ws.malformed", "wlan.fcs.status", "frame.interface_name"];
+    let Some(records) = dissected(&example(), &fields) else { return };
+    let protocols: Vec<_> = records.iter().map(|record| record[0].as_str()).collect();
+    assert_eq!(
+        protocols,
+        ["802.11", "802.11", "TCP", "802.11", "AODV", "ARP", "TCP", "TCP", "ICMP"]
+    );
+    for record in &records {
+        assert_eq!(record[1], "", "malformed: {record:?}");
+        // 1: good; what died has none.
+        assert_eq!(record[2], if record[3] == "lost" { "" } else { "1" }, "{record:?}");
+    }
+}
+
+#[test]
+fn wireshark_reads_the_fields_that_were_meant() {
+    let fields = [
+        "frame.time_epoch",
+        "radiotap.mactime",
+        "radiotap.datarate",
+        "wlan.ra",
+        "wlan.ta",
+        "wlan.duration",
+        "wlan.seq",
+        "wlan.fc.retry",
+        "frame.comment",
+        "ip.checksum.status",
+        "tcp.checksum.status",
+        "radiotap.txflags",
+    ];
+    let Some(records) = dissected(&example(), &fields) else { return };
+    let rts = &records[0];
+    assert_eq!(rts[0], "0.000100007");
+    assert_eq!((rts[1].as_str(), rts[2].as_str()), ("292", "1"));
+    assert_eq!((rts[3].as_str(), rts[4].as_str()), ("02:00:00:00:00:01", "02:00:00:00:00:00"));
+    assert_eq!(rts[5], "314");
+    let data = &records[6];
+    assert_eq!((data[2].as_str(), data[6].as_str(), data[7].as_str()), ("2", "40", "1"));
+    assert_eq!(data[8], "lost at node 1: collision");
+    assert_eq!((data[9].as_str(), data[10].as_str()), ("1", "1"));
+    assert_eq!(records[4][3], "ff:ff:ff:ff:ff:ff");
+    let lost = &records[7];
+    assert_eq!((lost[3].as_str(), lost[4].as_str()), ("02:00:00:00:00:02", "02:00:00:00:00:01"));
+    assert_eq!(lost[8], "dropped at node 1: link-failure (no CTS after 7 attempts)");
+    assert_eq!(lost[11], "0x0001");
+}
+
+#[test]
+fn bytes_of_no_standard_stand_behind_the_packet() {
+    let file = captured(|capture| {
+        for padding in [20, -8] {
+            let packet = Routed { padding, ..Routed::plain(segment()) };
+            capture.frame(&frame(Kind::Data, 0, Some(1), 100, Carried::Packet(&packet)), None);
+        }
+    });
+    let records = read(&file);
+    assert_eq!(records[0].frame.len(), 24 + 8 + 1500 + 20 + 4);
+    assert_eq!(records[0].frame[24 + 8 + 1500..][..20], [0; 20]);
+    assert_eq!(records[1].frame.len(), 24 + 8 + 1500 + 4);
+    let fields = ["_ws.col.Protocol", "_ws.malformed", "wlan.fcs.status", "ip.len", "tcp.len"];
+    let Some(records) = dissected(&file, &fields) else { return };
+    assert_eq!(records, [["TCP", "", "1", "1500", "1460"]; 2]);
+}
+
+#[test]
+fn a_packet_without_bytes_says_so() {
+    let huge = Packet {
+        body: Body::Udp(wire::UdpDatagram {
+            source_port: 1,
+            destination_port: 2,
+            payload: Payload::new(0, 0, 70_000),
+        }),
+        ..segment()
+    };
+    let file = captured(|capture| {
+        capture.lost(Instant::ZERO, 0, None, &Routed::plain(huge), "queue-overflow");
+    });
+    let records = read(&file);
+    let comment = records[0].comment.as_deref().unwrap();
+    assert!(comment.starts_with("dropped at node 0: queue-overflow; its packet has no bytes: "));
+    assert_eq!(records[0].frame.len(), 24 + 8);
+}
+
+/// Takes so many bytes, then refuses.
+struct Full(usize);
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_at_the_end() {
+    let packet = Routed::plain(segment());
+    for room in [0, 100, 3000, 5000] {
+        let mut capture = Capture::new(Box::new(Full(room)), "", 1, 2, 2412);
+        for micros in 0..9 {
+            let data = frame(Kind::Data, 0, Some(1), micros, Carried::Packet(&packet));
+            capture.frame(&data, None);
+        }
+        assert_eq!(capture.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
+}
