@@ -20,10 +20,12 @@
 extern crate alloc;
 
 mod adhoc;
+mod aodv;
 mod destination;
 mod fixed;
 mod router;
 
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};
+pub use aodv::{Aodv, AodvConfig, AodvRoute, ErrorRule, Hello, LocalRepair, Refresh, SearchRule};
 pub use fixed::{Fixed, shortest_paths};
 pub use router::{Buffer, Config, Fate, Flush, Passage, Router, Way};

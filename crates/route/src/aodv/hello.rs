@@ -1,0 +1,69 @@
+//! Beacons (RFC 3561 §6.9, §6.10).
+
+use base::{Duration, Instant, Ipv4Addr, Seq};
+use wire::{AodvMessage, AodvReply};
+
+use super::Aodv;
+use super::request::in_ms;
+use crate::Hop;
+
+impl Aodv {
+    /// A neighbour says that it is there.
+    pub(super) fn on_hello(&mut self, now: Instant, from: Ipv4Addr, hello: &AodvReply) {
+        let Some(own) = self.config.hello else { return };
+        if hello.destination != from || hello.hops != 0 {
+            return;
+        }
+        let until = now + own.patience();
+        self.neighbours.set(from, until);
+        self.wake(until);
+        let mut until = now + Duration::from_millis(u64::from(hello.lifetime_ms));
+        if let Some(route) = self.table.get_mut(from)
+            && route.is_valid()
+        {
+            route.until = route.until.max(until);
+            until = route.until;
+        }
+        if self.offer(now, from, (Seq(hello.destination_seq), 1), from, until) {
+            if let Some(route) = self.table.get_mut(from) {
+                route.search.answered(1);
+            }
+            self.release(now, from, Duration::ZERO);
+        }
+    }
+
+    /// Something came from a neighbour; if it has said hello before, it is there still.
+    pub(super) fn heard(&mut self, now: Instant, from: Ipv4Addr) {
+        if let Some(hello) = self.config.hello
+            && self.neighbours.get(from).is_some()
+        {
+            self.neighbours.set(from, now + hello.patience());
+        }
+    }
+
+    /// Neighbours that have been silent are gone, and the own hello is due.
+    pub(super) fn hello_timers(&mut self, now: Instant) {
+        let Some(hello) = self.config.hello else { return };
+        while let Some(gone) = self.neighbours.take_due(now) {
+            self.break_link(now, gone, None);
+        }
+        if self.next_hello > now {
+            return;
+        }
+        self.next_hello = now + hello.interval;
+        // RFC 3561 §6.9: if part of an active route, and nothing else was sent to all.
+        if self.active_until > now && self.last_broadcast + hello.interval <= now {
+            let beacon = AodvReply {
+                repair: false,
+                ack_required: false,
+                prefix: 0,
+                hops: 0,
+                destination: self.address,
+                destination_seq: self.seq.0,
+                originator: self.address,
+                lifetime_ms: in_ms(hello.patience()),
+            };
+            self.say(now, now, AodvMessage::Reply(beacon), 1, Hop::All);
+        }
+    }
+}

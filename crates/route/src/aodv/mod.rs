@@ -1,0 +1,374 @@
+//! AODV: ad hoc on-demand distance vector routing (RFC 3561).
+//!
+//! A node that has a packet and no route asks all for one (`search`); the request leaves a way
+//! back behind it (`request`), on which the destination, or a node that knows a way there, answers
+//! (`reply`). A link that breaks is repaired on the spot (`repair`) or reported to those that used
+//! it (`errors`).
+//!
+//! # What is not modelled
+//!
+//! | what | why |
+//! |---|---|
+//! | multicast (flags J and R), subnets (prefix size), gateways (RFC 3561 §7) | a node is a host |
+//! | a reboot (RFC 3561 §6.13) | a node of the lab does not lose its memory |
+//! | several interfaces (RFC 3561 §6.14) | a node has one radio |
+//! | extensions (RFC 3561 §9) | they only tell a hello's interval, which all nodes share here |
+
+mod buffer;
+mod config;
+mod errors;
+mod hello;
+mod memory;
+mod repair;
+mod reply;
+mod request;
+mod search;
+mod table;
+mod timers;
+
+pub use config::{AodvConfig, ErrorRule, Hello, LocalRepair, Refresh, SearchRule};
+
+use alloc::collections::VecDeque;
+
+use base::{Instant, Ipv4Addr, RandomStream, Seq};
+use wire::{AodvMessage, Body, IpHeader, Packet, Routed};
+
+use crate::{DropReason, Hop, Outbox, Output, RouteStats};
+use buffer::Buffer;
+use memory::{Limit, Seen, Until};
+use table::{State, Table};
+
+/// AODV at one node. Its methods are those of every protocol: see [`Output`].
+///
+/// [`Output::RouteFound`] and [`Output::RouteLost`] are of destinations for which the node had a
+/// packet. A route that ends because nothing used it is not lost, nor is one under repair.
+#[derive(Clone, Debug)]
+pub struct Aodv {
+    config: AodvConfig,
+    address: Ipv4Addr,
+    /// RFC 3561 §6.1: the own number.
+    seq: Seq,
+    /// Of the last request.
+    request_id: u32,
+    table: Table,
+    buffer: Buffer,
+    seen: Seen,
+    requests_left: Limit,
+    errors_left: Limit,
+    /// Neighbours whose requests are ignored (RFC 3561 §6.8).
+    blacklist: Until,
+    /// Neighbours that have to acknowledge a reply.
+    awaited: Until,
+    /// Neighbours that say hello, until they are taken for gone.
+    neighbours: Until,
+    /// When what is still under repair is given up ([`LocalRepair::PastHalf`]).
+    repairs: VecDeque<(Instant, Ipv4Addr)>,
+    /// Part of a route that carries packets until then (RFC 3561 §6.9).
+    active_until: Instant,
+    last_broadcast: Instant,
+    next_hello: Instant,
+    /// When routes are looked at next (`expiry_interval`).
+    next_round: Instant,
+    /// Before that no timer is due.
+    due: Instant,
+    outbox: Outbox,
+    random: RandomStream,
+    stats: RouteStats,
+}
+
+/// A route as it stands in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AodvRoute {
+    /// To whom.
+    pub destination: Ipv4Addr,
+    /// Over which neighbour, if there is a route.
+    pub next_hop: Option<Ipv4Addr>,
+    /// How far it is, if there is a route.
+    pub hops: u8,
+    /// The destination's number, as far as it is known.
+    pub seq: Option<u32>,
+    /// When the route ends, or what is left of it is forgotten.
+    pub until: Instant,
+    /// A search for it goes on.
+    pub searching: bool,
+}
+
+impl Aodv {
+    /// The node at `address`; `seed` and `node` choose its random numbers.
+    pub fn new(config: AodvConfig, address: Ipv4Addr, seed: u64, node: u64) -> Self {
+        let mut random = RandomStream::new(seed, "aodv", node);
+        // Not all at once.
+        let next_hello = config.hello.map_or(Instant::FAR_FUTURE, |hello| {
+            Instant::ZERO + random.duration(base::Duration::ZERO, hello.interval)
+        });
+        Self {
+            config,
+            address,
+            seq: if config.even_numbers { Seq(2) } else { Seq(0) },
+            request_id: 0,
+            table: Table::default(),
+            buffer: Buffer::default(),
+            seen: Seen::default(),
+            requests_left: Limit::new(config.rreq_rate),
+            errors_left: Limit::new(config.rerr_rate),
+            blacklist: Until::default(),
+            awaited: Until::default(),
+            neighbours: Until::default(),
+            repairs: VecDeque::new(),
+            active_until: Instant::ZERO,
+            last_broadcast: Instant::ZERO,
+            next_hello,
+            next_round: Instant::FAR_FUTURE,
+            due: next_hello,
+            outbox: Outbox::default(),
+            random,
+            stats: RouteStats::default(),
+        }
+    }
+
+    /// A packet of the own host.
+    pub fn send(&mut self, now: Instant, mut packet: Packet) {
+        self.begin(now);
+        if packet.ip.destination == self.address {
+            self.outbox.push(Output::Deliver(packet));
+        } else if packet.ip.destination == Ipv4Addr::BROADCAST {
+            self.outbox.push(Output::Transmit { packet: Routed::plain(packet), hop: Hop::All });
+        } else {
+            if let Some(ttl) = self.config.data_ttl {
+                packet.ip.ttl = ttl;
+            }
+            self.resolve(now, Routed::plain(packet), None);
+        }
+    }
+
+    /// What the link layer got for this node, or for all, from its neighbour `from`.
+    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, mut packet: Routed) {
+        self.begin(now);
+        self.heard(now, from);
+        if let Body::Aodv(message) = &packet.packet.body {
+            return self.on_message(now, from, &packet.packet.ip, message);
+        }
+        if packet.is_control() {
+            return;
+        }
+        let ip = &mut packet.packet.ip;
+        if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
+            self.outbox.push(Output::Deliver(packet.packet));
+        } else if packet.dsr.is_some() {
+            self.give_up(packet, DropReason::BadRoute);
+        } else if ip.source == self.address {
+            self.give_up(packet, DropReason::Loop);
+        } else if ip.ttl <= 1 {
+            self.give_up(packet, DropReason::TimeToLive);
+        } else {
+            ip.ttl -= 1;
+            self.resolve(now, packet, Some(from));
+        }
+    }
+
+    /// What it heard for others says that they are there.
+    pub fn on_overheard(&mut self, now: Instant, from: Ipv4Addr, _to: Ipv4Addr, _packet: &Routed) {
+        self.begin(now);
+        self.heard(now, from);
+    }
+
+    /// The next thing to be done.
+    pub fn poll(&mut self, now: Instant) -> Option<Output> {
+        let output = self.outbox.poll(now)?;
+        if let Output::Transmit { packet, .. } = &output
+            && packet.is_control()
+        {
+            self.stats.packets_sent += 1;
+            self.stats.bytes_sent += u64::from(packet.len());
+        }
+        Some(output)
+    }
+
+    /// When [`Self::on_timeout`] or [`Self::poll`] has to be called next.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let timer = (self.due < Instant::FAR_FUTURE).then_some(self.due);
+        match (timer, self.outbox.next_timeout()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Packets of hosts that it holds.
+    pub fn kept(&self) -> usize {
+        self.buffer.len() + self.outbox.kept()
+    }
+
+    /// What it did.
+    pub const fn stats(&self) -> &RouteStats {
+        &self.stats
+    }
+
+    /// The routing table, by destination.
+    pub fn routes(&self) -> impl Iterator<Item = AodvRoute> {
+        self.table.iter().map(|(destination, route)| AodvRoute {
+            destination,
+            next_hop: route.is_valid().then_some(route.next_hop),
+            hops: route.hops,
+            seq: route.seq.map(|seq| seq.0),
+            until: route.until,
+            searching: route.search.phase != table::Phase::Idle,
+        })
+    }
+
+    /// How much it remembers beside routes and packets: requests, neighbours, repairs.
+    pub fn remembered(&self) -> usize {
+        self.seen.len()
+            + self.blacklist.len()
+            + self.awaited.len()
+            + self.neighbours.len()
+            + self.repairs.len()
+    }
+
+    /// Timers come before what happens at the same instant: no route is used beyond its end.
+    fn begin(&mut self, now: Instant) {
+        if self.due <= now {
+            self.on_timeout(now);
+        }
+    }
+
+    fn on_message(&mut self, now: Instant, from: Ipv4Addr, ip: &IpHeader, message: &AodvMessage) {
+        if from == self.address {
+            return;
+        }
+        match message {
+            AodvMessage::Request(request) => self.on_request(now, from, ip.ttl, request),
+            AodvMessage::Reply(reply) if ip.destination == Ipv4Addr::BROADCAST => {
+                self.on_hello(now, from, reply);
+            }
+            AodvMessage::Reply(reply) => self.on_reply(now, from, reply),
+            AodvMessage::Error(error) => self.on_error(now, from, error),
+            AodvMessage::ReplyAck => self.awaited.remove(from),
+        }
+    }
+
+    /// Finds the next hop of a packet, which came from `from` if it is not the own host's.
+    fn resolve(&mut self, now: Instant, packet: Routed, from: Option<Ipv4Addr>) {
+        let destination = packet.packet.ip.destination;
+        let Some(route) = self.table.entry(destination, self.config.table_size) else {
+            return self.give_up(packet, DropReason::NoRoute);
+        };
+        route.wanted = true;
+        match (route.state, from) {
+            (State::Valid, _) => self.forward(now, packet, from, now),
+            (State::Repairing, Some(_)) => self.keep(now, packet),
+            (_, None) => {
+                self.keep(now, packet);
+                self.seek(now, destination);
+            }
+            // RFC 3561 §6.11 (ii).
+            (State::Invalid, Some(last_hop)) => {
+                self.tell_no_route(now, destination, last_hop);
+                self.give_up(packet, DropReason::NoRoute);
+            }
+        }
+    }
+
+    /// Sends a packet over the route to its destination, at `at`, and renews what it uses.
+    fn forward(&mut self, now: Instant, packet: Routed, from: Option<Ipv4Addr>, at: Instant) {
+        let ip = packet.packet.ip;
+        let until = now + self.config.active_route_timeout;
+        let next = match self.table.get_mut(ip.destination) {
+            Some(route) if route.is_valid() => {
+                match self.config.refresh {
+                    Refresh::BothWays => route.until = route.until.max(until),
+                    Refresh::Destination => route.until = until,
+                }
+                route.next_hop
+            }
+            _ => return self.give_up(packet, DropReason::NoRoute),
+        };
+        self.wake_for_route(until);
+        if self.config.refresh == Refresh::BothWays {
+            // RFC 3561 §6.2.
+            for used in [Some(next), Some(ip.source), from].into_iter().flatten() {
+                if used != ip.destination {
+                    self.renew(now, used);
+                }
+            }
+        }
+        self.active_until = until;
+        self.put(now, at, Output::Transmit { packet, hop: Hop::To(next) });
+    }
+
+    /// The route to `destination` is used by traffic that passes here. If there is none, its number
+    /// is kept, because others still live whose routes lead here.
+    fn renew(&mut self, now: Instant, destination: Ipv4Addr) {
+        let forgotten = self.forgotten_at(now);
+        let until = now + self.config.active_route_timeout;
+        if let Some(route) = self.table.get_mut(destination) {
+            let at_least = if route.is_valid() { until } else { forgotten };
+            route.until = route.until.max(at_least);
+        }
+    }
+
+    /// When a route that is lost now is forgotten.
+    fn forgotten_at(&self, now: Instant) -> Instant {
+        self.config.delete_period.map_or(Instant::FAR_FUTURE, |period| now + period)
+    }
+
+    /// Is it, or does it count as, a route?
+    fn holds(&self, state: State) -> bool {
+        match state {
+            State::Valid => true,
+            State::Repairing => self.config.repairing_is_valid,
+            State::Invalid => false,
+        }
+    }
+
+    fn keep(&mut self, now: Instant, packet: Routed) {
+        let until = now + self.config.buffer_timeout;
+        if let Some(old) = self.buffer.push(packet, until, self.config.buffer_packets) {
+            self.give_up(old, DropReason::BufferFull);
+        }
+        self.wake(until);
+        self.wake_for_buffer(now);
+    }
+
+    fn give_up(&mut self, packet: Routed, reason: DropReason) {
+        if !packet.is_control() {
+            self.outbox.push(Output::Drop { packet, reason });
+        }
+    }
+
+    /// All that waits for `destination` is dropped.
+    fn give_up_waiting(&mut self, destination: Ipv4Addr, reason: DropReason) {
+        while let Some(packet) = self.buffer.take(destination) {
+            self.give_up(packet, reason);
+        }
+    }
+
+    fn put(&mut self, now: Instant, at: Instant, output: Output) {
+        if at <= now { self.outbox.push(output) } else { self.outbox.push_at(at, output) }
+    }
+
+    /// Sends a message, at `at`.
+    fn say(&mut self, now: Instant, at: Instant, message: AodvMessage, ttl: u8, hop: Hop) {
+        let destination = match hop {
+            Hop::To(neighbour) => neighbour,
+            Hop::All => {
+                self.last_broadcast = at;
+                Ipv4Addr::BROADCAST
+            }
+        };
+        let ip = IpHeader { ttl, ..IpHeader::new(self.address, destination) };
+        let mut packet = Routed::plain(Packet { ip, body: Body::Aodv(message) });
+        if !self.config.udp {
+            packet.padding = match message {
+                // The time stamp takes half of what UDP's header would.
+                AodvMessage::Request(_) | AodvMessage::Reply(_) => -4,
+                AodvMessage::Error(_) | AodvMessage::ReplyAck => -8,
+            };
+        }
+        self.put(now, at, Output::Transmit { packet, hop });
+    }
+
+    /// A random instant for a broadcast that others may send, too.
+    fn jittered(&mut self, now: Instant) -> Instant {
+        now + self.random.duration(base::Duration::ZERO, self.config.jitter)
+    }
+}

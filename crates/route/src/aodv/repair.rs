@@ -1,0 +1,173 @@
+//! The link layer gives up on a packet: repair (RFC 3561 §6.12), or loss.
+
+use base::{Duration, Instant, Ipv4Addr};
+use wire::{AodvMessage, Routed};
+
+use super::errors::Report;
+use super::table::{Phase, State};
+use super::{Aodv, LocalRepair};
+use crate::{DropReason, Output};
+
+/// Repairs that are remembered; ns-2.35's timers run for as long again as the run did before.
+const REPAIRS_MAX: usize = 1024;
+
+impl Aodv {
+    /// The link layer gave up on a packet to `to`. Each call of `queued` takes the next packet to the
+    /// same neighbour out of the interface queue; what is not taken stays.
+    pub fn on_link_failure(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: Routed,
+        mut queued: impl FnMut() -> Option<Routed>,
+    ) {
+        self.begin(now);
+        self.stats.link_failures += 1;
+        if !self.config.link_layer_detection {
+            return self.give_up(packet, DropReason::LinkFailure);
+        }
+        if packet.is_control() {
+            if let Some(AodvMessage::Reply(_)) = packet.aodv() {
+                self.blame(now, to);
+            }
+            if !self.config.control_detection {
+                return;
+            }
+            self.break_link(now, to, None);
+        } else {
+            let destination = packet.packet.ip.destination;
+            let repair = self.repair_radius(to, &packet);
+            if self.config.local_repair == LocalRepair::PastHalf && repair.is_some() {
+                return self.repair_past_half(now, packet);
+            }
+            if repair.is_some()
+                && let Some(route) = self.table.get_mut(destination)
+            {
+                // RFC 3561 §6.12: nobody before the break can answer with the route that broke.
+                route.seq = route.next_seq();
+                route.state = State::Repairing;
+            }
+            self.break_link(now, to, repair.map(|_| destination));
+            self.rescue(now, packet);
+            if let Some(radius) = repair {
+                self.begin_repair(now, destination, radius);
+            }
+        }
+        while let Some(packet) = queued() {
+            self.rescue(now, packet);
+        }
+    }
+
+    /// If the route of this packet is to be repaired: how far the search goes.
+    fn repair_radius(&self, to: Ipv4Addr, packet: &Routed) -> Option<u8> {
+        let ip = &packet.packet.ip;
+        let route = self.table.get(ip.destination)?;
+        match self.config.local_repair {
+            LocalRepair::Off => None,
+            LocalRepair::Near { max_hops, add_ttl } => {
+                let broken = route.is_valid() && route.next_hop == to;
+                if !broken || ip.source == self.address || route.hops > max_hops {
+                    return None;
+                }
+                let back = self.table.get(ip.source).filter(|back| back.is_valid());
+                let half_way = back.map_or(0, |back| back.hops / 2);
+                let radius = route.hops.max(half_way).saturating_add(add_ttl);
+                Some(radius.min(self.config.net_diameter))
+            }
+            LocalRepair::PastHalf => {
+                let passed = self.config.data_ttl?.saturating_sub(ip.ttl);
+                // No route has 255 hops.
+                (passed > route.hops).then_some(self.config.net_diameter)
+            }
+        }
+    }
+
+    fn begin_repair(&mut self, now: Instant, destination: Ipv4Addr, radius: u8) {
+        let Some(route) = self.table.get_mut(destination) else { return };
+        if route.search.phase != Phase::Idle {
+            return;
+        }
+        route.search.ttl = radius;
+        route.search.wide = 0;
+        self.stats.discoveries += 1;
+        self.attempt(now, destination);
+    }
+
+    /// RFC 3561 §6.12: the repair failed, so the route is lost.
+    pub(super) fn fail_repair(&mut self, now: Instant, destination: Ipv4Addr) {
+        let forgotten = self.forgotten_at(now);
+        let Some(route) = self.table.get_mut(destination) else { return };
+        let seq = route.seq;
+        route.invalidate(seq, forgotten);
+        let precursors = route.precursors.clone();
+        route.precursors.clear();
+        if route.wanted {
+            self.outbox.push(Output::RouteLost(destination));
+        }
+        self.wake(forgotten);
+        let mut report = Report::new(false);
+        self.add(now, &mut report, destination, seq, &precursors, now);
+        self.send_report(now, report, now);
+    }
+
+    /// ns-2.35: the packet waits, the rest of the queue is left to fail again.
+    fn repair_past_half(&mut self, now: Instant, packet: Routed) {
+        let destination = packet.packet.ip.destination;
+        self.keep(now, packet);
+        let Some(route) = self.table.get_mut(destination) else { return };
+        route.state = State::Repairing;
+        self.seek(now, destination);
+        let Some(route) = self.table.get(destination) else { return };
+        // The instant until which it waits for a reply, taken for a span.
+        let at = now + Duration::from_nanos(route.search.until.as_nanos());
+        if self.repairs.len() == REPAIRS_MAX {
+            self.repairs.pop_front();
+        }
+        let place = self.repairs.partition_point(|(when, _)| *when <= at);
+        self.repairs.insert(place, (at, destination));
+        self.wake(at);
+    }
+
+    /// ns-2.35: time is up for a repair, or for whatever is under repair by now.
+    pub(super) fn end_repair(&mut self, now: Instant, destination: Ipv4Addr) {
+        let forgotten = self.forgotten_at(now);
+        let Some(route) = self.table.get_mut(destination) else { return };
+        if route.state == State::Repairing {
+            let seq = route.seq;
+            route.invalidate(seq, forgotten);
+            if route.wanted {
+                self.outbox.push(Output::RouteLost(destination));
+            }
+        }
+    }
+
+    /// What the broken link did not carry: another route, a place to wait, or the end.
+    fn rescue(&mut self, now: Instant, packet: Routed) {
+        let ip = packet.packet.ip;
+        if packet.is_control() {
+            return;
+        }
+        let own = ip.source == self.address;
+        match self.table.get(ip.destination).map(|route| route.state) {
+            Some(State::Valid) if self.config.rescue => {
+                self.stats.salvaged += 1;
+                self.forward(now, packet, None, now);
+            }
+            Some(State::Repairing) if self.config.rescue => self.keep(now, packet),
+            Some(State::Invalid) if self.config.rescue && own => {
+                self.keep(now, packet);
+                self.seek(now, ip.destination);
+            }
+            _ => self.give_up(packet, DropReason::LinkFailure),
+        }
+    }
+
+    /// A reply did not reach `neighbour`: what is heard of it may not be answered (RFC 3561 §6.8).
+    pub(super) fn blame(&mut self, now: Instant, neighbour: Ipv4Addr) {
+        if !self.config.blacklist_timeout.is_zero() {
+            let until = now + self.config.blacklist_timeout;
+            self.blacklist.set(neighbour, until);
+            self.wake(until);
+        }
+    }
+}

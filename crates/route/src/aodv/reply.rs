@@ -1,0 +1,86 @@
+//! A reply comes back (RFC 3561 §6.7).
+
+use base::{Duration, Instant, Ipv4Addr, Seq};
+use wire::{AodvMessage, AodvReply};
+
+use super::table::NO_HOPS;
+use super::{Aodv, Refresh, State};
+use crate::Hop;
+
+impl Aodv {
+    pub(super) fn on_reply(&mut self, now: Instant, from: Ipv4Addr, reply: &AodvReply) {
+        self.on_neighbour(now, from);
+        if reply.ack_required {
+            // RFC 3561 §6.8.
+            self.say(now, now, AodvMessage::ReplyAck, 1, Hop::To(from));
+        }
+        // Nobody tells a node of the way to itself.
+        if reply.destination == self.address {
+            return;
+        }
+        let Some(hops) = reply.hops.checked_add(1).filter(|hops| *hops < NO_HOPS) else { return };
+        let until = now + Duration::from_millis(u64::from(reply.lifetime_ms));
+        let offered = (Seq(reply.destination_seq), hops);
+        if !self.offer(now, reply.destination, offered, from, until) {
+            return;
+        }
+        if let Some(route) = self.table.get_mut(reply.destination) {
+            route.search.answered(hops);
+            if reply.originator == self.address {
+                let taken = now.since(route.search.asked);
+                route.search.measured(taken.over(u64::from(hops)));
+            }
+        }
+        self.release(now, reply.destination, self.config.release_spacing);
+        if reply.originator != self.address {
+            self.pass_reply(now, from, AodvReply { hops, ..*reply });
+        }
+    }
+
+    fn pass_reply(&mut self, now: Instant, from: Ipv4Addr, reply: AodvReply) {
+        let Some(to) = self.send_reply(now, reply) else { return };
+        let used = now + self.config.active_route_timeout;
+        if let Some(back) = self.table.get_mut(reply.originator) {
+            back.until = match self.config.refresh {
+                Refresh::BothWays => back.until.max(used),
+                Refresh::Destination => used,
+            };
+        }
+        self.wake_for_route(used);
+        if let Some(route) = self.table.get_mut(reply.destination) {
+            route.precursors.insert(to);
+        }
+        if self.config.neighbour_routes
+            && let Some(neighbour) = self.table.get_mut(from)
+        {
+            neighbour.precursors.insert(to);
+        }
+    }
+
+    /// A message came from `from`: it is a neighbour (RFC 3561 §6.5, §6.7).
+    ///
+    /// The number stays what it was. RFC 3561 would have it "not valid", so that any would be
+    /// taken for newer, an older one, too; and then two routes may lead into each other.
+    pub(super) fn on_neighbour(&mut self, now: Instant, from: Ipv4Addr) {
+        if !self.config.neighbour_routes {
+            return;
+        }
+        let until = now + self.config.active_route_timeout;
+        let Some(route) = self.table.entry(from, self.config.table_size) else { return };
+        let (before, valid) = ((route.state, route.hops), route.is_valid());
+        if valid && route.hops == 1 && route.next_hop == from {
+            route.until = route.until.max(until);
+            return;
+        }
+        let until = if valid { route.until.max(until) } else { until };
+        route.set(None, 1, from, until);
+        let waited_for = route.search.until > Instant::ZERO;
+        if waited_for {
+            route.search.answered(1);
+        }
+        self.on_route(now, from, before);
+        if before.0 != State::Valid {
+            self.release(now, from, Duration::ZERO);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! A request comes by (RFC 3561 §6.5), and may be answered (§6.6).
+
+use base::{Instant, Ipv4Addr, Seq};
+use wire::{AodvMessage, AodvReply, AodvRequest};
+
+use super::Aodv;
+use super::table::{NO_HOPS, State};
+use crate::Hop;
+
+impl Aodv {
+    pub(super) fn on_request(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        ttl: u8,
+        request: &AodvRequest,
+    ) {
+        // RFC 3561 §6.8.
+        if self.blacklist.get(from).is_some_and(|until| until > now) {
+            return;
+        }
+        self.on_neighbour(now, from);
+        let known_until = now + self.config.request_memory;
+        if request.originator == self.address
+            || !self.seen.insert(now, request.originator, request.id, known_until)
+        {
+            return;
+        }
+        let Some(hops) = request.hops.checked_add(1).filter(|hops| *hops < NO_HOPS) else { return };
+        self.make_way_back(now, from, request, hops);
+
+        if request.destination == self.address {
+            self.reply_as_destination(now, request);
+        } else if !self.reply_from_table(now, from, request) && ttl > 1 {
+            let known = self.table.get(request.destination).and_then(|route| route.seq);
+            let asked = request.destination_seq.map(Seq);
+            let seq = match (known, asked) {
+                (Some(known), Some(asked)) => Some(known.max(asked)),
+                (known, asked) => known.or(asked),
+            };
+            let passed = AodvRequest { hops, destination_seq: seq.map(|seq| seq.0), ..*request };
+            let at = self.jittered(now);
+            self.say(now, at, AodvMessage::Request(passed), ttl - 1, Hop::All);
+        }
+    }
+
+    /// The route to the originator, over the neighbour that the request came from.
+    fn make_way_back(&mut self, now: Instant, from: Ipv4Addr, request: &AodvRequest, hops: u8) {
+        let config = self.config;
+        let life = config.reverse_route_life.unwrap_or_else(|| {
+            let taken = config.node_traversal_time.times(2 * u64::from(hops));
+            config.net_traversal_time().times(2).saturating_sub(taken)
+        });
+        let mut until = now + life;
+        let originator = request.originator;
+        if let Some(route) = self.table.get_mut(originator)
+            && route.is_valid()
+        {
+            route.until = route.until.max(until);
+            until = route.until;
+        }
+        let seq = Seq(request.originator_seq);
+        if !self.offer(now, originator, (seq, hops), from, until) {
+            return;
+        }
+        if let Some(route) = self.table.get_mut(originator)
+            && route.search.until > Instant::ZERO
+        {
+            // It is looked for, so it will be used.
+            route.search.answered(hops);
+            route.until = match config.reverse_route_life {
+                Some(_) => now + config.active_route_timeout,
+                None => route.until.max(now + config.active_route_timeout),
+            };
+            let until = route.until;
+            self.wake_for_route(until);
+        }
+        self.release(now, originator, base::Duration::ZERO);
+    }
+
+    fn reply_as_destination(&mut self, now: Instant, request: &AodvRequest) {
+        let asked = request.destination_seq.map_or(self.seq, Seq);
+        if self.config.even_numbers {
+            self.seq = self.seq.max(asked) + 1;
+            self.seq += self.seq.0 % 2;
+        } else {
+            // RFC 3561 §6.1, §6.6.1.
+            self.seq = self.seq.max(asked);
+        }
+        let reply = AodvReply {
+            repair: false,
+            ack_required: false,
+            prefix: 0,
+            hops: 0,
+            destination: self.address,
+            destination_seq: self.seq.0,
+            originator: request.originator,
+            lifetime_ms: in_ms(self.config.my_route_timeout),
+        };
+        self.send_reply(now, reply);
+    }
+
+    /// RFC 3561 §6.6.2, if there is a route that is new enough.
+    fn reply_from_table(&mut self, now: Instant, from: Ipv4Addr, request: &AodvRequest) -> bool {
+        let config = self.config;
+        let Some(route) = self.table.get(request.destination) else { return false };
+        let Some(seq) = route.seq else { return false };
+        if request.destination_only
+            || !self.holds(route.state)
+            || request.destination_seq.is_some_and(|asked| seq.before(Seq(asked)))
+            || (route.next_hop == from && !config.answer_next_hop)
+        {
+            return false;
+        }
+        let left = in_ms(route.until.since(now));
+        let lifetime_ms = match route.state {
+            // ns-2.35 has set its end to 0, and the difference has no sign.
+            State::Repairing => u32::MAX,
+            _ if config.whole_seconds => left / 1000 * 1000,
+            _ => left,
+        };
+        let (next_hop, hops) = (route.next_hop, route.hops);
+        let reply = AodvReply {
+            repair: false,
+            ack_required: false,
+            prefix: 0,
+            hops,
+            destination: request.destination,
+            destination_seq: seq.0,
+            originator: request.originator,
+            lifetime_ms,
+        };
+        let Some(asker) = self.send_reply(now, reply) else { return true };
+        self.stats.replies_from_cache += 1;
+        if let Some(route) = self.table.get_mut(request.destination) {
+            route.precursors.insert(asker);
+        }
+        if let Some(back) = self.table.get_mut(request.originator) {
+            back.precursors.insert(next_hop);
+            // RFC 3561 §6.6.3: the destination needs a way back, too.
+            if let (true, Some(seq)) = (request.gratuitous, back.seq) {
+                let told = AodvReply {
+                    hops: back.hops,
+                    destination: request.originator,
+                    destination_seq: seq.0,
+                    originator: request.destination,
+                    lifetime_ms: in_ms(back.until.since(now)),
+                    ..reply
+                };
+                self.send_reply(now, told);
+            }
+        }
+        true
+    }
+
+    /// Sends a reply on its way to the originator; answers with the neighbour that gets it.
+    pub(super) fn send_reply(&mut self, now: Instant, mut reply: AodvReply) -> Option<Ipv4Addr> {
+        let back = self.table.get(reply.originator)?;
+        if !self.holds(back.state) {
+            return None;
+        }
+        let to = back.next_hop;
+        reply.ack_required = self.config.ack_replies;
+        if reply.ack_required {
+            // RFC 3561 §10: NEXT_HOP_WAIT.
+            let until = now + self.config.node_traversal_time + base::Duration::from_millis(10);
+            self.awaited.set(to, until);
+            self.wake(until);
+        }
+        self.say(now, now, AodvMessage::Reply(reply), 1, Hop::To(to));
+        Some(to)
+    }
+}
+
+/// A span as messages have it.
+pub(super) fn in_ms(span: base::Duration) -> u32 {
+    u32::try_from(span.as_millis()).unwrap_or(u32::MAX)
+}

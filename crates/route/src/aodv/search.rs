@@ -1,0 +1,207 @@
+//! Looking for a route: the originator's side (RFC 3561 §6.3, §6.4).
+
+use base::{Duration, Instant, Ipv4Addr, Seq};
+use wire::{AodvMessage, AodvRequest};
+
+use super::table::{NO_HOPS, Phase, Route, State};
+use super::{Aodv, SearchRule};
+use crate::{DropReason, Hop, Output};
+
+impl Aodv {
+    /// There is a packet for `destination`, and no route.
+    pub(super) fn seek(&mut self, now: Instant, destination: Ipv4Addr) {
+        match self.config.search {
+            SearchRule::Timed => self.begin_search(now, destination),
+            SearchRule::OnDemand { pause } => self.demand(now, destination, pause),
+        }
+    }
+
+    fn begin_search(&mut self, now: Instant, destination: Ipv4Addr) {
+        let config = self.config;
+        let Some(route) = self.table.get_mut(destination) else { return };
+        if route.search.phase != Phase::Idle {
+            return;
+        }
+        // RFC 3561 §6.4: where it was last, and a bit farther.
+        let first = match route.last_hops {
+            NO_HOPS => config.ttl_start,
+            hops => hops.saturating_add(config.ttl_increment),
+        };
+        route.search.ttl = ring(&config, first);
+        route.search.wide = 0;
+        self.stats.discoveries += 1;
+        self.attempt(now, destination);
+    }
+
+    /// Sends the next request of a search, once the limit allows it.
+    pub(super) fn attempt(&mut self, now: Instant, destination: Ipv4Addr) {
+        let config = self.config;
+        let Some(route) = self.table.get_mut(destination) else { return };
+        let leave = self.requests_left.take(now);
+        let search = &mut route.search;
+        let (phase, until) = match leave {
+            Err(free) => (Phase::Leave, free),
+            Ok(()) => {
+                let wait = if search.ttl < config.net_diameter {
+                    let hops = u64::from(search.ttl) + u64::from(config.timeout_buffer);
+                    config.node_traversal_time.times(2 * hops)
+                } else {
+                    // RFC 3561 §6.3: binary exponential back-off.
+                    let doubled = 1u64.checked_shl(u32::from(search.wide)).unwrap_or(u64::MAX);
+                    search.wide = search.wide.saturating_add(1);
+                    config.net_traversal_time().times(doubled)
+                };
+                (Phase::Reply, now + wait)
+            }
+        };
+        search.phase = phase;
+        search.until = until;
+        let ttl = search.ttl;
+        self.wake(until);
+        if phase == Phase::Reply {
+            self.ask(now, destination, ttl);
+        }
+    }
+
+    /// What a search waited for has not come, or it has leave now.
+    pub(super) fn on_search_due(&mut self, now: Instant, destination: Ipv4Addr) {
+        let config = self.config;
+        let Some(route) = self.table.get_mut(destination) else { return };
+        let search = &mut route.search;
+        match search.phase {
+            Phase::Idle => {}
+            Phase::Leave => self.attempt(now, destination),
+            // RFC 3561 §6.12: one request.
+            Phase::Reply if route.state == State::Repairing => self.fail_search(now, destination),
+            Phase::Reply if search.ttl < config.net_diameter => {
+                search.ttl = ring(&config, search.ttl.saturating_add(config.ttl_increment));
+                self.attempt(now, destination);
+            }
+            Phase::Reply if search.wide <= config.rreq_retries => self.attempt(now, destination),
+            Phase::Reply => self.fail_search(now, destination),
+        }
+    }
+
+    fn fail_search(&mut self, now: Instant, destination: Ipv4Addr) {
+        let Some(route) = self.table.get_mut(destination) else { return };
+        route.search.phase = Phase::Idle;
+        route.search.until = Instant::ZERO;
+        if route.state == State::Repairing {
+            self.fail_repair(now, destination);
+        }
+        self.give_up_waiting(destination, DropReason::DiscoveryFailed);
+    }
+
+    /// ns-2.35: asks if it is time to, see [`SearchRule::OnDemand`].
+    pub(super) fn demand(&mut self, now: Instant, destination: Ipv4Addr, pause: Duration) {
+        let config = self.config;
+        let Some(route) = self.table.get_mut(destination) else { return };
+        let (last_hops, search) = (route.last_hops, &mut route.search);
+        if route.state == State::Valid || search.until > now {
+            return;
+        }
+        if search.wide > config.rreq_retries {
+            search.until = now + pause;
+            search.wide = 0;
+            return self.give_up_waiting(destination, DropReason::DiscoveryFailed);
+        }
+        if search.until == Instant::ZERO {
+            self.stats.discoveries += 1;
+        }
+        // The first has "last hops" of 255, so it goes to all.
+        let last = search.ttl.max(last_hops);
+        if last < config.ttl_threshold {
+            search.ttl = last.saturating_add(config.ttl_increment);
+        } else {
+            search.ttl = config.net_diameter;
+            search.wide = search.wide.saturating_add(1);
+        }
+        let hop = search.mean_latency().unwrap_or(config.node_traversal_time);
+        let wait = hop.times(2 * u64::from(search.ttl) * u64::from(search.wide.max(1)));
+        search.until = now + wait.min(pause);
+        route.until = Instant::ZERO;
+        let ttl = search.ttl;
+        self.ask(now, destination, ttl);
+    }
+
+    /// Sends a request.
+    fn ask(&mut self, now: Instant, destination: Ipv4Addr, ttl: u8) {
+        let Some(route) = self.table.get_mut(destination) else { return };
+        route.search.asked = now;
+        let destination_seq = route.seq.map(|seq| seq.0);
+        // RFC 3561 §6.1.
+        self.seq += if self.config.even_numbers { 2 } else { 1 };
+        self.request_id = self.request_id.wrapping_add(1);
+        let request = AodvRequest {
+            join: false,
+            repair: false,
+            gratuitous: self.config.gratuitous,
+            destination_only: self.config.destination_only,
+            hops: 0,
+            id: self.request_id,
+            destination,
+            destination_seq,
+            originator: self.address,
+            originator_seq: self.seq.0,
+        };
+        self.say(now, now, AodvMessage::Request(request), ttl, Hop::All);
+    }
+
+    /// A route is offered: taken, if it is better than what there is (RFC 3561 §6.2).
+    pub(super) fn offer(
+        &mut self,
+        now: Instant,
+        destination: Ipv4Addr,
+        (seq, hops): (Seq, u8),
+        next_hop: Ipv4Addr,
+        until: Instant,
+    ) -> bool {
+        let repairing_is_valid = self.config.repairing_is_valid;
+        let Some(route) = self.table.entry(destination, self.config.table_size) else {
+            return false;
+        };
+        if !route.yields_to(seq, hops, repairing_is_valid) {
+            return false;
+        }
+        let before = (route.state, route.hops);
+        route.set(Some(seq), hops, next_hop, until);
+        self.on_route(now, destination, before);
+        true
+    }
+
+    /// There is a new route where `before` was.
+    pub(super) fn on_route(
+        &mut self,
+        now: Instant,
+        destination: Ipv4Addr,
+        (state, hops): (State, u8),
+    ) {
+        let Some(Route { until, wanted, hops: new_hops, .. }) = self.table.get(destination) else {
+            return;
+        };
+        let (until, wanted, longer) = (*until, *wanted, *new_hops > hops);
+        self.wake_for_route(until);
+        match state {
+            State::Invalid if wanted => self.outbox.push(Output::RouteFound(destination)),
+            State::Repairing if longer => self.tell_longer(now, destination),
+            _ => {}
+        }
+    }
+
+    /// What waited for a route takes it, each `spacing` after the one before.
+    pub(super) fn release(&mut self, now: Instant, destination: Ipv4Addr, spacing: Duration) {
+        let mut at = now;
+        while let Some(packet) = self.buffer.take(destination) {
+            if packet.packet.ip.source != self.address {
+                self.stats.salvaged += 1;
+            }
+            self.forward(now, packet, None, at);
+            at += spacing;
+        }
+    }
+}
+
+/// A time to live as RFC 3561 §6.4 has them: up to a threshold, or to all.
+fn ring(config: &super::AodvConfig, ttl: u8) -> u8 {
+    if ttl > config.ttl_threshold { config.net_diameter } else { ttl.min(config.net_diameter) }
+}

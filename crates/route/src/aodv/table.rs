@@ -1,0 +1,359 @@
+//! What a node knows of each destination.
+
+use alloc::vec::Vec;
+
+use base::{Duration, Instant, Ipv4Addr, Seq};
+
+/// Hops of a route that never was.
+pub(super) const NO_HOPS: u8 = 255;
+
+/// What can be done with a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It carries packets.
+    Valid,
+    /// It broke here, and another is looked for from here (RFC 3561 §6.12).
+    Repairing,
+    /// It is kept for its number only.
+    Invalid,
+}
+
+/// RFC 3561 §2's routing table entry, and the search for it.
+#[derive(Clone, Debug)]
+pub(super) struct Route {
+    /// The destination's number, as far as it is known.
+    pub(super) seq: Option<Seq>,
+    /// Hops to the destination, while there is a route.
+    pub(super) hops: u8,
+    /// Hops that it had when it was last lost.
+    pub(super) last_hops: u8,
+    pub(super) next_hop: Ipv4Addr,
+    pub(super) state: State,
+    /// Of a valid route: its end. Of an invalid one: when it is forgotten.
+    pub(super) until: Instant,
+    pub(super) precursors: Precursors,
+    pub(super) search: Search,
+    /// The node had a packet for this destination: it wants to hear of the route.
+    pub(super) wanted: bool,
+}
+
+/// The search for a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Search {
+    /// What is waited for.
+    pub(super) phase: Phase,
+    /// When that is over; 0 if nothing was asked since the last answer.
+    pub(super) until: Instant,
+    /// Time to live of the last request; after an answer, the hops that it said.
+    pub(super) ttl: u8,
+    /// Requests to all so far.
+    pub(super) wide: u8,
+    /// When the last request was sent.
+    pub(super) asked: Instant,
+    /// What a hop took, there and back, in the last three searches; 0 where there was none.
+    pub(super) latencies: [Duration; 3],
+    pub(super) next_latency: u8,
+}
+
+/// What a search waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// There is none.
+    Idle,
+    /// A reply.
+    Reply,
+    /// Leave to send (RFC 3561 §6.3: a limit a second).
+    Leave,
+}
+
+impl Search {
+    const NONE: Self = Self {
+        phase: Phase::Idle,
+        until: Instant::ZERO,
+        ttl: 0,
+        wide: 0,
+        asked: Instant::ZERO,
+        latencies: [Duration::ZERO; 3],
+        next_latency: 0,
+    };
+
+    /// There is an answer, over so many hops.
+    pub(super) const fn answered(&mut self, hops: u8) {
+        self.phase = Phase::Idle;
+        self.until = Instant::ZERO;
+        self.wide = 0;
+        self.ttl = hops;
+    }
+
+    /// The answer took this for a hop.
+    pub(super) fn measured(&mut self, latency: Duration) {
+        if let Some(slot) = self.latencies.get_mut(usize::from(self.next_latency)) {
+            *slot = latency;
+        }
+        self.next_latency = (self.next_latency + 1) % 3;
+    }
+
+    /// The mean of what was measured.
+    pub(super) fn mean_latency(&self) -> Option<Duration> {
+        let (mut sum, mut count) = (0u64, 0);
+        for latency in self.latencies.iter().filter(|latency| !latency.is_zero()) {
+            sum = sum.saturating_add(latency.as_nanos());
+            count += 1;
+        }
+        (count > 0).then(|| Duration::from_nanos(sum).over(count))
+    }
+}
+
+impl Route {
+    const fn unknown() -> Self {
+        Self {
+            seq: None,
+            hops: NO_HOPS,
+            last_hops: NO_HOPS,
+            next_hop: Ipv4Addr::UNSPECIFIED,
+            state: State::Invalid,
+            until: Instant::ZERO,
+            precursors: Precursors::NONE,
+            search: Search::NONE,
+            wanted: false,
+        }
+    }
+
+    pub(super) fn is_valid(&self) -> bool {
+        self.state == State::Valid
+    }
+
+    /// A route of `hops` hops with this number takes the place of this one. RFC 3561 §6.2: if it is
+    /// newer, or as new and either this one is no more or has more hops. `repairing_is_valid`: a
+    /// route under repair counts as one.
+    pub(super) fn yields_to(&self, seq: Seq, hops: u8, repairing_is_valid: bool) -> bool {
+        let Some(known) = self.seq else { return true };
+        let none = match self.state {
+            State::Valid => false,
+            State::Repairing => !repairing_is_valid,
+            State::Invalid => true,
+        };
+        seq.after(known) || (seq == known && (none || hops < self.hops))
+    }
+
+    /// There is a route.
+    pub(super) const fn set(&mut self, seq: Option<Seq>, hops: u8, next: Ipv4Addr, until: Instant) {
+        if seq.is_some() {
+            self.seq = seq;
+        }
+        self.hops = hops;
+        self.next_hop = next;
+        self.until = until;
+        self.state = State::Valid;
+    }
+
+    /// There is none any more. `seq` is what is known of the destination from now on.
+    pub(super) const fn invalidate(&mut self, seq: Option<Seq>, until: Instant) {
+        self.last_hops = self.hops;
+        self.hops = NO_HOPS;
+        self.state = State::Invalid;
+        self.seq = seq;
+        self.until = until;
+    }
+
+    /// One more than the number: whoever has the route that was lost here can't offer it.
+    pub(super) fn next_seq(&self) -> Option<Seq> {
+        self.seq.map(|seq| seq + 1)
+    }
+}
+
+/// Neighbours that use a route (RFC 3561 §6.2). What matters is whether there is none, one or
+/// several; of more than eight it is only known that there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Precursors {
+    list: [Ipv4Addr; 8],
+    len: u8,
+    more: bool,
+}
+
+impl Precursors {
+    pub(super) const NONE: Self = Self { list: [Ipv4Addr::UNSPECIFIED; 8], len: 0, more: false };
+
+    pub(super) fn as_slice(&self) -> &[Ipv4Addr] {
+        self.list.get(..usize::from(self.len)).unwrap_or_default()
+    }
+    pub(super) const fn is_empty(&self) -> bool {
+        self.len == 0 && !self.more
+    }
+    /// There are more than [`Self::as_slice`] has.
+    pub(super) const fn overflowed(&self) -> bool {
+        self.more
+    }
+    pub(super) fn insert(&mut self, neighbour: Ipv4Addr) {
+        if self.as_slice().contains(&neighbour) {
+            return;
+        }
+        match self.list.get_mut(usize::from(self.len)) {
+            Some(slot) => {
+                *slot = neighbour;
+                self.len += 1;
+            }
+            None => self.more = true,
+        }
+    }
+    pub(super) fn remove(&mut self, neighbour: Ipv4Addr) {
+        if let Some(at) = self.as_slice().iter().position(|one| *one == neighbour) {
+            let last = usize::from(self.len) - 1;
+            self.list.swap(at, last);
+            self.len -= 1;
+        }
+    }
+    pub(super) const fn clear(&mut self) {
+        *self = Self::NONE;
+    }
+}
+
+/// The routes, by destination.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    /// Beside the routes, so that a search touches few cache lines.
+    keys: Vec<Ipv4Addr>,
+    routes: Vec<Route>,
+}
+
+impl Table {
+    pub(super) fn get(&self, destination: Ipv4Addr) -> Option<&Route> {
+        self.routes.get(self.keys.binary_search(&destination).ok()?)
+    }
+    pub(super) fn get_mut(&mut self, destination: Ipv4Addr) -> Option<&mut Route> {
+        self.routes.get_mut(self.keys.binary_search(&destination).ok()?)
+    }
+
+    /// The entry of `destination`, made if there is none; `None` if there is no room: then there
+    /// are `limit` routes in use.
+    pub(super) fn entry(&mut self, destination: Ipv4Addr, limit: usize) -> Option<&mut Route> {
+        let at = match self.keys.binary_search(&destination) {
+            Ok(at) => at,
+            Err(at) if self.keys.len() < limit => self.insert(at, destination),
+            Err(_) => {
+                self.evict()?;
+                let at = self.keys.partition_point(|key| *key < destination);
+                self.insert(at, destination)
+            }
+        };
+        self.routes.get_mut(at)
+    }
+
+    fn insert(&mut self, at: usize, destination: Ipv4Addr) -> usize {
+        self.keys.insert(at, destination);
+        self.routes.insert(at, Route::unknown());
+        at
+    }
+
+    /// Forgets the invalid route that would be forgotten first.
+    fn evict(&mut self) -> Option<()> {
+        let old = |route: &&(usize, &Route)| {
+            route.1.state == State::Invalid && route.1.search.phase == Phase::Idle
+        };
+        let all = self.routes.iter().enumerate();
+        let (at, _) = all.filter(|route| old(&route)).min_by_key(|(_, route)| route.until)?;
+        self.keys.remove(at);
+        self.routes.remove(at);
+        Some(())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Ipv4Addr, &Route)> {
+        self.keys.iter().copied().zip(&self.routes)
+    }
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+    /// The destination and the route at a place in the order of destinations.
+    pub(super) fn at_mut(&mut self, at: usize) -> Option<(Ipv4Addr, &mut Route)> {
+        self.keys.get(at).copied().zip(self.routes.get_mut(at))
+    }
+    /// Forgets all routes of which `keep` says no.
+    pub(super) fn retain(&mut self, keep: impl Fn(&Route) -> bool) {
+        if self.routes.iter().all(&keep) {
+            return;
+        }
+        let mut keys = self.routes.iter();
+        self.keys.retain(|_| keys.next().is_some_and(&keep));
+        self.routes.retain(keep);
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn address(n: u32) -> Ipv4Addr {
+        Ipv4Addr::from_bits(n)
+    }
+
+    #[test]
+    fn a_full_table_gives_up_the_oldest_of_what_is_lost() {
+        let mut table = Table::default();
+        for n in [5, 1, 3] {
+            let route = table.entry(address(n), 3).unwrap();
+            route.set(Some(Seq(1)), 1, address(n), Instant::from_secs(9));
+        }
+        assert!(table.entry(address(2), 3).is_none());
+        for (n, until) in [(1, 20), (5, 10)] {
+            let route = table.get_mut(address(n)).unwrap();
+            route.invalidate(Some(Seq(2)), Instant::from_secs(until));
+        }
+        assert!(table.entry(address(9), 3).is_some());
+        let keys: Vec<_> = table.iter().map(|(key, _)| key.to_bits()).collect();
+        assert_eq!(keys, [1, 3, 9]);
+        table.retain(|route| route.state == State::Valid);
+        let keys: Vec<_> = table.iter().map(|(key, _)| key.to_bits()).collect();
+        assert_eq!(keys, [3]);
+    }
+
+    #[test]
+    fn newer_shorter_or_nothing_to_lose() {
+        let mut route = Route::unknown();
+        assert!(route.yields_to(Seq(0), 200, false), "nothing is known");
+        route.set(Some(Seq(7)), 3, address(1), Instant::from_secs(1));
+        assert!(route.yields_to(Seq(8), 9, false));
+        assert!(route.yields_to(Seq(7), 2, false));
+        assert!(!route.yields_to(Seq(7), 3, false));
+        assert!(!route.yields_to(Seq(6), 1, false));
+        assert!(!route.yields_to(Seq(7u32.wrapping_sub(1 << 31) + 1), 1, false), "it wraps");
+        route.state = State::Repairing;
+        assert!(route.yields_to(Seq(7), 3, false));
+        assert!(!route.yields_to(Seq(7), 3, true));
+        route.invalidate(route.next_seq(), Instant::from_secs(2));
+        assert!(!route.yields_to(Seq(7), 1, false));
+        assert!(route.yields_to(Seq(8), 9, true));
+        assert_eq!(route.last_hops, 3);
+    }
+
+    #[test]
+    fn precursors_are_none_one_or_many() {
+        let mut precursors = Precursors::NONE;
+        for n in [1, 2, 1, 3] {
+            precursors.insert(address(n));
+        }
+        assert_eq!(precursors.as_slice(), [address(1), address(2), address(3)]);
+        precursors.remove(address(1));
+        precursors.remove(address(7));
+        assert_eq!(precursors.as_slice(), [address(3), address(2)]);
+        for n in 10..17 {
+            precursors.insert(address(n));
+        }
+        assert!(precursors.overflowed() && precursors.as_slice().len() == 8);
+        precursors.clear();
+        assert!(precursors.is_empty());
+    }
+
+    #[test]
+    fn latencies_are_averaged_over_three() {
+        let mut search = Search::NONE;
+        assert_eq!(search.mean_latency(), None);
+        for ms in [10, 20] {
+            search.measured(Duration::from_millis(ms));
+        }
+        assert_eq!(search.mean_latency(), Some(Duration::from_millis(15)));
+        for ms in [30, 40] {
+            search.measured(Duration::from_millis(ms));
+        }
+        assert_eq!(search.mean_latency(), Some(Duration::from_millis(30)));
+    }
+}

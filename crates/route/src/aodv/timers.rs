@@ -1,0 +1,172 @@
+//! What happens because time passes.
+
+use base::{Duration, Instant};
+
+use super::table::{Phase, State};
+use super::{Aodv, SearchRule};
+use crate::DropReason;
+
+impl Aodv {
+    /// Time has passed.
+    pub fn on_timeout(&mut self, now: Instant) {
+        if self.due > now {
+            return;
+        }
+        // What the steps below call for comes on top.
+        self.due = Instant::FAR_FUTURE;
+        while let Some(old) = self.buffer.take_old(now) {
+            self.give_up(old, DropReason::BufferTimeout);
+        }
+        while let Some((_, destination)) =
+            self.repairs.front().copied().filter(|(at, _)| *at <= now)
+        {
+            self.repairs.pop_front();
+            self.end_repair(now, destination);
+        }
+        while let Some(silent) = self.awaited.take_due(now) {
+            self.blame(now, silent);
+        }
+        while self.blacklist.take_due(now).is_some() {}
+        self.hello_timers(now);
+        match self.config.expiry_interval {
+            None => self.expire(now),
+            Some(_) if self.next_round <= now => self.round(now),
+            Some(_) => {}
+        }
+        self.search_timers(now);
+        self.forget(now);
+        self.reckon(now);
+    }
+
+    /// Each route ends when it ends.
+    fn expire(&mut self, now: Instant) {
+        let forgotten = self.forgotten_at(now);
+        for at in 0..self.table.len() {
+            if let Some((_, route)) = self.table.at_mut(at)
+                && route.is_valid()
+                && route.until <= now
+            {
+                // RFC 3561 §6.1: a path that expires is one that is lost.
+                let seq = route.next_seq();
+                route.invalidate(seq, forgotten);
+                route.precursors.clear();
+            }
+        }
+    }
+
+    fn search_timers(&mut self, now: Instant) {
+        for at in 0..self.table.len() {
+            if let Some((destination, route)) = self.table.at_mut(at)
+                && route.search.phase != Phase::Idle
+                && route.search.until <= now
+            {
+                self.on_search_due(now, destination);
+            }
+        }
+    }
+
+    /// What was lost long ago is no more.
+    fn forget(&mut self, now: Instant) {
+        if self.config.delete_period.is_some() {
+            self.table.retain(|route| {
+                route.state != State::Invalid
+                    || route.until > now
+                    || route.search.phase != Phase::Idle
+            });
+        }
+    }
+
+    /// ns-2.35 looks at all routes every half second.
+    fn round(&mut self, now: Instant) {
+        self.next_round = Instant::FAR_FUTURE;
+        let forgotten = self.forgotten_at(now);
+        let mut delay = Duration::ZERO;
+        for at in 0..self.table.len() {
+            let Some((destination, route)) = self.table.at_mut(at) else { break };
+            match route.state {
+                State::Valid if route.until < now => {
+                    let seq = route.next_seq();
+                    route.invalidate(seq, forgotten);
+                    self.give_up_waiting(destination, DropReason::NoRoute);
+                }
+                State::Valid => {
+                    while let Some(packet) = self.buffer.take(destination) {
+                        self.forward(now, packet, None, now + delay);
+                        delay = delay + self.config.release_spacing;
+                    }
+                }
+                State::Repairing | State::Invalid if self.buffer.has(destination) => {
+                    if let SearchRule::OnDemand { pause } = self.config.search {
+                        self.demand(now, destination, pause);
+                    }
+                }
+                State::Repairing | State::Invalid => {}
+            }
+        }
+    }
+
+    /// Finds when something is due.
+    fn reckon(&mut self, now: Instant) {
+        let others = [
+            self.buffer.next_timeout(),
+            self.repairs.front().map(|(at, _)| *at),
+            self.awaited.next_timeout(),
+            self.blacklist.next_timeout(),
+            self.neighbours.next_timeout(),
+            self.config.hello.map(|_| self.next_hello),
+        ];
+        let mut due = others.into_iter().flatten().min().unwrap_or(Instant::FAR_FUTURE);
+        let mut first_end = Instant::FAR_FUTURE;
+        let forgets = self.config.delete_period.is_some();
+        for (_, route) in self.table.iter() {
+            match route.state {
+                State::Valid => first_end = first_end.min(route.until),
+                // One under repair ends with its search.
+                State::Repairing => {}
+                State::Invalid if forgets && route.search.phase == Phase::Idle => {
+                    due = due.min(route.until);
+                }
+                State::Invalid => {}
+            }
+            if route.search.phase != Phase::Idle {
+                due = due.min(route.search.until);
+            }
+        }
+        self.wake(due);
+        self.wake_for_route(first_end);
+        if self.buffer.len() > 0 {
+            self.wake_for_buffer(now);
+        }
+    }
+
+    /// Something is due at `at`.
+    pub(super) fn wake(&mut self, at: Instant) {
+        self.due = self.due.min(at);
+    }
+
+    /// A route ends at `until`.
+    pub(super) fn wake_for_route(&mut self, until: Instant) {
+        match self.config.expiry_interval {
+            None => self.wake(until),
+            Some(interval) => self.wake_for_round(until, interval),
+        }
+    }
+
+    /// There are packets that a round may be good for.
+    pub(super) fn wake_for_buffer(&mut self, now: Instant) {
+        if let Some(interval) = self.config.expiry_interval {
+            self.wake_for_round(now, interval);
+        }
+    }
+
+    /// The first round after `at`, which is a multiple of the interval.
+    fn wake_for_round(&mut self, at: Instant, interval: Duration) {
+        if at < self.next_round {
+            let interval = interval.as_nanos().max(1);
+            let rounds = (at.as_nanos() / interval).saturating_add(1);
+            let next = Instant::from_nanos(rounds.saturating_mul(interval));
+            self.next_round = self.next_round.min(next);
+        }
+        self.wake(self.next_round);
+    }
+}

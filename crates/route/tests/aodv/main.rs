@@ -1,0 +1,6 @@
+//! AODV in small networks: exact time lines, and what holds in any network.
+
+mod net;
+mod ns2;
+mod properties;
+mod standard;

@@ -1,0 +1,393 @@
+//! A small network: nodes joined by links that come and go, each with a queue and one frame on its
+//! way at a time, which takes a fixed time. What every node sends is written down with its instant.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use base::{Chance, Duration, Instant, Ipv4Addr, RandomStream};
+use route::{Aodv, AodvConfig, AodvRoute, DropReason, Hop, Output};
+use wire::{AodvMessage, Body, IpHeader, Packet, Payload, Routed, UdpDatagram};
+
+pub type Node = usize;
+
+/// The time of a frame.
+pub const FRAME: Duration = Duration::from_millis(1);
+/// After which a link layer gives up.
+pub const PATIENCE: Duration = Duration::from_millis(5);
+
+pub const fn at(node: Node) -> Ipv4Addr {
+    Ipv4Addr::from_bits(0x0a00_0001 + node as u32)
+}
+
+fn number(address: Ipv4Addr) -> Node {
+    (address.to_bits() - 0x0a00_0001) as Node
+}
+
+pub const fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+#[derive(Clone, Debug)]
+struct Host {
+    aodv: Aodv,
+    queue: VecDeque<(Routed, Hop)>,
+    busy: bool,
+    /// The last packet of a host that it sent: number, when, to whom.
+    last: Option<(u64, Instant, Hop)>,
+}
+
+/// What became of a packet of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Delivered(Node),
+    Dropped(Node, DropReason),
+}
+
+/// What was told to hosts, or asked of the link layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    Found(Node),
+    Lost(Node),
+    Purge(Node),
+}
+
+#[derive(Clone, Debug)]
+pub struct Net {
+    hosts: Vec<Host>,
+    /// `links[a][b]`: b hears a.
+    links: Vec<Vec<bool>>,
+    pub now: Instant,
+    /// Frames on their way: (end, number) → (sender, packet, hop).
+    frames: BTreeMap<(Instant, u64), (Node, Routed, Hop)>,
+    frame_number: u64,
+    /// Of broadcasts, for each hearer.
+    pub loss: Chance,
+    random: RandomStream,
+    /// Routes end when they end.
+    exact_ends: bool,
+    /// Messages of routing, as they go into the queue.
+    pub log: Vec<String>,
+    pub news: Vec<(Instant, Node, News)>,
+    pub sent: u64,
+    pub fates: Vec<(u64, Instant, Fate)>,
+}
+
+impl Net {
+    /// `nodes` nodes without links.
+    pub fn new(config: AodvConfig, nodes: usize, seed: u64) -> Self {
+        let host = |node| Host {
+            aodv: Aodv::new(config, at(node), seed, node as u64),
+            queue: VecDeque::new(),
+            busy: false,
+            last: None,
+        };
+        Self {
+            hosts: (0..nodes).map(host).collect(),
+            links: vec![vec![false; nodes]; nodes],
+            now: Instant::ZERO,
+            frames: BTreeMap::new(),
+            frame_number: 0,
+            loss: Chance::NEVER,
+            random: RandomStream::new(seed, "net", 0),
+            exact_ends: config.expiry_interval.is_none(),
+            log: Vec::new(),
+            news: Vec::new(),
+            sent: 0,
+            fates: Vec::new(),
+        }
+    }
+
+    /// Nodes in a row.
+    pub fn chain(config: AodvConfig, nodes: usize) -> Self {
+        let mut net = Self::new(config, nodes, 1);
+        (1..nodes).for_each(|node| net.link(node - 1, node, true));
+        net
+    }
+
+    pub fn link(&mut self, a: Node, b: Node, there: bool) {
+        self.one_way(a, b, there);
+        self.one_way(b, a, there);
+    }
+
+    pub fn one_way(&mut self, from: Node, to: Node, there: bool) {
+        self.links[from][to] = there;
+    }
+
+    pub fn node(&self, node: Node) -> &Aodv {
+        &self.hosts[node].aodv
+    }
+
+    pub fn len(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// A host has a packet; answers with its number.
+    pub fn send(&mut self, from: Node, to: Node) -> u64 {
+        let id = self.sent;
+        self.sent += 1;
+        let payload = Payload::new(0, id, 100);
+        let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload };
+        let ip = IpHeader::new(at(from), at(to));
+        let packet = Packet { ip, body: Body::Udp(datagram) };
+        let before = self.route(from, at(to));
+        self.hosts[from].aodv.send(self.now, packet);
+        self.drain(from);
+        self.check_hop(from, &packet, before);
+        id
+    }
+
+    fn route(&self, node: Node, destination: Ipv4Addr) -> Option<AodvRoute> {
+        self.hosts[node].aodv.routes().find(|route| route.destination == destination)
+    }
+
+    /// If a host's packet went on at once, then over the route that was there, before its end.
+    fn check_hop(&self, node: Node, packet: &Packet, before: Option<AodvRoute>) {
+        if !self.exact_ends || packet.ip.destination == at(node) {
+            return;
+        }
+        let id = packet.payload().offset;
+        let sent = self.hosts[node].last.filter(|(last, when, _)| *last == id && *when == self.now);
+        if let Some((_, _, hop)) = sent {
+            let before = before.unwrap_or_else(|| panic!("{node} had no route"));
+            assert_eq!(before.next_hop.map(Hop::To), Some(hop));
+            assert!(before.until > self.now, "{node} used an old route");
+        }
+    }
+
+    /// Hands a message to a node as if `from` had sent it.
+    pub fn inject(&mut self, node: Node, from: Node, message: AodvMessage, ttl: u8, hop: Hop) {
+        let destination = match hop {
+            Hop::To(to) => to,
+            Hop::All => Ipv4Addr::BROADCAST,
+        };
+        let ip = IpHeader { ttl, ..IpHeader::new(at(from), destination) };
+        let packet = Routed::plain(Packet { ip, body: Body::Aodv(message) });
+        self.hosts[node].aodv.on_packet(self.now, at(from), packet);
+        self.drain(node);
+    }
+
+    /// Runs until `end`, that instant included; `check` looks at the network after each step.
+    pub fn run_checked(&mut self, end: Instant, mut check: impl FnMut(&Self)) {
+        loop {
+            let frame = self.frames.first_key_value().map(|((at, _), _)| *at);
+            let timer = self.hosts.iter().filter_map(|host| host.aodv.next_timeout()).min();
+            let Some(next) = frame.into_iter().chain(timer).min().filter(|next| *next <= end)
+            else {
+                break;
+            };
+            assert!(next >= self.now, "a timer in the past: {next:?} at {:?}", self.now);
+            self.now = next;
+            if frame == Some(next) {
+                let (_, (from, packet, hop)) = self.frames.pop_first().unwrap();
+                self.end_frame(from, packet, hop);
+            } else {
+                for node in 0..self.hosts.len() {
+                    if self.hosts[node].aodv.next_timeout().is_some_and(|at| at <= next) {
+                        self.hosts[node].aodv.on_timeout(next);
+                        self.drain(node);
+                        let later = self.hosts[node].aodv.next_timeout();
+                        assert!(later.is_none_or(|at| at > next), "a timer that does not move");
+                    }
+                }
+            }
+            check(self);
+        }
+        self.now = end;
+    }
+
+    pub fn run(&mut self, end: Instant) {
+        self.run_checked(end, |_| ());
+    }
+
+    fn end_frame(&mut self, from: Node, packet: Routed, hop: Hop) {
+        self.hosts[from].busy = false;
+        let mut hearers = Vec::new();
+        match hop {
+            Hop::To(to) if self.links[from][number(to)] => hearers.push(number(to)),
+            Hop::To(to) => {
+                let host = &mut self.hosts[from];
+                let queue = &mut host.queue;
+                host.aodv.on_link_failure(self.now, to, packet, || {
+                    let at = queue.iter().position(|(_, hop)| *hop == Hop::To(to))?;
+                    queue.remove(at).map(|(packet, _)| packet)
+                });
+            }
+            Hop::All => {
+                for node in 0..self.hosts.len() {
+                    if self.links[from][node] && !self.random.hits(self.loss) {
+                        hearers.push(node);
+                    }
+                }
+            }
+        }
+        for node in hearers {
+            let before = self.route(node, packet.packet.ip.destination);
+            self.hosts[node].aodv.on_packet(self.now, at(from), packet);
+            self.drain(node);
+            if !packet.is_control() {
+                self.check_hop(node, &packet.packet, before);
+            }
+        }
+        self.drain(from);
+    }
+
+    fn drain(&mut self, node: Node) {
+        while let Some(output) = self.hosts[node].aodv.poll(self.now) {
+            match output {
+                Output::Transmit { packet, hop } => {
+                    if let Some(message) = packet.aodv() {
+                        let (now, ttl) = (self.now.as_nanos() as f64 / 1e6, packet.packet.ip.ttl);
+                        self.log.push(format!("{now} {node} {}", text(message, ttl, hop)));
+                        self.hosts[node].queue.push_front((packet, hop));
+                    } else {
+                        let id = packet.packet.payload().offset;
+                        self.hosts[node].last = Some((id, self.now, hop));
+                        self.hosts[node].queue.push_back((packet, hop));
+                    }
+                }
+                Output::Deliver(packet) => self.fate(&packet, Fate::Delivered(node)),
+                Output::Drop { packet, reason } => {
+                    self.fate(&packet.packet, Fate::Dropped(node, reason));
+                }
+                Output::RouteFound(to) => {
+                    self.news.push((self.now, node, News::Found(number(to))));
+                }
+                Output::RouteLost(to) => self.news.push((self.now, node, News::Lost(number(to)))),
+                Output::Purge(to) => {
+                    self.news.push((self.now, node, News::Purge(number(to))));
+                    let queue = std::mem::take(&mut self.hosts[node].queue);
+                    let (gone, stays): (VecDeque<_>, VecDeque<_>) =
+                        queue.into_iter().partition(|(_, hop)| *hop == Hop::To(to));
+                    self.hosts[node].queue = stays;
+                    for (packet, _) in gone.iter().filter(|(packet, _)| !packet.is_control()) {
+                        let fate = Fate::Dropped(node, DropReason::LinkFailure);
+                        self.fate(&packet.packet, fate);
+                    }
+                }
+                Output::Signal(signal) => panic!("{signal:?}"),
+            }
+        }
+        if !self.hosts[node].busy
+            && let Some((packet, hop)) = self.hosts[node].queue.pop_front()
+        {
+            self.hosts[node].busy = true;
+            let reached = match hop {
+                Hop::To(to) => self.links[node][number(to)],
+                Hop::All => true,
+            };
+            let end = self.now + if reached { FRAME } else { PATIENCE };
+            self.frame_number += 1;
+            self.frames.insert((end, self.frame_number), (node, packet, hop));
+        }
+    }
+
+    fn fate(&mut self, packet: &Packet, fate: Fate) {
+        self.fates.push((packet.payload().offset, self.now, fate));
+    }
+
+    /// What became of packet `id`.
+    pub fn fate_of(&self, id: u64) -> Option<Fate> {
+        self.fates.iter().find(|(which, _, _)| *which == id).map(|(_, _, fate)| *fate)
+    }
+
+    /// Packets of hosts that are neither delivered nor dropped, wherever they are.
+    pub fn under_way(&self) -> usize {
+        let data = |packet: &Routed| usize::from(!packet.is_control());
+        let queued = |host: &Host| host.queue.iter().map(|(packet, _)| data(packet)).sum::<usize>();
+        let held: usize = self.hosts.iter().map(|host| host.aodv.kept() + queued(host)).sum();
+        held + self.frames.values().map(|(_, packet, _)| data(packet)).sum::<usize>()
+    }
+
+    /// No packet was lost or doubled.
+    pub fn check_books(&self) {
+        let mut ids: Vec<u64> = self.fates.iter().map(|(id, _, _)| *id).collect();
+        ids.sort_unstable();
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "a packet has two fates");
+        assert_eq!(ids.len() + self.under_way(), self.sent as usize, "a packet is lost");
+    }
+
+    /// There is a path of links both ways.
+    pub fn connected(&self, from: Node, to: Node) -> bool {
+        let (mut reached, mut rest) = (vec![false; self.len()], vec![from]);
+        while let Some(node) = rest.pop() {
+            if !std::mem::replace(&mut reached[node], true) {
+                rest.extend((0..self.len()).filter(|other| self.links[node][*other]));
+            }
+        }
+        reached[to]
+    }
+
+    /// Next hops to each destination lead in no circle.
+    pub fn check_loops(&self) {
+        let mut next: BTreeMap<(Node, Node), Node> = BTreeMap::new();
+        for (node, host) in self.hosts.iter().enumerate() {
+            for route in host.aodv.routes() {
+                // One whose time is up is not used any more.
+                if let Some(hop) = route.next_hop.filter(|_| route.until > self.now) {
+                    next.insert((node, number(route.destination)), number(hop));
+                }
+            }
+        }
+        for &(start, destination) in next.keys() {
+            let (mut node, mut steps) = (start, 0);
+            while let Some(&hop) = next.get(&(node, destination)).filter(|_| node != destination) {
+                node = hop;
+                steps += 1;
+                assert!(
+                    steps <= self.len(),
+                    "to {destination}, from {start}: {:?}",
+                    self.path(start, destination)
+                );
+            }
+        }
+    }
+
+    /// The nodes that next hops lead through, the first repeated one included.
+    pub fn path(&self, from: Node, to: Node) -> Vec<Node> {
+        let mut path = vec![from];
+        let hop = |node: Node| {
+            let mut routes = self.hosts[node].aodv.routes();
+            routes.find(|route| route.destination == at(to)).and_then(|route| route.next_hop)
+        };
+        while let Some(next) = path.last().and_then(|last| hop(*last)).map(number) {
+            let again = path.contains(&next);
+            path.push(next);
+            if again || next == to {
+                break;
+            }
+        }
+        path
+    }
+}
+
+/// A message in a line: what it says, to whom.
+fn text(message: &AodvMessage, ttl: u8, hop: Hop) -> String {
+    let to = match hop {
+        Hop::To(to) => format!("to {}", number(to)),
+        Hop::All => "to all".to_owned(),
+    };
+    match message {
+        AodvMessage::Request(r) => {
+            let seq = r.destination_seq.map_or("?".to_owned(), |seq| seq.to_string());
+            let (destination, originator) = (number(r.destination), number(r.originator));
+            format!(
+                "RREQ {destination}#{seq} by {originator}#{} hops {} ttl {ttl}",
+                r.originator_seq, r.hops
+            )
+        }
+        AodvMessage::Reply(r) => {
+            let (destination, originator) = (number(r.destination), number(r.originator));
+            let (hops, life) = (r.hops, r.lifetime_ms);
+            format!(
+                "RREP {destination}#{} for {originator} hops {hops} life {life} {to}",
+                r.destination_seq
+            )
+        }
+        AodvMessage::Error(e) => {
+            let list: Vec<String> =
+                e.unreachable().iter().map(|(d, seq)| format!("{}#{seq}", number(*d))).collect();
+            let kind = if e.no_delete { "RERR-N" } else { "RERR" };
+            format!("{kind} {} {to}", list.join(" "))
+        }
+        AodvMessage::ReplyAck => format!("RREP-ACK {to}"),
+    }
+}

@@ -1,0 +1,197 @@
+//! What holds in any network, whatever its links do.
+
+use base::{Chance, Duration};
+use proptest::prelude::*;
+use route::{AodvConfig, Hello, LocalRepair};
+
+use crate::net::Net;
+
+/// What happens to a network.
+#[derive(Clone, Debug)]
+enum Step {
+    Wait(u64),
+    Link(usize, usize, bool),
+    OneWay(usize, usize, bool),
+    Send(usize, usize),
+    Burst(usize, usize, u8),
+}
+
+#[derive(Clone, Debug)]
+struct Story {
+    nodes: usize,
+    links: Vec<(usize, usize)>,
+    steps: Vec<Step>,
+    loss: f64,
+    seed: u64,
+}
+
+fn story() -> impl Strategy<Value = Story> {
+    let node = 0..8usize;
+    let pair = (node.clone(), node);
+    let wait = prop_oneof![0..20u64, 20..600u64, 600..5000u64, 5000..20_000u64];
+    let step = prop_oneof![
+        4 => wait.prop_map(Step::Wait),
+        3 => (pair.clone(), any::<bool>()).prop_map(|((a, b), there)| Step::Link(a, b, there)),
+        1 => (pair.clone(), any::<bool>()).prop_map(|((a, b), there)| Step::OneWay(a, b, there)),
+        4 => pair.clone().prop_map(|(a, b)| Step::Send(a, b)),
+        2 => (pair.clone(), 2..30u8).prop_map(|((a, b), n)| Step::Burst(a, b, n)),
+    ];
+    let links = prop::collection::vec(pair, 2..20);
+    let steps = prop::collection::vec(step, 1..60);
+    let loss = prop_oneof![Just(0.0), Just(0.1), Just(0.5)];
+    (2..=8usize, links, steps, loss, any::<u64>())
+        .prop_map(|(nodes, links, steps, loss, seed)| Story { nodes, links, steps, loss, seed })
+}
+
+/// RFC 3561 and its choices.
+fn standard() -> impl Strategy<Value = AodvConfig> {
+    let flags = any::<[bool; 6]>();
+    (flags, prop_oneof![Just(64usize), Just(3), Just(0)]).prop_map(|(flags, buffer_packets)| {
+        let [hello, ack_replies, destination_only, gratuitous, repair, rescue] = flags;
+        AodvConfig {
+            hello: hello.then_some(Hello::STANDARD),
+            ack_replies,
+            destination_only,
+            gratuitous,
+            rescue,
+            local_repair: if repair { AodvConfig::STANDARD.local_repair } else { LocalRepair::Off },
+            buffer_packets,
+            ..AodvConfig::STANDARD
+        }
+    })
+}
+
+/// Runs a story to its end and three minutes beyond.
+fn tell(config: AodvConfig, story: &Story, mut check: impl FnMut(&Net)) -> Net {
+    let n = story.nodes;
+    let mut net = Net::new(config, n, story.seed);
+    net.loss = Chance::from_probability(story.loss);
+    for (a, b) in &story.links {
+        net.link(a % n, b % n, a % n != b % n);
+    }
+    for step in &story.steps {
+        match *step {
+            Step::Wait(ms) => {
+                let end = net.now + Duration::from_millis(ms);
+                net.run_checked(end, &mut check);
+            }
+            Step::Link(a, b, there) => net.link(a % n, b % n, there && a % n != b % n),
+            Step::OneWay(a, b, there) => net.one_way(a % n, b % n, there && a % n != b % n),
+            Step::Send(a, b) => _ = net.send(a % n, b % n),
+            Step::Burst(a, b, count) => {
+                for _ in 0..count {
+                    net.send(a % n, b % n);
+                }
+            }
+        }
+        check(&net);
+    }
+    let end = net.now + Duration::from_secs(180);
+    net.run_checked(end, &mut check);
+    net
+}
+
+/// What any node may remember: these stories are about eight nodes.
+fn check_bounds(net: &Net, config: &AodvConfig) {
+    for node in 0..net.len() {
+        let aodv = net.node(node);
+        assert!(aodv.routes().count() <= net.len());
+        assert!(aodv.routes().all(|route| route.destination != crate::net::at(node)));
+        assert!(aodv.remembered() < 600, "{}", aodv.remembered());
+        let waiting = aodv.kept();
+        assert!(waiting <= config.buffer_packets.max(64), "{waiting} packets wait");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn rfc_3561_has_no_loops_and_loses_nothing(config in standard(), story in story()) {
+        let net = tell(config, &story, |net| {
+            net.check_loops();
+            net.check_books();
+            check_bounds(net, &config);
+        });
+        prop_assert_eq!(net.under_way(), 0);
+        for node in 0..net.len() {
+            // Hellos go on only where something is used.
+            prop_assert_eq!(net.node(node).routes().count(), 0, "routes outlive their timers");
+        }
+    }
+
+    #[test]
+    fn ns2_loses_nothing_and_keeps_its_bounds(story in story()) {
+        let net = tell(AodvConfig::NS2, &story, |net| {
+            net.check_books();
+            check_bounds(net, &AodvConfig::NS2);
+        });
+        prop_assert_eq!(net.under_way(), 0);
+        for node in 0..net.len() {
+            prop_assert!(net.node(node).routes().all(|route| route.next_hop.is_none()
+                || route.until > net.now - Duration::from_millis(500)));
+        }
+    }
+
+    #[test]
+    fn the_same_seed_is_the_same_run(story in story(), ns2 in any::<bool>()) {
+        let config = if ns2 { AodvConfig::NS2 } else { AodvConfig::STANDARD };
+        let (one, two) = (tell(config, &story, |_| ()), tell(config, &story, |_| ()));
+        prop_assert_eq!(&one.log, &two.log);
+        prop_assert_eq!(one.fates, two.fates);
+    }
+
+    /// Where links stay and nothing is lost, everybody reaches whom there is a path to.
+    #[test]
+    fn what_can_be_reached_is_reached(story in story(), ns2 in any::<bool>()) {
+        let config = if ns2 { AodvConfig::NS2 } else { AodvConfig::STANDARD };
+        let mut still = story.clone();
+        still.loss = 0.0;
+        still.steps.clear();
+        let mut net = tell(config, &still, |_| ());
+        let (a, b) = (0, net.len() - 1);
+        let id = net.send(a, b);
+        net.run(net.now + Duration::from_secs(60));
+        let reached = matches!(net.fate_of(id), Some(crate::net::Fate::Delivered(node)) if node == b);
+        prop_assert_eq!(reached, net.connected(a, b));
+    }
+}
+
+/// A request is answered once, however often it comes; with another number, or by another
+/// originator, it is another request.
+#[test]
+fn a_request_is_known_by_originator_and_number() {
+    use crate::net::{at, ms};
+    use route::Hop;
+    use wire::{AodvMessage, AodvRequest};
+    let mut net = Net::new(AodvConfig::STANDARD, 3, 1);
+    net.one_way(0, 1, true);
+    net.one_way(0, 2, true);
+    let request = |originator, id, originator_seq| {
+        AodvMessage::Request(AodvRequest {
+            join: false,
+            repair: false,
+            gratuitous: false,
+            destination_only: false,
+            hops: 0,
+            id,
+            destination: at(0),
+            destination_seq: None,
+            originator: at(originator),
+            originator_seq,
+        })
+    };
+    let mut replies = |at_ms, originator, id, seq| {
+        net.run(ms(at_ms));
+        let said = |net: &Net| net.log.iter().filter(|line| line.contains(" 0 RREP")).count();
+        let before = said(&net);
+        net.inject(0, originator, request(originator, id, seq), 9, Hop::All);
+        said(&net) - before
+    };
+    assert_eq!(replies(0, 1, 7, 1), 1);
+    assert_eq!(replies(10, 1, 7, 2), 0, "however new it claims to be");
+    assert_eq!(replies(20, 2, 7, 1), 1);
+    assert_eq!(replies(30, 1, 8, 2), 1);
+    assert_eq!(replies(5599, 1, 7, 3), 0);
+    assert_eq!(replies(5600, 1, 7, 3), 1, "forgotten after PATH_DISCOVERY_TIME");
+}
