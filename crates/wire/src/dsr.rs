@@ -50,26 +50,39 @@ impl Nodes {
         true
     }
 
+    /// How many.
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// None?
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     /// The nodes.
     pub fn as_slice(&self) -> &[Ipv4Addr] {
         self.list.get(..usize::from(self.len)).unwrap_or_default()
     }
 }
 
-/// A DSR header: what a packet carries between the IP header and its body. The options stand in the
-/// order of the fields.
+/// A DSR header: what a packet carries between the IP header and its body. First comes the Flow
+/// State header, then the options in the order of the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DsrHeader {
+    /// The Flow State header (RFC 4728 §7.1).
+    pub flow: Option<DsrFlow>,
     /// RFC 4728 §6.2.
     pub request: Option<DsrRequest>,
     /// RFC 4728 §6.3.
     pub reply: Option<DsrReply>,
-    /// RFC 4728 §6.4; the first `None` ends the list.
+    /// RFC 4728 §6.4, the newest first; the first `None` ends the list.
     pub errors: [Option<DsrError>; DSR_ERRORS_MAX],
+    /// Timeout option (RFC 4728 §7.2.1): how long the flow is to live (s). It stands before the
+    /// source route, as §8.6.1 asks.
+    pub timeout_s: Option<u16>,
     /// RFC 4728 §6.7.
     pub source_route: Option<DsrSourceRoute>,
-    /// Flow state (RFC 4728 §3.5, §6.8 and its flow options).
-    pub flow: Option<DsrFlow>,
 }
 
 /// Route Request option: who knows a way to `target`? The initiator is the packet's IP source.
@@ -125,7 +138,8 @@ pub enum DsrErrorKind {
     },
 }
 
-/// DSR Source Route option; both ends stand in the IP header alone.
+/// DSR Source Route option. The destination stands in the IP header alone, and so does the source,
+/// unless the packet has been salvaged: then the route begins with the node that salvaged it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DsrSourceRoute {
     /// F: the first hop is outside of the DSR network.
@@ -134,20 +148,21 @@ pub struct DsrSourceRoute {
     pub last_hop_external: bool,
     /// How often the packet has been salvaged, 4 bits.
     pub salvage: u8,
-    /// How many of the intermediate nodes are still ahead, 6 bits.
+    /// How many nodes of `route` are still to be visited, 6 bits. While the packet is on the air to
+    /// a node of the route, that node counts: it is `route.len()` on the first hop from the source
+    /// and 0 on the last hop.
     pub segments_left: u8,
-    /// The intermediate nodes. Once a packet is salvaged, the first is the salvager.
+    /// The intermediate nodes.
     pub route: Nodes,
 }
 
-/// What a packet says about flow state (RFC 4728 §3.5).
+/// DSR Flow State header: the packet belongs to a flow (RFC 4728 §3.5). A packet with neither this
+/// nor a source route follows the default flow between its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DsrFlow {
-    /// The flow that it belongs to; `None` with no source route: the default flow.
-    pub id: Option<u16>,
-    /// How long the flow lives, if it is to be established (s).
-    pub timeout_s: Option<u16>,
-    /// Hops taken (DSR Flow State header).
+    /// The flow; with both ends of the packet it is unique.
+    pub id: u16,
+    /// Hops taken, 7 bits.
     pub hops: u8,
 }
 
@@ -157,14 +172,28 @@ impl DsrHeader {
         self.errors.iter().map_while(Option::as_ref)
     }
 
-    /// Its length (bytes): the fixed part, then options, padded to a multiple of 4 (RFC 4728 §6.1).
+    /// Has it any option? Without one there is no Options header.
+    pub fn has_options(&self) -> bool {
+        self.request.is_some()
+            || self.reply.is_some()
+            || self.errors().next().is_some()
+            || self.timeout_s.is_some()
+            || self.source_route.is_some()
+    }
+
+    /// Its length (bytes): the Flow State header; the fixed part of the Options header, then
+    /// options, padded to a multiple of 4 (RFC 4728 §6.1).
     pub fn size(&self) -> u32 {
+        let flow = if self.flow.is_some() { 4 } else { 0 };
+        if !self.has_options() {
+            return flow;
+        }
         let request = self.request.as_ref().map_or(0, |r| 8 + 4 * u32::from(r.route.len));
         let reply = self.reply.as_ref().map_or(0, |r| 3 + 4 * u32::from(r.route.len));
         let errors: u32 = self.errors().map(DsrError::size).sum();
+        let timeout = if self.timeout_s.is_some() { 4 } else { 0 };
         let route = self.source_route.as_ref().map_or(0, |r| 4 + 4 * u32::from(r.route.len));
-        let timeout = self.flow.and_then(|f| f.timeout_s).map_or(0, |_| 4);
-        4 + (request + reply + errors + route + timeout).next_multiple_of(4)
+        flow + 4 + (request + reply + errors + timeout + route).next_multiple_of(4)
     }
 }
 
