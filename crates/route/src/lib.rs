@@ -22,10 +22,15 @@ extern crate alloc;
 mod adhoc;
 mod aodv;
 mod destination;
+mod dsr;
 mod fixed;
 mod router;
 
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};
 pub use aodv::{Aodv, AodvConfig, AodvRoute, ErrorRule, Hello, LocalRepair, Refresh, SearchRule};
+pub use dsr::{
+    CacheKind, CachePart, Dsr, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero,
+    SalvageReplies, Shorten,
+};
 pub use fixed::{Fixed, shortest_paths};
 pub use router::{Buffer, Config, Fate, Flush, Passage, Router, Way};

@@ -1,0 +1,266 @@
+//! Route discovery (RFC 4728 §8.2): asking, and passing on what others ask.
+
+use base::{Duration, Instant, Ipv4Addr};
+use wire::{DsrError, DsrErrorKind, DsrHeader, DsrRequest, Nodes, Routed};
+
+use super::Dsr;
+use super::config::{ReplyFromCache, RingZero};
+use super::path::Path;
+use crate::{DropReason, Hop};
+
+/// What becomes of a search for a node.
+pub(super) enum Search {
+    /// It goes on.
+    Goes,
+    /// It has been tried as often as may be.
+    Failed,
+}
+
+/// Two looks at what waits are at least this far apart.
+const NEXT_SCAN: Duration = Duration::from_millis(1);
+
+impl Dsr {
+    /// A packet for `target` waits: asks for a route if it is time to. `own`: it is of this node.
+    pub(super) fn seek(&mut self, now: Instant, target: Ipv4Addr, own: bool) -> Search {
+        let config = &self.config;
+        let Some(search) = self.requests.search(target) else { return Search::Goes };
+        if now >= search.not_before {
+            let retries = config.request_retries.unwrap_or(u8::MAX);
+            if search.attempts > retries {
+                return Search::Failed;
+            }
+            if search.attempts == 0 {
+                self.stats.discoveries += 1;
+            }
+            // RFC 4728 §8.2.1: the period grows with each attempt.
+            let factor = config.request_backoff.saturating_pow(u32::from(search.attempts));
+            let period = config.request_period.times(u64::from(factor));
+            let period = period.min(config.request_period_max).max(NEXT_SCAN);
+            search.attempts = search.attempts.saturating_add(1).min(254);
+            search.not_before = now + period;
+            if !own && search.attempts > config.salvage_requests {
+                return Search::Failed;
+            }
+            let ring_zero = match config.ring_zero {
+                RingZero::Never => false,
+                RingZero::First => search.attempts == 1,
+                RingZero::Each => true,
+            };
+            search.ring_zero_until = ring_zero.then(|| now + config.ring_zero_wait);
+            self.send_request(now, target, ring_zero);
+        } else if own && search.ring_zero_until.is_some_and(|until| now >= until) {
+            search.ring_zero_until = None;
+            if config.ring_zero == RingZero::First {
+                // RFC 4728 §3.3.3: the request of one hop comes before the first period.
+                search.not_before = now + config.request_period;
+            }
+            self.send_request(now, target, false);
+        }
+        Search::Goes
+    }
+
+    /// RFC 4728 §8.2.1.
+    fn send_request(&mut self, now: Instant, target: Ipv4Addr, ring_zero: bool) {
+        let id = self.next_request;
+        self.next_request = id.wrapping_add(1);
+        let mut dsr = DsrHeader {
+            request: Some(DsrRequest { id, target, route: Nodes::EMPTY }),
+            ..DsrHeader::default()
+        };
+        if let Some((link, when)) = self.held_error
+            && self.config.spread_error.is_some_and(|age| now.since(when) < age)
+        {
+            // RFC 4728 §3.4.4: so that caches nearby do not answer with the link that failed.
+            let error = DsrError {
+                kind: DsrErrorKind::NodeUnreachable(link.to),
+                salvage: 0,
+                source: link.from,
+                destination: self.address,
+            };
+            dsr.errors = [Some(error), None, None];
+            // It has to get farther than one hop.
+            if !ring_zero {
+                self.held_error = None;
+            }
+        }
+        let mut packet = self.control(Ipv4Addr::BROADCAST, dsr);
+        packet.packet.ip.ttl = if ring_zero { 1 } else { self.config.hop_limit };
+        let at = now + self.draw_jitter();
+        self.transmit(now, at, packet, Hop::All);
+    }
+
+    /// RFC 4728 §8.2.2.
+    pub(super) fn on_request(&mut self, now: Instant, mut packet: Routed) {
+        let ip = packet.packet.ip;
+        let Some(request) = packet.dsr.as_ref().and_then(|dsr| dsr.request) else { return };
+        if ip.source == self.address {
+            return;
+        }
+        if self.config.snoop_errors {
+            self.on_errors(now, &packet);
+        }
+        let mut so_far = Path::EMPTY;
+        so_far.push(ip.source);
+        so_far.extend(request.route.as_slice());
+        // There must be room for this node on the way.
+        if so_far.contains(self.address)
+            || so_far.has_loop()
+            || so_far.len() >= usize::from(self.config.max_nodes)
+        {
+            return;
+        }
+        let known = self.requests.knows(ip.source, request.id, request.target);
+        let is_target = request.target == self.address;
+        if known && !(is_target && self.config.answer_every_copy) {
+            return;
+        }
+        self.requests.note(ip.source, request.id, request.target);
+        so_far.push(self.address);
+        let back = so_far.reversed();
+        if self.config.cache_requests && self.cache.add(now, &back, self.config.source_routes) {
+            self.learned(now);
+        }
+        if is_target {
+            return self.answer(now, &so_far, &back);
+        }
+        let may_answer = match self.config.reply_from_cache {
+            ReplyFromCache::Never => false,
+            ReplyFromCache::RingZero => ip.ttl <= 1,
+            ReplyFromCache::Always => true,
+        };
+        if may_answer && self.answer_from_cache(now, &so_far, request.target) {
+            return;
+        }
+        if ip.ttl <= 1 {
+            return;
+        }
+        packet.packet.ip.ttl -= 1;
+        if let Some(request) = packet.dsr.as_mut().and_then(|dsr| dsr.request.as_mut())
+            && request.route.push(self.address)
+        {
+            let at = now + self.draw_jitter();
+            self.transmit(now, at, packet, Hop::All);
+        }
+    }
+
+    /// The cache has something new: what waits may go (RFC 4728 §4.1).
+    pub(super) fn learned(&mut self, now: Instant) {
+        if self.config.release_on_any_route {
+            self.release(now);
+        }
+    }
+
+    /// Sends what waits and has a route now.
+    pub(super) fn release(&mut self, now: Instant) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let mut at = now;
+        for slot in 0..self.waiting.slots() {
+            let Some(waiting) = self.waiting.get(slot) else { continue };
+            let destination = waiting.packet.packet.ip.destination;
+            let Some(path) = self.cache.take(now, destination) else { continue };
+            if let Some(packet) = self.waiting.take(slot) {
+                self.launch(now, at, packet, &path);
+                at += self.config.release_spacing;
+            }
+        }
+    }
+
+    /// Looks at all that waits: it may have waited for too long, there may be a route, or it is time
+    /// to ask again.
+    pub(super) fn scan(&mut self, now: Instant) {
+        for slot in 0..self.waiting.slots() {
+            let Some(waiting) = self.waiting.get(slot) else { continue };
+            let ip = waiting.packet.packet.ip;
+            if now.since(waiting.since) >= self.config.send_buffer_timeout {
+                self.drop_waiting(slot, DropReason::BufferTimeout);
+            } else if let Some(path) = self.cache.take(now, ip.destination) {
+                if let Some(packet) = self.waiting.take(slot) {
+                    self.launch(now, now, packet, &path);
+                }
+            } else {
+                let own = ip.source == self.address;
+                match self.seek(now, ip.destination, own) {
+                    Search::Goes => {}
+                    Search::Failed if own => {
+                        self.drop_waiting(slot, DropReason::DiscoveryFailed);
+                        self.give_up(now, ip.destination);
+                    }
+                    Search::Failed => self.drop_waiting(slot, DropReason::NoRoute),
+                }
+            }
+        }
+    }
+
+    /// A search has failed: nothing waits for it any more. The next may begin after the longest
+    /// period.
+    pub(super) fn give_up(&mut self, now: Instant, target: Ipv4Addr) {
+        for slot in 0..self.waiting.slots() {
+            let Some(waiting) = self.waiting.get(slot) else { continue };
+            if waiting.packet.packet.ip.destination == target {
+                self.drop_waiting(slot, DropReason::DiscoveryFailed);
+            }
+        }
+        self.requests.answered(target);
+        let pause = self.config.request_period_max;
+        if let Some(search) = self.requests.search(target) {
+            search.not_before = now + pause;
+        }
+    }
+
+    fn drop_waiting(&mut self, slot: usize, reason: DropReason) {
+        if let Some(packet) = self.waiting.take(slot) {
+            self.drop_packet(packet, reason);
+        }
+    }
+
+    /// Says when what waits is looked at next.
+    pub(super) fn plan_scan(&mut self, now: Instant) {
+        if self.waiting.is_empty() {
+            self.scan_at = None;
+            return;
+        }
+        match (self.config.scan, self.scan_at) {
+            (Some(_), Some(_)) => {}
+            (Some(period), None) => self.scan_at = Some(now + self.draw_scan(period)),
+            (None, _) => {
+                let due = self.waiting.iter().map(|waiting| {
+                    let ip = &waiting.packet.packet.ip;
+                    let ends = waiting.since + self.config.send_buffer_timeout;
+                    ends.min(self.search_due(ip.destination, ip.source == self.address))
+                });
+                self.scan_at = due.min().map(|due| due.max(now + NEXT_SCAN));
+            }
+        }
+    }
+
+    fn search_due(&self, target: Ipv4Addr, own: bool) -> Instant {
+        let Some(search) = self.requests.known_search(target) else { return Instant::ZERO };
+        match search.ring_zero_until {
+            Some(until) if own => until.min(search.not_before),
+            _ => search.not_before,
+        }
+    }
+
+    /// How long it is to the next look when nobody has looked for a while: the looks go on all the
+    /// time, and this is the rest of a span that is met by chance, so that longer spans are met more
+    /// often.
+    fn draw_scan(&mut self, period: Duration) -> Duration {
+        // A span of 1 to 2 periods with a density in proportion to its length: two times in three any,
+        // else the longer of two.
+        let (any, other) = (self.scans.unit(), self.scans.unit());
+        let span = 1.0 + if self.scans.unit() * 3.0 < 2.0 { any } else { any.max(other) };
+        let rest = span * self.scans.unit() * period.as_nanos() as f64;
+        Duration::from_nanos(rest as u64)
+    }
+
+    /// The span between two looks.
+    pub(super) fn draw_scan_period(&mut self, period: Duration) -> Duration {
+        period + self.scans.duration(Duration::ZERO, period)
+    }
+
+    pub(super) fn draw_jitter(&mut self) -> Duration {
+        self.jitter.duration(Duration::ZERO, self.config.jitter)
+    }
+}

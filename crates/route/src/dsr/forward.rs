@@ -1,0 +1,50 @@
+//! Packets of others on their source route (RFC 4728 §8.1.5).
+
+use base::{Instant, Ipv4Addr};
+use wire::Routed;
+
+use super::Dsr;
+use super::path::Carried;
+use super::replies::replied;
+use crate::{DropReason, Hop};
+
+impl Dsr {
+    /// A packet for somebody else, of which this node is the next hop.
+    pub(super) fn forward(&mut self, now: Instant, _from: Ipv4Addr, mut packet: Routed) {
+        let Some(carried) = Carried::of(&packet) else {
+            return self.drop_packet(packet, DropReason::BadRoute);
+        };
+        let next = carried.path.get(carried.next + 1);
+        let (Some(to), true) = (next, carried.path.get(carried.next) == Some(self.address)) else {
+            return self.drop_packet(packet, DropReason::BadRoute);
+        };
+        if carried.path.has_loop() {
+            return self.drop_packet(packet, DropReason::BadRoute);
+        }
+        if self.config.snoop_errors {
+            self.on_errors(now, &packet);
+        }
+        let mut news = false;
+        if self.config.cache_forwarded_replies
+            && let Some(reply) = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref())
+            && let Some(path) = replied(packet.packet.ip.destination, reply)
+        {
+            let told = Carried { path, next: 0 };
+            news |= self.cache.notice(now, &told, super::CachePart::Primary);
+        }
+        if self.config.cache_source_routes {
+            news |= self.cache.notice(now, &carried, self.config.source_routes);
+        }
+        if news {
+            self.learned(now);
+        }
+        if packet.packet.ip.ttl <= 1 {
+            return self.drop_packet(packet, DropReason::TimeToLive);
+        }
+        packet.packet.ip.ttl -= 1;
+        if let Some(route) = packet.dsr.as_mut().and_then(|dsr| dsr.source_route.as_mut()) {
+            route.segments_left = route.segments_left.saturating_sub(1);
+        }
+        self.transmit(now, now, packet, Hop::To(to));
+    }
+}

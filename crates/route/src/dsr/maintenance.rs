@@ -1,0 +1,201 @@
+//! Route maintenance (RFC 4728 §8.3): links that fail, errors, salvaging.
+
+use base::{FailedLink, Instant, Ipv4Addr};
+use wire::{DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, Routed};
+
+use super::Dsr;
+use super::config::SalvageReplies;
+use super::originate::salvage_count;
+use super::path::{self, Carried};
+use crate::{DropReason, Hop};
+
+/// As many sources are told of one failed link.
+const TOLD_MAX: usize = 16;
+
+impl Dsr {
+    /// The link to `to` did not carry `packet`.
+    pub(super) fn link_failed(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: Routed,
+        mut queued: impl FnMut() -> Option<Routed>,
+    ) {
+        self.stats.link_failures += 1;
+        self.lose_link(now, FailedLink { from: self.address, to });
+        let mut told = Told::default();
+        if self.config.error_first {
+            self.tell(now, to, &packet, &mut told);
+        }
+        self.save(now, packet, Some(to));
+        while let Some(packet) = queued() {
+            if self.config.error_per_source {
+                self.tell(now, to, &packet, &mut told);
+            }
+            // ns-2.35 asks about the hop behind the one that failed.
+            let wrong = Carried::of(&packet).and_then(|on| on.path.get(on.next + 1));
+            self.save(now, packet, wrong);
+        }
+        if !self.config.error_first {
+            self.tell(now, to, &packet, &mut told);
+        }
+    }
+
+    /// The link does not carry: nothing here uses it any more.
+    pub(super) fn lose_link(&mut self, now: Instant, link: FailedLink) {
+        if self.cache.remove_link(link.from, link.to) {
+            self.note_lost_routes(now);
+        }
+    }
+
+    /// RFC 4728 §8.3.4: an error to where the packet's route begins, back on the way that it has
+    /// come.
+    fn tell(&mut self, now: Instant, to: Ipv4Addr, packet: &Routed, told: &mut Told) {
+        let Some(carried) = Carried::of(packet) else { return };
+        let mut back = carried.path;
+        back.truncate(carried.next);
+        let (Some(source), Some(me)) = (back.first(), back.last()) else { return };
+        if source == self.address || me != self.address || told.contains(source) {
+            return;
+        }
+        let mut errors = [None; DSR_ERRORS_MAX];
+        let before = packet.dsr.map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
+        // An error that has failed itself goes on inside of the new one, while there is room.
+        if before.iter().all(Option::is_some) {
+            return;
+        }
+        errors[0] = Some(DsrError {
+            kind: DsrErrorKind::NodeUnreachable(to),
+            salvage: salvage_count(packet).min(15),
+            source: self.address,
+            destination: source,
+        });
+        for (slot, error) in errors.iter_mut().skip(1).zip(before) {
+            *slot = error;
+        }
+        told.note(source);
+        self.stats.route_errors += 1;
+        let back = back.reversed();
+        let dsr = DsrHeader { errors, ..DsrHeader::default() };
+        let mut error = self.control(source, dsr);
+        if back.len() > 2 || self.config.route_to_neighbour {
+            path::put(&mut error, &back, 0);
+        }
+        if let Some(next) = back.get(1) {
+            self.transmit(now, now, error, Hop::To(next));
+        }
+    }
+
+    /// A packet whose next hop has failed. RFC 4728 §8.3.6; `broken`: the node behind the link that
+    /// a reply must not tell of.
+    pub(super) fn save(&mut self, now: Instant, mut packet: Routed, broken: Option<Ipv4Addr>) {
+        let ip = packet.packet.ip;
+        let own = ip.source == self.address;
+        if packet.dsr.is_some_and(|dsr| dsr.reply.is_some()) {
+            let tells = match self.config.salvage_replies {
+                SalvageReplies::Never => true,
+                SalvageReplies::UnlessBroken => {
+                    !own && self.cache.find(now, ip.destination).is_some()
+                        && broken.is_some_and(|broken| self.tells_of(&packet, broken))
+                }
+            };
+            if tells && !without_reply(&mut packet) {
+                return self.drop_packet(packet, DropReason::LinkFailure);
+            }
+        }
+        if own {
+            return self.route_own(now, packet);
+        }
+        if !self.config.salvage {
+            return self.drop_packet(packet, DropReason::LinkFailure);
+        }
+        let salvage = salvage_count(&packet);
+        if salvage >= self.config.salvage_limit {
+            return self.drop_packet(packet, DropReason::SalvageLimit);
+        }
+        if let Some(path) = self.cache.take_for_another(now, ip.destination) {
+            let Some(next) = path.get(1) else { return };
+            self.stats.salvaged += 1;
+            path::put(&mut packet, &path, salvage + 1);
+            self.transmit(now, now, packet, Hop::To(next));
+        } else if self.config.salvage_requests > 0 {
+            self.wait(now, packet);
+        } else {
+            self.drop_packet(packet, DropReason::NoRoute);
+        }
+    }
+
+    /// Does the packet's reply tell of the link between this node and `other`?
+    fn tells_of(&self, packet: &Routed, other: Ipv4Addr) -> bool {
+        let reply = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref());
+        let path =
+            reply.and_then(|reply| super::replies::replied(packet.packet.ip.destination, reply));
+        path.is_some_and(|path| {
+            let mut links = path.as_slice().windows(2);
+            links.any(|link| link == [self.address, other] || link == [other, self.address])
+        })
+    }
+
+    /// RFC 4728 §8.3.5.
+    pub(super) fn on_errors(&mut self, now: Instant, packet: &Routed) {
+        let Some(dsr) = &packet.dsr else { return };
+        let mut errors = dsr.errors;
+        for error in dsr.errors() {
+            if let DsrErrorKind::NodeUnreachable(to) = error.kind {
+                self.lose_link(now, FailedLink { from: error.source, to });
+            }
+        }
+        if dsr.request.is_some() {
+            return;
+        }
+        while let [Some(first), rest @ ..] = errors {
+            if first.destination != self.address {
+                return;
+            }
+            if let DsrErrorKind::NodeUnreachable(to) = first.kind {
+                self.held_error = Some((FailedLink { from: first.source, to }, now));
+            }
+            // What this error holds goes to whom it is for.
+            errors = [None; DSR_ERRORS_MAX];
+            for (slot, error) in errors.iter_mut().zip(rest) {
+                *slot = error;
+            }
+            if let Some(next) = errors[0]
+                && next.destination != self.address
+            {
+                let dsr = DsrHeader { errors, ..DsrHeader::default() };
+                let packet = self.control(next.destination, dsr);
+                return self.route_own(now, packet);
+            }
+        }
+    }
+}
+
+/// Takes the reply out; is anything left that is worth a way?
+fn without_reply(packet: &mut Routed) -> bool {
+    let control = packet.is_control();
+    packet.dsr.as_mut().is_none_or(|dsr| {
+        dsr.reply = None;
+        !control || dsr.errors().next().is_some()
+    })
+}
+
+/// Who has been told of a failed link.
+#[derive(Default)]
+struct Told {
+    list: [Option<Ipv4Addr>; TOLD_MAX],
+    len: usize,
+}
+
+impl Told {
+    fn contains(&self, source: Ipv4Addr) -> bool {
+        self.list.contains(&Some(source))
+    }
+
+    fn note(&mut self, source: Ipv4Addr) {
+        if let Some(slot) = self.list.get_mut(self.len) {
+            *slot = Some(source);
+            self.len += 1;
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! DSR (RFC 4728): a packet carries the way that it takes.
+//!
+//! | file | what |
+//! |---|---|
+//! | `config` | what the standard, ns-2.35 and the papers do differently |
+//! | `path` | sequences of nodes, and those that packets carry |
+//! | `cache`, `path_cache`, `link_cache` | what a node knows of routes |
+//! | `requests`, `send_buffer` | the tables of RFC 4728 §4.2 and §4.3 |
+//! | `originate` | packets of this node, and how they leave |
+//! | `discovery`, `replies` | route discovery (RFC 4728 §8.2) |
+//! | `forward` | source routes (RFC 4728 §8.1) |
+//! | `maintenance` | failed links, errors, salvaging (RFC 4728 §8.3) |
+//! | `tap` | what is overheard; shorter routes (RFC 4728 §3.4.3) |
+
+mod cache;
+mod config;
+mod discovery;
+mod forward;
+mod link_cache;
+mod maintenance;
+mod originate;
+mod path;
+mod path_cache;
+mod replies;
+mod requests;
+mod send_buffer;
+mod tap;
+
+use alloc::vec::Vec;
+
+use base::{FailedLink, Instant, Ipv4Addr, RandomStream};
+use wire::{Packet, Routed};
+
+use crate::{DropReason, Hop, Outbox, Output, RouteStats};
+use cache::RouteCache;
+pub use config::{
+    CacheKind, CachePart, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero,
+    SalvageReplies, Shorten,
+};
+use originate::Wanted;
+use replies::Replies;
+use requests::RequestTable;
+use send_buffer::SendBuffer;
+use tap::Tap;
+
+/// DSR at one node. Its methods are those of every protocol: see [`Output`].
+///
+/// Links are taken to carry both ways, as 802.11 needs it: a reply goes back the way that its request
+/// has come (RFC 4728 §8.2.4), and the link layer says what was not acknowledged (§8.3.1).
+#[derive(Clone, Debug)]
+pub struct Dsr {
+    address: Ipv4Addr,
+    config: DsrConfig,
+    cache: RouteCache,
+    requests: RequestTable,
+    waiting: SendBuffer,
+    /// When what waits is looked at.
+    scan_at: Option<Instant>,
+    replies: Replies,
+    tap: Tap,
+    /// The last error that has reached this node as its destination, and when.
+    held_error: Option<(FailedLink, Instant)>,
+    wanted: Wanted,
+    next_request: u16,
+    next_identification: u16,
+    jitter: RandomStream,
+    scans: RandomStream,
+    outbox: Outbox,
+    stats: RouteStats,
+}
+
+impl Dsr {
+    /// The node at `address`, number `node` of the run with this `seed`.
+    pub fn new(config: DsrConfig, address: Ipv4Addr, seed: u64, node: u64) -> Self {
+        Self {
+            address,
+            config,
+            cache: RouteCache::new(address, &config),
+            requests: RequestTable::new(config.request_memory),
+            waiting: SendBuffer::new(config.send_buffer),
+            scan_at: None,
+            replies: Replies::default(),
+            tap: Tap::default(),
+            held_error: None,
+            wanted: Wanted::default(),
+            next_request: 1,
+            next_identification: 1,
+            jitter: RandomStream::new(seed, "dsr-jitter", node),
+            scans: RandomStream::new(seed, "dsr-scan", node),
+            outbox: Outbox::default(),
+            stats: RouteStats::default(),
+        }
+    }
+
+    /// A packet of the own host.
+    pub fn send(&mut self, now: Instant, mut packet: Packet) {
+        let ip = &mut packet.ip;
+        // What tells packets apart that are overheard (RFC 4728 §8.3.2).
+        ip.identification = self.new_identification();
+        let destination = packet.ip.destination;
+        let routed = Routed::plain(packet);
+        if destination == self.address {
+            self.outbox.push(Output::Deliver(packet));
+        } else if destination == Ipv4Addr::BROADCAST {
+            self.transmit(now, now, routed, Hop::All);
+        } else {
+            self.route_own(now, routed);
+        }
+        self.plan_scan(now);
+    }
+
+    /// What the link layer got for this node, or for all.
+    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
+        let ip = &packet.packet.ip;
+        if packet.dsr.is_some_and(|dsr| dsr.request.is_some()) {
+            self.on_request(now, packet);
+        } else if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
+            self.receive(now, packet);
+        } else {
+            self.forward(now, from, packet);
+        }
+        self.plan_scan(now);
+    }
+
+    /// What it heard for others.
+    pub fn on_overheard(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr, packet: &Routed) {
+        if self.config.tap && self.overhear(now, from, to, packet) {
+            self.plan_scan(now);
+        }
+    }
+
+    /// The link layer gave up on a packet to `to`; each call of `queued` takes the next packet to
+    /// the same neighbour out of the interface queue.
+    pub fn on_link_failure(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: Routed,
+        queued: impl FnMut() -> Option<Routed>,
+    ) {
+        self.link_failed(now, to, packet, queued);
+        self.plan_scan(now);
+    }
+
+    /// A timer is due.
+    pub fn on_timeout(&mut self, now: Instant) {
+        self.send_due_replies(now);
+        if self.scan_at.is_some_and(|at| at <= now) {
+            self.scan(now);
+            let period = self.config.scan;
+            self.scan_at = period.map(|period| now + self.draw_scan_period(period));
+            self.plan_scan(now);
+        }
+    }
+
+    /// The next thing to be done.
+    pub fn poll(&mut self, now: Instant) -> Option<Output> {
+        self.outbox.poll(now)
+    }
+
+    /// When [`on_timeout`](Self::on_timeout), or [`poll`](Self::poll), has something to do.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let times = [self.outbox.next_timeout(), self.scan_at, self.replies.next_timeout()];
+        times.into_iter().flatten().min()
+    }
+
+    /// Packets of hosts that it holds.
+    pub fn kept(&self) -> usize {
+        let waiting = self.waiting.iter().filter(|waiting| !waiting.packet.is_control()).count();
+        waiting + self.outbox.kept()
+    }
+
+    /// What it did.
+    pub const fn stats(&self) -> &RouteStats {
+        &self.stats
+    }
+
+    /// The way to `destination` that it would take, both ends included; for those who look.
+    pub fn route(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
+        self.cache.find(now, destination).map(|path| path.as_slice().to_vec())
+    }
+
+    fn drop_packet(&mut self, packet: Routed, reason: DropReason) {
+        self.outbox.push(Output::Drop { packet, reason });
+    }
+
+    const fn new_identification(&mut self) -> u16 {
+        let identification = self.next_identification;
+        // 0 means none.
+        self.next_identification = if identification == u16::MAX { 1 } else { identification + 1 };
+        identification
+    }
+}

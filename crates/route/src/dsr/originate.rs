@@ -1,0 +1,183 @@
+//! Packets of this node: how they get a route, and how any packet leaves.
+
+use alloc::vec::Vec;
+
+use base::{Instant, Ipv4Addr};
+use wire::{Body, DsrHeader, IpHeader, Packet, Routed};
+
+use super::Dsr;
+use super::discovery::Search;
+use super::path::{self, Path};
+use crate::{DropReason, Hop, Output};
+
+/// The hop limit of routing's own packets.
+const CONTROL_TTL: u8 = 255;
+
+/// The destinations that hosts of this node send to, and whether there is a route to each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    list: Vec<(Ipv4Addr, bool)>,
+}
+
+/// As many destinations are watched; the first makes room.
+const WANTED_MAX: usize = 64;
+
+impl Wanted {
+    /// There is a route now, or there is none; what was said before?
+    fn set(&mut self, destination: Ipv4Addr, has_route: bool) -> Option<bool> {
+        match self.list.iter_mut().find(|(known, _)| *known == destination) {
+            Some((_, known)) => Some(core::mem::replace(known, has_route)),
+            None => {
+                if self.list.len() >= WANTED_MAX {
+                    self.list.remove(0);
+                }
+                self.list.push((destination, has_route));
+                None
+            }
+        }
+    }
+}
+
+impl Dsr {
+    /// Sends a packet of this node, or lets it wait for a route (RFC 4728 §8.1.1).
+    pub(super) fn route_own(&mut self, now: Instant, packet: Routed) {
+        let destination = packet.packet.ip.destination;
+        if destination == self.address {
+            self.receive(now, packet);
+        } else if let Some(path) = self.cache.take(now, destination) {
+            self.launch(now, now, packet, &path);
+        } else {
+            if !packet.is_control() {
+                self.note_route(destination, false);
+            }
+            match self.seek(now, destination, true) {
+                Search::Goes => self.wait(now, packet),
+                Search::Failed => {
+                    self.give_up(now, destination);
+                    self.drop_packet(packet, DropReason::DiscoveryFailed);
+                }
+            }
+        }
+    }
+
+    /// Keeps a packet until there is a route.
+    pub(super) fn wait(&mut self, now: Instant, packet: Routed) {
+        if let Some(oldest) = self.waiting.push(now, packet) {
+            self.drop_packet(oldest, DropReason::BufferFull);
+        }
+    }
+
+    /// Sends a packet at `at` on the way `path`, which begins here.
+    pub(super) fn launch(&mut self, now: Instant, at: Instant, mut packet: Routed, path: &Path) {
+        let Some(next) = path.get(1) else {
+            return self.drop_packet(packet, DropReason::BadRoute);
+        };
+        let salvage = salvage_count(&packet);
+        let own = packet.packet.ip.source == self.address;
+        if own && salvage == 0 && path.len() == 2 && !self.config.route_to_neighbour {
+            without_route(&mut packet);
+        } else {
+            path::put(&mut packet, path, salvage);
+        }
+        if own && !packet.is_control() {
+            self.note_route(packet.packet.ip.destination, true);
+        }
+        self.transmit(now, at, packet, Hop::To(next));
+    }
+
+    /// Hands a packet to the interface queue at `at`.
+    pub(super) fn transmit(&mut self, now: Instant, at: Instant, mut packet: Routed, hop: Hop) {
+        packet.padding = self.padding(&packet);
+        if packet.is_control() {
+            self.stats.packets_sent += 1;
+            self.stats.bytes_sent += u64::from(packet.len());
+        }
+        let output = Output::Transmit { packet, hop };
+        if at > now { self.outbox.push_at(at, output) } else { self.outbox.push(output) }
+    }
+
+    /// A packet of routing's own.
+    pub(super) fn control(&mut self, to: Ipv4Addr, dsr: DsrHeader) -> Routed {
+        let identification = self.new_identification();
+        let ip = IpHeader { ttl: CONTROL_TTL, identification, ..IpHeader::new(self.address, to) };
+        Routed { packet: Packet { ip, body: Body::Nothing }, dsr: Some(dsr), padding: 0 }
+    }
+
+    /// Says so when a route to where hosts send to is there anew.
+    fn note_route(&mut self, destination: Ipv4Addr, has_route: bool) {
+        match (self.wanted.set(destination, has_route), has_route) {
+            (Some(false), true) => self.outbox.push(Output::RouteFound(destination)),
+            (Some(true), false) => self.outbox.push(Output::RouteLost(destination)),
+            _ => {}
+        }
+    }
+
+    /// A link is gone: says so of each destination that had a route and has none any more.
+    pub(super) fn note_lost_routes(&mut self, now: Instant) {
+        for (destination, has_route) in &mut self.wanted.list {
+            if *has_route && self.cache.find(now, *destination).is_none() {
+                *has_route = false;
+                self.outbox.push(Output::RouteLost(*destination));
+            }
+        }
+    }
+
+    /// What ns-2.35 counts more than the packet has, or less.
+    fn padding(&self, packet: &Routed) -> i16 {
+        let tcp =
+            if matches!(packet.packet.body, Body::Tcp(_)) { self.config.tcp_padding } else { 0 };
+        match &packet.dsr {
+            Some(dsr) if self.config.ns2_sizes => {
+                tcp.saturating_add(ns2_size(dsr) as i16).saturating_sub(dsr.size() as i16)
+            }
+            _ => tcp,
+        }
+    }
+}
+
+/// How often a packet has been salvaged. An error counts on from the packet that drew it.
+pub(crate) fn salvage_count(packet: &Routed) -> u8 {
+    let Some(dsr) = &packet.dsr else { return 0 };
+    let before = match packet.packet.body {
+        Body::Nothing => dsr.errors().next().map_or(0, |error| error.salvage),
+        _ => 0,
+    };
+    dsr.source_route.map_or(0, |route| route.salvage).saturating_add(before)
+}
+
+/// Takes the source route out, and the header if nothing is left in it.
+pub(crate) fn without_route(packet: &mut Routed) {
+    if let Some(dsr) = &mut packet.dsr {
+        dsr.source_route = None;
+        if *dsr == DsrHeader::default() {
+            packet.dsr = None;
+        }
+    }
+}
+
+/// The size of a header as ns-2.35 counts it (`hdr_sr::size`): a reply has 5 bytes and both its
+/// ends, a route has no bytes of its own and all of its nodes but one, errors about flows are
+/// shorter.
+fn ns2_size(dsr: &DsrHeader) -> u32 {
+    use wire::DsrErrorKind::{DefaultFlowUnknown, NodeUnreachable, UnknownFlow};
+
+    let four = |nodes: usize| 4 * nodes as u32;
+    let fixed = if dsr.has_options() { 4 } else { 0 };
+    let request = dsr.request.as_ref().map_or(0, |request| 8 + four(request.route.len()));
+    let reply = dsr.reply.as_ref().map_or(0, |reply| 5 + four(reply.route.len() + 1));
+    let route = dsr
+        .source_route
+        .as_ref()
+        .map_or(0, |route| four(route.route.len() + usize::from(route.salvage == 0)));
+    let errors: u32 = dsr
+        .errors()
+        .map(|error| match error.kind {
+            NodeUnreachable(_) => 16,
+            UnknownFlow { .. } => 14,
+            DefaultFlowUnknown { .. } => 12,
+        })
+        .sum();
+    let timeout = if dsr.timeout_s.is_some() { 4 } else { 0 };
+    let flow = if dsr.flow.is_some() { 4 } else { 0 };
+    (fixed + request + reply + route + errors + timeout + flow).next_multiple_of(4)
+}

@@ -1,0 +1,202 @@
+//! Sequences of nodes, both ends included.
+
+use base::Ipv4Addr;
+use wire::{DSR_ROUTE_MAX, DsrSourceRoute, Nodes, Routed};
+
+/// The most nodes of a path: as many as a Route Reply lists, and its initiator.
+pub(crate) const NODES_MAX: usize = DSR_ROUTE_MAX + 1;
+
+/// A sequence of nodes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Path {
+    nodes: [Ipv4Addr; NODES_MAX],
+    len: u8,
+}
+
+impl core::fmt::Debug for Path {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.as_slice()).finish()
+    }
+}
+
+/// A set of nodes of which some may be missing from the question: no bit in common, no node.
+pub(crate) type Mask = u64;
+
+/// The bit of a node. Neighbouring addresses have different bits.
+pub(crate) const fn bit(node: Ipv4Addr) -> Mask {
+    let bits = node.to_bits();
+    1 << ((bits ^ (bits >> 6) ^ (bits >> 12)) & 63)
+}
+
+impl Path {
+    pub const EMPTY: Self = Self { nodes: [Ipv4Addr::UNSPECIFIED; NODES_MAX], len: 0 };
+
+    pub fn as_slice(&self) -> &[Ipv4Addr] {
+        self.nodes.get(..usize::from(self.len)).unwrap_or_default()
+    }
+
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    pub fn get(&self, at: usize) -> Option<Ipv4Addr> {
+        self.as_slice().get(at).copied()
+    }
+
+    pub fn first(&self) -> Option<Ipv4Addr> {
+        self.as_slice().first().copied()
+    }
+
+    pub fn last(&self) -> Option<Ipv4Addr> {
+        self.as_slice().last().copied()
+    }
+
+    pub fn position(&self, node: Ipv4Addr) -> Option<usize> {
+        self.as_slice().iter().position(|known| *known == node)
+    }
+
+    pub fn contains(&self, node: Ipv4Addr) -> bool {
+        self.as_slice().contains(&node)
+    }
+
+    /// Adds a node at the end; `false` if there is no room.
+    pub fn push(&mut self, node: Ipv4Addr) -> bool {
+        let Some(slot) = self.nodes.get_mut(usize::from(self.len)) else { return false };
+        *slot = node;
+        self.len += 1;
+        true
+    }
+
+    /// Adds nodes at the end, as many as there is room for; `false` if that is not all.
+    pub fn extend(&mut self, nodes: &[Ipv4Addr]) -> bool {
+        nodes.iter().all(|node| self.push(*node))
+    }
+
+    /// Keeps the first `len` nodes. What is behind them is cleared, so that equal paths are equal.
+    pub fn truncate(&mut self, len: usize) {
+        if let Some(gone) = self.nodes.get_mut(len..usize::from(self.len)) {
+            gone.fill(Ipv4Addr::UNSPECIFIED);
+            self.len = len as u8;
+        }
+    }
+
+    pub fn reversed(mut self) -> Self {
+        if let Some(nodes) = self.nodes.get_mut(..usize::from(self.len)) {
+            nodes.reverse();
+        }
+        self
+    }
+
+    /// Without the nodes from `from` to before `to`.
+    pub fn without(&self, from: usize, to: usize) -> Self {
+        let mut path = Self::EMPTY;
+        path.extend(self.as_slice().get(..from).unwrap_or_default());
+        path.extend(self.as_slice().get(to..).unwrap_or_default());
+        path
+    }
+
+    /// Cuts every loop out: a b c b d becomes a b d.
+    pub fn without_loops(&self) -> Self {
+        let mut path = Self::EMPTY;
+        let mut rest = self.as_slice();
+        while let Some((first, behind)) = rest.split_first() {
+            path.push(*first);
+            let again = behind.iter().rposition(|node| node == first);
+            rest = again.and_then(|at| behind.get(at + 1..)).unwrap_or(behind);
+        }
+        path
+    }
+
+    pub fn mask(&self) -> Mask {
+        self.as_slice().iter().fold(0, |mask, node| mask | bit(*node))
+    }
+
+    /// Is there a node twice?
+    pub fn has_loop(&self) -> bool {
+        if self.mask().count_ones() as usize == self.len() {
+            return false;
+        }
+        let nodes = self.as_slice();
+        nodes.iter().enumerate().any(|(at, node)| nodes.iter().take(at).any(|n| n == node))
+    }
+}
+
+/// The path that a packet carries, and where it is on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carried {
+    pub path: Path,
+    /// Which node of the path the packet is on the air to.
+    pub next: usize,
+}
+
+impl Carried {
+    /// RFC 4728 §8.1.4: a salvaged packet's path begins with who salvaged it, not with its source.
+    /// `None` if there is no source route, or one that makes no sense.
+    pub fn of(packet: &Routed) -> Option<Self> {
+        let route = packet.dsr.as_ref()?.source_route.as_ref()?;
+        let ip = &packet.packet.ip;
+        let mut path = Path::EMPTY;
+        if route.salvage == 0 {
+            path.push(ip.source);
+        }
+        if !path.extend(route.route.as_slice()) || !path.push(ip.destination) {
+            return None;
+        }
+        let next = (path.len() - 1).checked_sub(usize::from(route.segments_left))?;
+        (next >= 1).then_some(Self { path, next })
+    }
+}
+
+/// Puts `path` into the packet, on its first hop. Its salvage count becomes `salvage`, but at least
+/// 1 if the path does not begin at the packet's source: only then is that said in the route.
+pub(crate) fn put(packet: &mut Routed, path: &Path, salvage: u8) {
+    let foreign = path.first() != Some(packet.packet.ip.source);
+    let salvage = salvage.clamp(u8::from(foreign), 15);
+    let nodes = path.as_slice();
+    let from = if salvage > 0 { 0 } else { 1 };
+    let between = nodes.get(from..nodes.len().saturating_sub(1)).unwrap_or_default();
+    let route = Nodes::new(between).unwrap_or_default();
+    let dsr = packet.dsr.get_or_insert_default();
+    dsr.source_route = Some(DsrSourceRoute {
+        first_hop_external: false,
+        last_hop_external: false,
+        salvage,
+        segments_left: nodes.len().saturating_sub(2) as u8,
+        route,
+    });
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn path(nodes: &[u8]) -> Path {
+        let mut path = Path::EMPTY;
+        assert!(nodes.iter().all(|n| path.push(Ipv4Addr::new(10, 0, 0, *n))));
+        path
+    }
+
+    #[test]
+    fn loops_are_cut_out() {
+        assert_eq!(path(&[1, 2, 3, 2, 4]).without_loops(), path(&[1, 2, 4]));
+        assert_eq!(path(&[1, 2, 1, 3, 1]).without_loops(), path(&[1]));
+        assert_eq!(path(&[1, 2, 3]).without_loops(), path(&[1, 2, 3]));
+        assert!(path(&[1, 2, 3, 2]).has_loop());
+        assert!(!path(&[1, 2, 65, 3]).has_loop(), "bits of 1 and 65 may be the same");
+    }
+
+    #[test]
+    fn neighbouring_addresses_have_bits_of_their_own() {
+        let all = (0..64).fold(0, |mask, n| mask | bit(Ipv4Addr::new(10, 0, 0, n)));
+        assert_eq!(all, Mask::MAX);
+    }
+
+    #[test]
+    fn a_path_with_nodes_taken_away_equals_one_that_never_had_them() {
+        let mut shorter = path(&[1, 2, 3]);
+        shorter.truncate(2);
+        assert_eq!(shorter, path(&[1, 2]));
+        assert_eq!(path(&[1, 2, 3, 4]).without(1, 3), path(&[1, 4]));
+        assert_eq!(path(&[1, 2, 3]).reversed(), path(&[3, 2, 1]));
+    }
+}

@@ -1,0 +1,279 @@
+//! A cache of whole paths (RFC 4728 §4.1), each from this node on.
+
+use alloc::vec::Vec;
+
+use base::{Duration, Instant, Ipv4Addr};
+
+use super::config::CachePart;
+use super::path::{Mask, Path, bit};
+
+/// Paths in two parts: what was asked for isn't pushed out by what was only seen.
+#[derive(Clone, Debug)]
+pub(crate) struct PathCache {
+    primary: Part,
+    secondary: Part,
+    timeout: Option<Duration>,
+}
+
+impl PathCache {
+    pub const fn new(primary: u16, secondary: u16, timeout: Option<Duration>) -> Self {
+        Self { primary: Part::new(primary), secondary: Part::new(secondary), timeout }
+    }
+
+    /// Adds a path that begins at this node; is anything in it new?
+    pub fn add(&mut self, now: Instant, path: &Path, part: CachePart) -> bool {
+        let until = self.timeout.map_or(Instant::FAR_FUTURE, |timeout| now + timeout);
+        match part {
+            CachePart::Primary => self.primary.add(path, until),
+            CachePart::Secondary => self.secondary.add(path, until),
+        }
+    }
+
+    /// The shortest way to `destination`, the primary part's before one as short.
+    pub fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.choose(now, destination).map(|(_, _, path)| path)
+    }
+
+    /// The same, to be used: one of the secondary part moves to the primary with all of its path,
+    /// and that is said.
+    pub fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<(Path, bool)> {
+        let (part, slot, path) = self.choose(now, destination)?;
+        let moves = part == CachePart::Secondary;
+        if moves && let Some(whole) = self.secondary.paths.get(slot).copied() {
+            let until = self.secondary.until.get(slot).copied().unwrap_or(Instant::FAR_FUTURE);
+            self.primary.add(&whole, until);
+            self.secondary.cut(slot, 0);
+        }
+        Some((path, moves))
+    }
+
+    fn choose(&mut self, now: Instant, destination: Ipv4Addr) -> Option<(CachePart, usize, Path)> {
+        if self.timeout.is_some() {
+            self.primary.expire(now);
+            self.secondary.expire(now);
+        }
+        let first = self.primary.find(destination);
+        let second = self.secondary.find(destination);
+        let (part, (slot, at)) = match (first, second) {
+            (Some(first), Some(second)) if second.1 < first.1 => (CachePart::Secondary, second),
+            (Some(first), _) => (CachePart::Primary, first),
+            (None, Some(second)) => (CachePart::Secondary, second),
+            (None, None) => return None,
+        };
+        let mut path = match part {
+            CachePart::Primary => *self.primary.paths.get(slot)?,
+            CachePart::Secondary => *self.secondary.paths.get(slot)?,
+        };
+        path.truncate(at + 1);
+        Some((part, slot, path))
+    }
+
+    /// The link from `from` to `to` does not carry: what is behind it goes.
+    pub fn remove_link(&mut self, from: Ipv4Addr, to: Ipv4Addr) -> bool {
+        let first = self.primary.remove_link(from, to);
+        self.secondary.remove_link(from, to) || first
+    }
+
+    #[cfg(test)]
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        let parts = self.primary.paths.iter().chain(&self.secondary.paths);
+        parts.filter(|path| path.len() > 0)
+    }
+}
+
+/// Paths in slots; what a slot has had before is of no interest, an empty slot is taken first.
+#[derive(Clone, Debug)]
+struct Part {
+    paths: Vec<Path>,
+    /// Which nodes a path may have: most questions end here.
+    masks: Vec<Mask>,
+    until: Vec<Instant>,
+    capacity: u16,
+    /// The next to make room.
+    victim: u16,
+}
+
+impl Part {
+    const fn new(capacity: u16) -> Self {
+        Self { paths: Vec::new(), masks: Vec::new(), until: Vec::new(), capacity, victim: 0 }
+    }
+
+    /// A path that goes on where a known one ends, extends that; what a known one begins with,
+    /// adds nothing.
+    fn add(&mut self, path: &Path, until: Instant) -> bool {
+        let new = path.as_slice();
+        for (slot, known) in self.paths.iter().enumerate() {
+            let old = known.as_slice();
+            // All begin with this node, so that the second one tells most of them apart.
+            if old.len() > 1 && old.get(1) != new.get(1) {
+                continue;
+            }
+            if new.starts_with(old) {
+                let longer = new.len() > old.len();
+                self.put(slot, path, until);
+                return longer;
+            }
+            if old.starts_with(new) {
+                if let Some(known) = self.until.get_mut(slot) {
+                    *known = until.max(*known);
+                }
+                return false;
+            }
+        }
+        if self.paths.len() < usize::from(self.capacity) {
+            self.paths.push(Path::EMPTY);
+            self.masks.push(0);
+            self.until.push(until);
+            self.put(self.paths.len() - 1, path, until);
+        } else if self.capacity > 0 {
+            self.put(usize::from(self.victim), path, until);
+            self.victim = (self.victim + 1) % self.capacity;
+        }
+        true
+    }
+
+    fn put(&mut self, slot: usize, path: &Path, until: Instant) {
+        let slots = (self.paths.get_mut(slot), self.masks.get_mut(slot), self.until.get_mut(slot));
+        if let (Some(old), Some(mask), Some(when)) = slots {
+            (*old, *mask, *when) = (*path, path.mask(), until);
+        }
+    }
+
+    /// Keeps the first `len` nodes of a path.
+    fn cut(&mut self, slot: usize, len: usize) {
+        if let (Some(path), Some(mask)) = (self.paths.get_mut(slot), self.masks.get_mut(slot)) {
+            path.truncate(len);
+            *mask = path.mask();
+        }
+    }
+
+    /// The first of the shortest: its slot, and where on it the destination is.
+    fn find(&self, destination: Ipv4Addr) -> Option<(usize, usize)> {
+        let wanted = bit(destination);
+        let mut best = None;
+        for (slot, mask) in self.masks.iter().enumerate() {
+            if mask & wanted == 0 {
+                continue;
+            }
+            let Some(at) = self.paths.get(slot).and_then(|path| path.position(destination)) else {
+                continue;
+            };
+            if best.is_none_or(|(_, shortest)| at < shortest) {
+                best = Some((slot, at));
+            }
+        }
+        best
+    }
+
+    fn remove_link(&mut self, from: Ipv4Addr, to: Ipv4Addr) -> bool {
+        let both = bit(from) | bit(to);
+        let mut removed = false;
+        for slot in 0..self.paths.len() {
+            if self.masks.get(slot).is_none_or(|mask| mask & both != both) {
+                continue;
+            }
+            let Some(path) = self.paths.get(slot) else { continue };
+            let Some(at) = path.as_slice().windows(2).position(|link| link == [from, to]) else {
+                continue;
+            };
+            self.cut(slot, if at == 0 { 0 } else { at + 1 });
+            removed = true;
+        }
+        removed
+    }
+
+    fn expire(&mut self, now: Instant) {
+        for slot in 0..self.until.len() {
+            if self.until.get(slot).is_some_and(|until| *until <= now) {
+                self.cut(slot, 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use CachePart::{Primary, Secondary};
+
+    const NOW: Instant = Instant::ZERO;
+
+    fn node(n: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 0, 0, n)
+    }
+
+    fn path(nodes: &[u8]) -> Path {
+        let mut path = Path::EMPTY;
+        assert!(nodes.iter().all(|n| path.push(node(*n))));
+        path
+    }
+
+    fn small() -> PathCache {
+        PathCache::new(2, 2, None)
+    }
+
+    #[test]
+    fn the_shortest_way_wins_and_the_primary_part_a_tie() {
+        let mut cache = small();
+        cache.add(NOW, &path(&[1, 2, 3, 4]), Primary);
+        cache.add(NOW, &path(&[1, 5, 4, 6]), Secondary);
+        assert_eq!(cache.find(NOW, node(4)), Some(path(&[1, 5, 4])));
+        cache.add(NOW, &path(&[1, 7, 4]), Primary);
+        assert_eq!(cache.find(NOW, node(4)), Some(path(&[1, 7, 4])));
+        assert_eq!(cache.find(NOW, node(9)), None);
+    }
+
+    #[test]
+    fn a_path_extends_what_it_begins_with_and_adds_nothing_to_what_begins_with_it() {
+        let mut cache = small();
+        assert!(cache.add(NOW, &path(&[1, 2]), Primary));
+        assert!(cache.add(NOW, &path(&[1, 2, 3]), Primary));
+        assert!(!cache.add(NOW, &path(&[1, 2]), Primary));
+        assert!(!cache.add(NOW, &path(&[1, 2, 3]), Primary));
+        assert_eq!(cache.paths().count(), 1);
+    }
+
+    #[test]
+    fn the_oldest_makes_room() {
+        let mut cache = small();
+        for n in 2..5 {
+            cache.add(NOW, &path(&[1, n]), Primary);
+        }
+        let known = |cache: &mut PathCache, n| cache.find(NOW, node(n)).is_some();
+        assert_eq!([2, 3, 4].map(|n| known(&mut cache, n)), [false, true, true]);
+        cache.add(NOW, &path(&[1, 6]), Primary);
+        assert_eq!([3, 4, 6].map(|n| known(&mut cache, n)), [false, true, true]);
+    }
+
+    #[test]
+    fn what_is_behind_a_dead_link_goes_in_its_direction_only() {
+        let mut cache = small();
+        cache.add(NOW, &path(&[1, 2, 3, 4]), Primary);
+        cache.add(NOW, &path(&[1, 3, 2, 5]), Secondary);
+        assert!(cache.remove_link(node(2), node(3)));
+        assert_eq!(cache.find(NOW, node(4)), None);
+        assert_eq!(cache.find(NOW, node(2)), Some(path(&[1, 2])));
+        assert_eq!(cache.find(NOW, node(5)), Some(path(&[1, 3, 2, 5])));
+        assert!(cache.remove_link(node(1), node(3)));
+        assert_eq!(cache.find(NOW, node(5)), None);
+        assert!(!cache.remove_link(node(1), node(3)));
+    }
+
+    #[test]
+    fn what_is_used_moves_to_the_primary_part() {
+        let mut cache = PathCache::new(2, 1, None);
+        cache.add(NOW, &path(&[1, 2, 3, 4]), Secondary);
+        assert_eq!(cache.take(NOW, node(3)), Some((path(&[1, 2, 3]), true)));
+        cache.add(NOW, &path(&[1, 8]), Secondary);
+        assert_eq!(cache.find(NOW, node(4)), Some(path(&[1, 2, 3, 4])), "the whole path");
+        assert_eq!(cache.paths().count(), 2);
+    }
+
+    #[test]
+    fn a_path_may_have_a_lifetime() {
+        let mut cache = PathCache::new(2, 2, Some(Duration::from_secs(300)));
+        cache.add(NOW, &path(&[1, 2]), Primary);
+        assert!(cache.find(Instant::from_secs(299), node(2)).is_some());
+        assert!(cache.find(Instant::from_secs(300), node(2)).is_none());
+    }
+}

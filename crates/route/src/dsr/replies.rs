@@ -1,0 +1,157 @@
+//! Route replies (RFC 4728 §8.2.3 to §8.2.6).
+
+use alloc::vec::Vec;
+
+use base::{Instant, Ipv4Addr};
+use wire::{DsrHeader, DsrReply, Nodes, Routed};
+
+use super::Dsr;
+use super::path::{self, Carried, Path};
+use crate::{Hop, Output};
+
+/// Answers from the cache that wait (RFC 4728 §8.2.5), lest all neighbours answer at once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Replies {
+    held: Vec<Held>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    at: Instant,
+    initiator: Ipv4Addr,
+    target: Ipv4Addr,
+    /// Nodes of the route that it tells of.
+    nodes: usize,
+    packet: Routed,
+    to: Ipv4Addr,
+}
+
+/// As many answers wait at most; others go at once.
+const HELD_MAX: usize = 16;
+
+impl Replies {
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.held.iter().map(|held| held.at).min()
+    }
+
+    /// The initiator is heard to use a way of that many nodes.
+    pub fn used(&mut self, initiator: Ipv4Addr, target: Ipv4Addr, nodes: usize) {
+        self.held.retain(|held| {
+            held.initiator != initiator || held.target != target || held.nodes < nodes
+        });
+    }
+}
+
+impl Dsr {
+    /// This node is the target of a request that has come by `way`, which ends here.
+    pub(super) fn answer(&mut self, now: Instant, way: &Path, back: &Path) {
+        self.cache.add(now, back, super::CachePart::Primary);
+        // A reply is a packet with a source route, too.
+        if self.config.cache_source_routes {
+            self.cache.add(now, back, self.config.source_routes);
+        }
+        self.learned(now);
+        let Some((packet, to)) = self.reply(way, back) else { return };
+        let at = now + self.draw_jitter();
+        self.transmit(now, at, packet, Hop::To(to));
+    }
+
+    /// Answers a request that has come by `way`, which ends here, if the cache knows the rest.
+    pub(super) fn answer_from_cache(&mut self, now: Instant, way: &Path, target: Ipv4Addr) -> bool {
+        let Some(rest) = self.cache.find(now, target) else { return false };
+        if way.len() + rest.len() - 1 > usize::from(self.config.max_nodes) {
+            return false;
+        }
+        let mut whole = *way;
+        whole.extend(rest.as_slice().get(1..).unwrap_or_default());
+        if self.config.compress_cached_replies {
+            whole = whole.without_loops();
+            if !whole.contains(self.address) {
+                return false;
+            }
+        } else if whole.has_loop() {
+            return false;
+        }
+        let back = way.reversed();
+        let news = self.cache.add(now, &back, super::CachePart::Primary);
+        let Some((packet, to)) = self.reply(&whole, &back) else { return false };
+        self.stats.replies_from_cache += 1;
+        let mut at = now;
+        if let Some(delay) = self.config.reply_delay {
+            let random = self.jitter.duration(base::Duration::ZERO, delay);
+            at = at + delay.times(whole.len().saturating_sub(2) as u64) + random;
+        } else if self.config.jitter_cached_replies {
+            at += self.draw_jitter();
+        }
+        let initiator = packet.packet.ip.destination;
+        if self.config.reply_delay.is_some() && self.replies.held.len() < HELD_MAX {
+            let nodes = whole.len();
+            self.replies.held.push(Held { at, initiator, target, nodes, packet, to });
+        } else {
+            self.transmit(now, at, packet, Hop::To(to));
+        }
+        if news {
+            self.learned(now);
+        }
+        true
+    }
+
+    pub(super) fn send_due_replies(&mut self, now: Instant) {
+        while let Some(due) = self.replies.held.iter().position(|held| held.at <= now) {
+            let held = self.replies.held.remove(due);
+            self.transmit(now, now, held.packet, Hop::To(held.to));
+        }
+    }
+
+    /// A reply that tells the first node of `route` of it, on the way `back`, and its next hop.
+    pub(super) fn reply(&mut self, route: &Path, back: &Path) -> Option<(Routed, Ipv4Addr)> {
+        let (initiator, rest) = route.as_slice().split_first()?;
+        let to = back.get(1)?;
+        let reply = DsrReply { last_hop_external: false, route: Nodes::new(rest)? };
+        let dsr = DsrHeader { reply: Some(reply), ..DsrHeader::default() };
+        let mut packet = self.control(*initiator, dsr);
+        if back.len() > 2 || self.config.route_to_neighbour {
+            path::put(&mut packet, back, 0);
+        }
+        Some((packet, to))
+    }
+
+    /// RFC 4728 §8.2.6: a reply for this node.
+    pub(super) fn on_reply(&mut self, now: Instant, reply: &DsrReply) {
+        let Some(path) = replied(self.address, reply) else { return };
+        let news = self.cache.add(now, &path, super::CachePart::Primary);
+        if let Some(target) = path.last() {
+            self.requests.answered(target);
+        }
+        // RFC 4728 §4.1; ns-2.35 looks whatever the reply says.
+        if news || !self.config.release_on_any_route {
+            self.release(now);
+        }
+    }
+
+    /// A packet for this node, or for all: what it says is taken, and the rest goes to the host.
+    pub(super) fn receive(&mut self, now: Instant, packet: Routed) {
+        if let Some(dsr) = &packet.dsr {
+            let mine = packet.packet.ip.destination == self.address;
+            if let (Some(reply), true) = (&dsr.reply, mine) {
+                self.on_reply(now, reply);
+            }
+            self.on_errors(now, &packet);
+            if self.config.cache_received_routes
+                && let Some(carried) = Carried::of(&packet)
+                && self.cache.notice(now, &carried, self.config.source_routes)
+            {
+                self.learned(now);
+            }
+        }
+        if !packet.is_control() {
+            self.outbox.push(Output::Deliver(packet.packet));
+        }
+    }
+}
+
+/// The whole route that a reply to `initiator` tells of.
+pub(super) fn replied(initiator: Ipv4Addr, reply: &DsrReply) -> Option<Path> {
+    let mut path = Path::EMPTY;
+    (path.push(initiator) && path.extend(reply.route.as_slice())).then_some(path)
+}

@@ -1,0 +1,94 @@
+//! The Send Buffer (RFC 4728 §4.2): packets that wait for a route.
+
+use alloc::vec::Vec;
+
+use base::Instant;
+use wire::Routed;
+
+/// Packets in slots: the first empty one is taken, so that packets leave in the order in which they
+/// came as long as none has left between.
+#[derive(Clone, Debug)]
+pub(crate) struct SendBuffer {
+    slots: Vec<Option<Waiting>>,
+    capacity: usize,
+    count: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub since: Instant,
+    pub packet: Routed,
+}
+
+impl SendBuffer {
+    pub const fn new(capacity: u16) -> Self {
+        Self { slots: Vec::new(), capacity: capacity as usize, count: 0 }
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Keeps a packet; what has waited for longest is returned if there is no room for both.
+    pub fn push(&mut self, now: Instant, packet: Routed) -> Option<Routed> {
+        let waiting = Some(Waiting { since: now, packet });
+        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.is_none()) {
+            *slot = waiting;
+        } else if self.slots.len() < self.capacity {
+            self.slots.push(waiting);
+        } else {
+            let since = |slot: &&mut Option<Waiting>| slot.as_ref().map(|waiting| waiting.since);
+            let Some(oldest) = self.slots.iter_mut().min_by_key(since) else {
+                return Some(packet);
+            };
+            return core::mem::replace(oldest, waiting).map(|waiting| waiting.packet);
+        }
+        self.count += 1;
+        None
+    }
+
+    /// How many slots there are to be asked for.
+    pub const fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub fn get(&self, slot: usize) -> Option<&Waiting> {
+        self.slots.get(slot)?.as_ref()
+    }
+
+    pub fn take(&mut self, slot: usize) -> Option<Routed> {
+        let waiting = self.slots.get_mut(slot)?.take()?;
+        self.count -= 1;
+        Some(waiting.packet)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.slots.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use base::Ipv4Addr;
+    use wire::{Body, IpHeader, Packet};
+
+    fn packet(n: u8) -> Routed {
+        let ip = IpHeader::new(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, n));
+        Routed::plain(Packet { ip, body: Body::Nothing })
+    }
+
+    #[test]
+    fn the_oldest_makes_room() {
+        let mut buffer = SendBuffer::new(2);
+        assert!(buffer.is_empty());
+        assert_eq!(buffer.push(Instant::from_secs(1), packet(2)), None);
+        assert_eq!(buffer.push(Instant::from_secs(2), packet(3)), None);
+        assert_eq!(buffer.push(Instant::from_secs(3), packet(4)), Some(packet(2)));
+        assert_eq!(buffer.take(0), Some(packet(4)));
+        assert_eq!(buffer.take(0), None);
+        assert_eq!(buffer.push(Instant::from_secs(4), packet(5)), None);
+        assert_eq!(buffer.iter().count(), 2);
+        assert_eq!(SendBuffer::new(0).push(Instant::ZERO, packet(2)), Some(packet(2)));
+    }
+}

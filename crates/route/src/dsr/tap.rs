@@ -1,0 +1,169 @@
+//! What a node overhears (RFC 4728 §3.3.1), and shorter routes (§3.4.3).
+
+use alloc::vec::Vec;
+
+use base::{Instant, Ipv4Addr};
+use wire::Routed;
+
+use super::Dsr;
+use super::config::{CachePart, Shorten};
+use super::path::{Carried, Path};
+use super::replies::replied;
+use crate::Hop;
+
+/// How many packets are remembered; a later one takes the place of one before.
+const SEEN: usize = 1024;
+/// How many routes of which a source was told (ns-2.35).
+const ROUTES: usize = 10;
+/// How many pairs of source and sender.
+const SENDERS: usize = 64;
+
+/// What has been overheard.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tap {
+    /// A packet is looked at once, however often it is heard, by its source and identification.
+    seen: Vec<u32>,
+    routes: Vec<(Instant, Path)>,
+    next_route: usize,
+    senders: Vec<(Ipv4Addr, Ipv4Addr, Instant)>,
+    next_sender: usize,
+}
+
+impl Tap {
+    /// Is this the first time that the packet is heard?
+    fn is_new(&mut self, packet: &Routed) -> bool {
+        if self.seen.is_empty() {
+            self.seen.resize(SEEN, 0);
+        }
+        let ip = &packet.packet.ip;
+        // Different for all packets of a network of up to 2¹⁶ addresses.
+        let key = ip.source.to_bits().rotate_left(16) ^ u32::from(ip.identification);
+        let place = (key ^ (key >> 16).wrapping_mul(97)) as usize % SEEN;
+        self.seen.get_mut(place).is_some_and(|seen| core::mem::replace(seen, key) != key)
+    }
+
+    /// May the source of `on` be told of a shorter way now?
+    fn may_tell(&mut self, now: Instant, on: &Carried, kind: Shorten, until: Instant) -> bool {
+        match kind {
+            Shorten::PerSender => {
+                let (Some(source), Some(sender)) = (on.path.first(), on.path.get(on.next - 1))
+                else {
+                    return false;
+                };
+                let mut known = self.senders.iter();
+                if known.any(|(a, b, until)| (*a, *b) == (source, sender) && now < *until) {
+                    return false;
+                }
+                let entry = (source, sender, until);
+                let same = |known: &(_, _, _)| (known.0, known.1) == (source, sender);
+                if let Some(known) = self.senders.iter_mut().find(|known| same(known)) {
+                    *known = entry;
+                } else if self.senders.len() < SENDERS {
+                    self.senders.push(entry);
+                } else if let Some(oldest) = self.senders.get_mut(self.next_sender) {
+                    *oldest = entry;
+                    self.next_sender = (self.next_sender + 1) % SENDERS;
+                }
+                true
+            }
+            Shorten::PerRoute => {
+                if self.routes.is_empty() {
+                    self.routes.resize(ROUTES, (Instant::ZERO, Path::EMPTY));
+                }
+                let timed = match self.routes.iter().position(|(_, path)| *path == on.path) {
+                    Some(known) => {
+                        if self.routes.get(known).is_some_and(|(until, _)| now < *until) {
+                            return false;
+                        }
+                        known
+                    }
+                    // ns-2.35 puts the route here and the time into the next entry.
+                    None => {
+                        if let Some((_, path)) = self.routes.get_mut(self.next_route) {
+                            *path = on.path;
+                        }
+                        self.next_route = (self.next_route + 1) % ROUTES;
+                        self.next_route
+                    }
+                };
+                if let Some((time, _)) = self.routes.get_mut(timed) {
+                    *time = until;
+                }
+                true
+            }
+        }
+    }
+}
+
+impl Dsr {
+    /// `from` was heard to send to `to`; was there anything in it?
+    pub(super) fn overhear(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        to: Ipv4Addr,
+        packet: &Routed,
+    ) -> bool {
+        let Some(dsr) = &packet.dsr else { return false };
+        if dsr.source_route.is_none()
+            || packet.packet.ip.source == self.address
+            || !self.tap.is_new(packet)
+        {
+            return false;
+        }
+        let Some(on) = Carried::of(packet) else { return false };
+        if on.path.get(on.next) != Some(to) || on.path.get(on.next - 1) != Some(from) {
+            return false;
+        }
+        if self.config.snoop_errors {
+            self.on_errors(now, packet);
+        }
+        let mut news = false;
+        if let Some(reply) = &dsr.reply
+            && let Some(path) = replied(packet.packet.ip.destination, reply)
+        {
+            let told = Carried { path, next: 0 };
+            news |= self.cache.notice(now, &told, self.config.overheard_replies);
+        }
+        if self.config.cache_source_routes {
+            news |= self.cache.notice(now, &on, self.config.source_routes);
+        }
+        if news {
+            self.learned(now);
+        }
+        if !packet.is_control() {
+            self.replies.used(packet.packet.ip.source, packet.packet.ip.destination, on.path.len());
+            if let Some(kind) = self.config.shorten
+                && let Some(me) = on.path.position(self.address)
+                && me > on.next
+            {
+                self.shorten(now, &on, me, kind);
+            }
+        }
+        true
+    }
+
+    /// A packet is heard that is to come here later: what lies between is not needed. RFC 4728
+    /// §3.4.3.
+    fn shorten(&mut self, now: Instant, on: &Carried, me: usize, kind: Shorten) {
+        if on.path.has_loop()
+            || !self.tap.may_tell(now, on, kind, now + self.config.shorten_holdoff)
+        {
+            return;
+        }
+        let shorter = on.path.without(on.next, me);
+        let mut back = on.path;
+        back.truncate(on.next);
+        back.push(self.address);
+        let back = back.reversed();
+        let news = self.cache.add(now, &back, CachePart::Primary);
+        if let Some((packet, to)) = self.reply(&shorter, &back) {
+            let jitter = self.config.jitter_cached_replies;
+            let at = if jitter { now + self.draw_jitter() } else { now };
+            self.transmit(now, at, packet, Hop::To(to));
+        }
+        if news {
+            self.learned(now);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Route discovery (RFC 4728 §8.2).
+
+use base::Duration;
+use route::DsrConfig;
+
+use crate::net::{Net, address, ms};
+
+const STANDARD: DsrConfig = DsrConfig { jitter: Duration::ZERO, ..DsrConfig::STANDARD };
+
+/// A request of one hop; after 30 ms one that goes through; the answer back; the packet.
+#[test]
+fn a_route_is_asked_for_and_used() {
+    let mut net = Net::chain(STANDARD, 4);
+    net.send(0, 3, 7);
+    net.run(ms(29));
+    assert_eq!(net.requests().map(|s| (s.at, s.from)).collect::<Vec<_>>(), [(ms(1), 0)]);
+    net.run(ms(100));
+    // Three hops of request, three of reply, three of data, a millisecond each, from 30 ms on.
+    let requests: Vec<_> = net.requests().map(|s| (s.at, s.from)).collect();
+    assert_eq!(requests, [(ms(1), 0), (ms(31), 0), (ms(32), 1), (ms(33), 2)]);
+    let replies: Vec<_> = net.replies().map(|s| (s.at, s.from)).collect();
+    assert_eq!(replies, [(ms(34), 3), (ms(35), 2), (ms(36), 1)]);
+    let data: Vec<_> = net.data().map(|s| (s.at, s.from)).collect();
+    assert_eq!(data, [(ms(37), 0), (ms(38), 1), (ms(39), 2)]);
+    assert_eq!(net.streams(), [7]);
+    assert_eq!(net.route(0, 3), Some(vec![0, 1, 2, 3]));
+    assert_eq!(net.news, [(ms(36), 0, true, address(3))]);
+    net.balance();
+}
+
+/// ns-2.35: gaps of 2, 8, 10, 10 s; a packet waits for 30 s.
+#[test]
+fn requests_back_off() {
+    let mut net = Net::chain(DsrConfig::NS2, 2);
+    net.send(0, 5, 1);
+    net.run(ms(40_000));
+    let own = net.requests().filter(|s| s.from == 0);
+    let times: Vec<_> = own.map(|s| s.at.as_secs_f64()).collect();
+    // Each a request of one hop, and one that goes on 30 to 90 ms later.
+    let rings: Vec<_> = times.chunks(2).map(|pair| pair[0]).collect();
+    for (time, due) in rings.iter().zip([0.0, 2.0, 10.0, 20.0]) {
+        assert!((due..due + 0.3).contains(time), "{times:?}");
+    }
+    assert_eq!(rings.len(), 4);
+    assert!(times.chunks(2).all(|pair| (0.02..0.11).contains(&(pair[1] - pair[0]))), "{times:?}");
+    let (at, _, _, reason) = net.dropped[0];
+    assert_eq!(reason, route::DropReason::BufferTimeout);
+    assert!((30.0..30.1).contains(&at.as_secs_f64()));
+    net.balance();
+
+    // RFC 4728: after 30 ms, then 0.5, 1, 2, 4, 8, 10 s.
+    let mut net = Net::chain(STANDARD, 2);
+    net.send(0, 5, 1);
+    net.run(ms(40_000));
+    let own = net.requests().filter(|s| s.from == 0);
+    let times: Vec<_> = own.map(|s| s.at.as_millis() - 1).collect();
+    assert_eq!(times, [0, 30, 530, 1530, 3530, 7530, 15530, 25530]);
+    assert_eq!(net.dropped[0].0, ms(30_000));
+}

@@ -1,0 +1,6 @@
+//! DSR on a time line.
+
+mod discovery;
+mod maintenance;
+mod net;
+mod random;

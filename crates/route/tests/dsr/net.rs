@@ -1,0 +1,229 @@
+//! A small network: who hears whom is a table that can change, and a frame takes a millisecond.
+
+use std::collections::VecDeque;
+
+use base::{Duration, Instant, Ipv4Addr};
+use route::{DropReason, Dsr, DsrConfig, Hop, Output};
+use wire::{Body, IpHeader, Packet, Payload, Routed, TcpSegment, UdpDatagram};
+
+pub const FRAME: Duration = Duration::from_millis(1);
+
+pub fn address(node: usize) -> Ipv4Addr {
+    Ipv4Addr::from_bits(0x0a00_0001 + node as u32)
+}
+
+pub fn number(address: Ipv4Addr) -> usize {
+    (address.to_bits() - 0x0a00_0001) as usize
+}
+
+pub fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+/// A frame on the air, as it ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub at: Instant,
+    pub from: usize,
+    pub to: Option<usize>,
+    pub packet: Routed,
+    /// It was lost, or there was no link.
+    pub failed: bool,
+}
+
+pub type Watch = Box<dyn FnMut(usize, &Routed, Hop)>;
+
+pub struct Net {
+    pub now: Instant,
+    pub nodes: Vec<Dsr>,
+    pub hears: Vec<Vec<bool>>,
+    queues: Vec<VecDeque<(Routed, Hop)>>,
+    /// When the frame at the head of the queue ends.
+    busy: Vec<Option<Instant>>,
+    pub sent: Vec<Sent>,
+    pub delivered: Vec<(Instant, usize, Packet)>,
+    pub dropped: Vec<(Instant, usize, Routed, DropReason)>,
+    /// Routes found and lost, at which node, to whom.
+    pub news: Vec<(Instant, usize, bool, Ipv4Addr)>,
+    /// Says whether a frame is lost, although there is a link.
+    pub loses: Box<dyn FnMut(&Routed) -> bool>,
+    /// Looks at each packet that a node hands down.
+    pub watch: Watch,
+    offered: u64,
+}
+
+impl Net {
+    /// `n` nodes, no links.
+    pub fn new(config: DsrConfig, n: usize, seed: u64) -> Self {
+        Self {
+            now: Instant::ZERO,
+            nodes: (0..n).map(|i| Dsr::new(config, address(i), seed, i as u64)).collect(),
+            hears: vec![vec![false; n]; n],
+            queues: vec![VecDeque::new(); n],
+            busy: vec![None; n],
+            sent: Vec::new(),
+            delivered: Vec::new(),
+            dropped: Vec::new(),
+            news: Vec::new(),
+            loses: Box::new(|_| false),
+            watch: Box::new(|_, _, _| {}),
+            offered: 0,
+        }
+    }
+
+    /// Nodes in a row.
+    pub fn chain(config: DsrConfig, n: usize) -> Self {
+        let mut net = Self::new(config, n, 1);
+        (1..n).for_each(|i| net.link(i - 1, i, true));
+        net
+    }
+
+    pub fn link(&mut self, a: usize, b: usize, up: bool) {
+        self.hears[a][b] = up;
+        self.hears[b][a] = up;
+    }
+
+    /// A packet of node `from`; `id` is its stream.
+    pub fn send(&mut self, from: usize, to: usize, id: u32) {
+        let payload = Payload::new(id, 0, 100);
+        let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload };
+        self.offer(from, Packet { ip: ip(from, to), body: Body::Udp(datagram) });
+    }
+
+    pub fn send_tcp(&mut self, from: usize, to: usize) {
+        let segment = TcpSegment { payload: Payload::new(0, 0, 1460), ..TcpSegment::default() };
+        self.offer(from, Packet { ip: ip(from, to), body: Body::Tcp(segment) });
+    }
+
+    fn offer(&mut self, from: usize, packet: Packet) {
+        self.offered += 1;
+        self.nodes[from].send(self.now, packet);
+        self.drain(from);
+    }
+
+    fn drain(&mut self, node: usize) {
+        while let Some(output) = self.nodes[node].poll(self.now) {
+            match output {
+                Output::Transmit { packet, hop } => {
+                    (self.watch)(node, &packet, hop);
+                    self.queues[node].push_back((packet, hop));
+                    self.busy[node].get_or_insert(self.now + FRAME);
+                }
+                Output::Deliver(packet) => self.delivered.push((self.now, node, packet)),
+                Output::Drop { packet, reason } => {
+                    self.dropped.push((self.now, node, packet, reason));
+                }
+                Output::RouteFound(to) => self.news.push((self.now, node, true, to)),
+                Output::RouteLost(to) => self.news.push((self.now, node, false, to)),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Runs until `until`.
+    pub fn run(&mut self, until: Instant) {
+        loop {
+            let timers = self.nodes.iter().map(Dsr::next_timeout);
+            let next = timers.chain(self.busy.iter().copied()).flatten().min();
+            let Some(next) = next.filter(|next| *next <= until) else { break };
+            assert!(next >= self.now, "time goes back from {:?} to {next:?}", self.now);
+            self.now = next;
+            for node in 0..self.nodes.len() {
+                if self.busy[node] == Some(next) {
+                    self.end_frame(node);
+                }
+                if self.nodes[node].next_timeout().is_some_and(|at| at <= next) {
+                    self.nodes[node].on_timeout(next);
+                    self.drain(node);
+                    let again = self.nodes[node].next_timeout();
+                    assert!(again.is_none_or(|at| at > next), "a timer that stays");
+                }
+            }
+        }
+        self.now = until;
+    }
+
+    fn end_frame(&mut self, node: usize) {
+        let (packet, hop) = self.queues[node].pop_front().unwrap();
+        self.busy[node] = (!self.queues[node].is_empty()).then(|| self.now + FRAME);
+        let lost = (self.loses)(&packet);
+        let to = match hop {
+            Hop::To(to) => Some(number(to)),
+            Hop::All => None,
+        };
+        let failed = to.is_some_and(|to| lost || !self.hears[node][to]);
+        self.sent.push(Sent { at: self.now, from: node, to, packet, failed });
+        if let (Some(to), true) = (to, failed) {
+            let queue = &mut self.queues[node];
+            let queued = || {
+                let place = queue.iter().position(|(_, hop)| *hop == Hop::To(address(to)))?;
+                queue.remove(place).map(|(packet, _)| packet)
+            };
+            self.nodes[node].on_link_failure(self.now, address(to), packet, queued);
+            if self.queues[node].is_empty() {
+                self.busy[node] = None;
+            }
+            self.drain(node);
+            return;
+        }
+        for other in (0..self.nodes.len()).filter(|i| *i != node) {
+            if !self.hears[node][other] || lost {
+                continue;
+            }
+            match to {
+                Some(to) if to != other => {
+                    self.nodes[other].on_overheard(self.now, address(node), address(to), &packet);
+                }
+                _ => self.nodes[other].on_packet(self.now, address(node), packet),
+            }
+            self.drain(other);
+        }
+    }
+
+    /// Packets of hosts are delivered, dropped, waiting at a node or queued; each once.
+    pub fn balance(&self) {
+        let kept: usize = self.nodes.iter().map(Dsr::kept).sum();
+        let queued = self.queues.iter().flatten().filter(|(p, _)| !p.is_control()).count();
+        let dropped = self.dropped.iter().filter(|(_, _, p, _)| !p.is_control()).count();
+        let there = kept + queued + dropped + self.delivered.len();
+        assert_eq!(there as u64, self.offered, "packets offered and accounted for");
+    }
+
+    pub fn route(&mut self, from: usize, to: usize) -> Option<Vec<usize>> {
+        let now = self.now;
+        let route = self.nodes[from].route(now, address(to))?;
+        Some(route.into_iter().map(number).collect())
+    }
+
+    /// The streams delivered, in order.
+    pub fn streams(&self) -> Vec<u32> {
+        self.delivered.iter().map(|(_, _, packet)| packet.payload().stream).collect()
+    }
+
+    pub fn requests(&self) -> impl Iterator<Item = &Sent> {
+        self.with(|packet| packet.dsr.is_some_and(|dsr| dsr.request.is_some()))
+    }
+
+    pub fn replies(&self) -> impl Iterator<Item = &Sent> {
+        self.with(|packet| packet.dsr.is_some_and(|dsr| dsr.reply.is_some()))
+    }
+
+    /// Errors, those on requests apart.
+    pub fn errors(&self) -> impl Iterator<Item = &Sent> {
+        self.with(|packet| {
+            packet.dsr.is_some_and(|dsr| dsr.request.is_none() && dsr.errors().next().is_some())
+        })
+    }
+
+    pub fn data(&self) -> impl Iterator<Item = &Sent> {
+        self.with(|packet| !packet.is_control())
+    }
+
+    fn with(&self, wanted: impl Fn(&Routed) -> bool) -> impl Iterator<Item = &Sent> {
+        self.sent.iter().filter(move |sent| wanted(&sent.packet))
+    }
+}
+
+fn ip(from: usize, to: usize) -> IpHeader {
+    IpHeader::new(address(from), address(to))
+}

@@ -1,0 +1,187 @@
+//! DSR in random networks whose links come and go and lose frames.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use base::{Instant, RandomStream};
+use proptest::prelude::*;
+use route::{CacheKind, Dsr, DsrConfig, Hop, RingZero, SalvageReplies};
+use wire::Routed;
+
+use crate::net::{Net, address, number};
+
+/// By node, source and identification.
+type Passes = BTreeMap<(usize, u32, u16), u32>;
+
+/// Every configuration that differs from the two in what is kept or sent.
+fn configs() -> impl Strategy<Value = DsrConfig> {
+    let base = prop_oneof![Just(DsrConfig::STANDARD), Just(DsrConfig::NS2)];
+    let switches = any::<[bool; 12]>();
+    (base, switches, 0..4u8).prop_map(|(config, on, one)| {
+        // Few at a time, so that most runs are near a real one.
+        let on = on.map(|on| on && one == 0);
+        let flip = |value: bool, on: bool| value ^ on;
+        DsrConfig {
+            tap: flip(config.tap, on[0]),
+            cache: match (config.cache, on[1]) {
+                (CacheKind::LinkMaxLife, true) => DsrConfig::NS2.cache,
+                (_, true) => CacheKind::LinkMaxLife,
+                (cache, false) => cache,
+            },
+            ring_zero: if on[2] { RingZero::Never } else { config.ring_zero },
+            answer_every_copy: flip(config.answer_every_copy, on[3]),
+            compress_cached_replies: flip(config.compress_cached_replies, on[4]),
+            cache_forwarded_replies: flip(config.cache_forwarded_replies, on[5]),
+            learn_both_ways: flip(config.learn_both_ways, on[6]),
+            salvage_requests: if on[7] {
+                1 - config.salvage_requests
+            } else {
+                config.salvage_requests
+            },
+            salvage_replies: if on[8] {
+                SalvageReplies::UnlessBroken
+            } else {
+                config.salvage_replies
+            },
+            error_per_source: flip(config.error_per_source, on[9]),
+            release_on_any_route: flip(config.release_on_any_route, on[10]),
+            route_to_neighbour: flip(config.route_to_neighbour, on[11]),
+            ..config
+        }
+    })
+}
+
+/// No packet leaves a node with a route that meets a node twice, or that leads elsewhere.
+fn check_route(node: usize, packet: &Routed, hop: Hop) {
+    let Some(dsr) = &packet.dsr else { return };
+    assert!(packet.len() >= packet.packet.len());
+    if let Some(request) = &dsr.request {
+        assert_eq!(hop, Hop::All);
+        let mut nodes = vec![packet.packet.ip.source];
+        nodes.extend(request.route.as_slice());
+        assert_eq!(nodes.last(), Some(&address(node)));
+        assert_no_loop(&nodes, packet);
+    }
+    if let Some(reply) = &dsr.reply {
+        let mut nodes = vec![packet.packet.ip.destination];
+        nodes.extend(reply.route.as_slice());
+        assert_no_loop(&nodes, packet);
+    }
+    if let Some(route) = &dsr.source_route {
+        let mut nodes = Vec::new();
+        if route.salvage == 0 {
+            nodes.push(packet.packet.ip.source);
+        }
+        nodes.extend(route.route.as_slice());
+        nodes.push(packet.packet.ip.destination);
+        assert_no_loop(&nodes, packet);
+        let next = nodes.len() - 1 - usize::from(route.segments_left);
+        assert_eq!(hop, Hop::To(nodes[next]), "{packet:?}");
+        assert_eq!(nodes[next - 1], address(node), "{packet:?}");
+    }
+}
+
+fn assert_no_loop(nodes: &[base::Ipv4Addr], packet: &Routed) {
+    let mut sorted = nodes.to_vec();
+    sorted.sort();
+    sorted.dedup();
+    assert_eq!(sorted.len(), nodes.len(), "{nodes:?} in {packet:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_lost_doubled_or_sent_in_circles(
+        config in configs(),
+        n in 2..10usize,
+        seed in any::<u64>(),
+        density in 2..7u64,
+        loss in 0..4u64,
+    ) {
+        let mut net = Net::new(config, n, seed);
+        let mut random = RandomStream::new(seed, "test", 0);
+        let mut losses = RandomStream::new(seed, "losses", 0);
+        net.loses = Box::new(move |_| losses.below(20) < loss);
+        // How often a node hands down one packet: salvaging apart, once.
+        let passes: Rc<RefCell<Passes>> = Rc::default();
+        let seen = passes.clone();
+        net.watch = Box::new(move |node, packet, hop| {
+            check_route(node, packet, hop);
+            let ip = &packet.packet.ip;
+            // A source may try as often as it likes.
+            if ip.source == address(node) {
+                return;
+            }
+            *seen.borrow_mut().entry((node, ip.source.to_bits(), ip.identification)).or_default() += 1;
+        });
+        let mut id = 0;
+        for step in 1..60u64 {
+            for _ in 0..2 {
+                let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+                if a != b {
+                    net.link(a, b, random.below(7) < density);
+                }
+            }
+            for _ in 0..random.below(4) {
+                let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+                id += 1;
+                net.send(a, b, id);
+            }
+            let span = if random.below(10) == 0 { 5000 } else { 40 };
+            let until = net.now.as_millis() + 1 + random.below(span);
+            net.run(Instant::from_millis(until));
+            net.balance();
+            prop_assert!(net.nodes.iter().all(|node| node.kept() <= 64 + 8), "step {}", step);
+        }
+        net.run(net.now + base::Duration::from_secs(300));
+        net.balance();
+        prop_assert!(net.nodes.iter().all(|node| node.kept() == 0), "nothing waits for ever");
+        prop_assert!(net.nodes.iter().all(|node| node.next_timeout().is_none()), "it is quiet");
+        // A packet passes a node again only because it has been salvaged: 15 times at most.
+        let most = passes.borrow().values().copied().max().unwrap_or(0);
+        prop_assert!(most <= 17, "{} times", most);
+    }
+
+    /// RFC 4728 §8.3.5: who has sent over a dead link once does so no more.
+    #[test]
+    fn a_dead_link_is_forgotten_with_its_first_failure(
+        config in prop_oneof![Just(DsrConfig::STANDARD), Just(DsrConfig::NS2)],
+        n in 3..9usize,
+        seed in any::<u64>(),
+    ) {
+        let mut net = Net::new(config, n, seed);
+        let mut random = RandomStream::new(seed, "test", 0);
+        for a in 0..n {
+            for b in 0..a {
+                net.link(a, b, random.below(3) > 0);
+            }
+        }
+        for round in 0..20 {
+            let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+            net.send(a, b, round);
+            net.run(net.now + base::Duration::from_millis(200));
+            let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+            if a != b {
+                net.link(a, b, !net.hears[a][b]);
+            }
+            let before = net.sent.len();
+            net.run(net.now + base::Duration::from_millis(20));
+            let failed: Vec<_> = net.sent[before..].iter().filter(|s| s.failed).copied().collect();
+            for sent in failed {
+                let (from, over) = (sent.from, sent.to.unwrap());
+                for to in 0..n {
+                    let route = net.route(from, to).unwrap_or_default();
+                    prop_assert!(route.get(1) != Some(&over), "{route:?} after {sent:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_and_addresses_are_inverse() {
+    assert_eq!(number(address(7)), 7);
+    assert_eq!(Dsr::new(DsrConfig::NS2, address(0), 0, 0).kept(), 0);
+}
