@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod dcf;
 mod field;
 mod frame;
 pub mod mobility;
@@ -13,6 +14,7 @@ pub mod movement;
 mod parameter;
 mod propagation;
 
+pub use dcf::{Dcf, DcfConfig};
 pub use field::{Field, Hearer};
 pub use frame::{FailReason, Outgoing, Report};
 pub use mobility::Mobility;

@@ -1,0 +1,132 @@
+//! What happens when: a heap of events in a total order.
+
+/// An event's time in nanoseconds, its kind, and the node or frame that it is about, in this order
+/// of precedence; each is its own sort key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Event(u128);
+
+/// What happens. At one instant frames end first, so that what they bring is known to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A frame has been heard by all that can decode it.
+    End,
+    /// A SIFS is over: a station answers, or goes on with its exchange.
+    Respond,
+    /// A station's timer: its back-off may be over, or an answer missing.
+    Timer,
+}
+
+impl Event {
+    pub fn new(at: u64, kind: Kind, whose: u32) -> Self {
+        Self(u128::from(at) << 64 | u128::from(kind as u8) << 32 | u128::from(whose))
+    }
+
+    pub const fn at(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    pub const fn kind(self) -> Kind {
+        match (self.0 >> 32) as u32 {
+            0 => Kind::End,
+            1 => Kind::Respond,
+            _ => Kind::Timer,
+        }
+    }
+
+    pub const fn whose(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// A heap with four children a node: half as deep as a binary one, with the children side by side.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Agenda {
+    heap: Vec<Event>,
+}
+
+const CHILDREN: usize = 4;
+
+impl Agenda {
+    pub fn with_capacity(events: usize) -> Self {
+        Self { heap: Vec::with_capacity(events) }
+    }
+
+    #[inline]
+    pub fn next(&self) -> Option<Event> {
+        self.heap.first().copied()
+    }
+
+    pub fn push(&mut self, event: Event) {
+        let mut hole = self.heap.len();
+        self.heap.push(event);
+        while hole > 0 {
+            let parent = (hole - 1) / CHILDREN;
+            if self.heap[parent] <= event {
+                break;
+            }
+            self.heap[hole] = self.heap[parent];
+            hole = parent;
+        }
+        self.heap[hole] = event;
+    }
+
+    pub fn pop(&mut self) -> Option<Event> {
+        let last = self.heap.pop()?;
+        let Some(&first) = self.heap.first() else { return Some(last) };
+        let mut hole = 0;
+        loop {
+            let start = hole * CHILDREN + 1;
+            let end = (start + CHILDREN).min(self.heap.len());
+            let Some(children) = self.heap.get(start..end) else { break };
+            let mut least = start;
+            let mut event = match children.first() {
+                Some(&event) => event,
+                None => break,
+            };
+            for (offset, &child) in children.iter().enumerate().skip(1) {
+                if child < event {
+                    (least, event) = (start + offset, child);
+                }
+            }
+            if last <= event {
+                break;
+            }
+            self.heap[hole] = event;
+            hole = least;
+        }
+        self.heap[hole] = last;
+        Some(first)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use base::RandomStream;
+
+    #[test]
+    fn events_come_in_order_of_time_kind_and_entity() {
+        let mut random = RandomStream::new(1, "agenda", 0);
+        let mut agenda = Agenda::default();
+        let mut kept = Vec::new();
+        for round in 0..2_000 {
+            let kind = [Kind::End, Kind::Respond, Kind::Timer][random.below(3) as usize];
+            let event = Event::new(random.below(500), kind, random.below(50) as u32);
+            assert_eq!((event.kind(), Event::new(7, kind, 3).at()), (kind, 7));
+            agenda.push(event);
+            kept.push(event);
+            if round % 3 == 0 {
+                kept.sort_unstable();
+                assert_eq!(agenda.pop(), Some(kept.remove(0)));
+            }
+        }
+        kept.sort_unstable();
+        for event in kept {
+            assert_eq!(agenda.next(), Some(event));
+            assert_eq!(agenda.pop(), Some(event));
+        }
+        assert_eq!(agenda.pop(), None);
+        let first = Event::new(5, Kind::End, 9);
+        assert!(first < Event::new(5, Kind::Respond, 0) && first < Event::new(6, Kind::End, 0));
+    }
+}

@@ -1,0 +1,93 @@
+//! Frames on the air.
+
+use super::station::NONE;
+
+/// What kind of frame it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameKind {
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// Data, to one or to all.
+    Data,
+    /// Acknowledgment.
+    Ack,
+}
+
+/// What becomes of a frame at a station that is near enough to decode it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Good,
+    Collided,
+    /// The station was sending itself.
+    Deaf,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heard {
+    pub node: u32,
+    /// How long the frame travels to it (ns).
+    pub delay: u32,
+    pub fate: Fate,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Flight {
+    pub kind: FrameKind,
+    pub from: u32,
+    /// [`NONE`] for all.
+    pub to: u32,
+    /// The last instant at the sender (ns).
+    pub end: u64,
+    /// The duration field (µs).
+    pub duration: u32,
+    /// Its place in the recording.
+    pub entry: u64,
+    /// Who can decode it, in order of their numbers.
+    pub heard: Vec<Heard>,
+}
+
+/// All frames on the air. Places and their lists are used again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flights {
+    flights: Vec<Flight>,
+    free: Vec<u32>,
+}
+
+impl Flights {
+    /// Takes a place; its list is empty.
+    pub fn open(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            let heard = Vec::new();
+            let kind = FrameKind::Data;
+            self.flights.push(Flight {
+                kind,
+                from: 0,
+                to: NONE,
+                end: 0,
+                duration: 0,
+                entry: 0,
+                heard,
+            });
+            (self.flights.len() - 1) as u32
+        })
+    }
+
+    pub fn close(&mut self, flight: u32) {
+        self.flights[flight as usize].heard.clear();
+        self.free.push(flight);
+    }
+
+    pub fn get(&mut self, flight: u32) -> &mut Flight {
+        &mut self.flights[flight as usize]
+    }
+
+    /// A flight will not be understood by a station.
+    pub fn spoil(&mut self, flight: u32, node: u32, fate: Fate) {
+        let heard = &mut self.flights[flight as usize].heard;
+        if let Ok(place) = heard.binary_search_by_key(&node, |heard| heard.node) {
+            heard[place].fate = fate;
+        }
+    }
+}

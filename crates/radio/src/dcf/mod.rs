@@ -1,0 +1,175 @@
+//! IEEE 802.11's distributed coordination function, and the medium that its stations share.
+//!
+//! All stations are in one object with one agenda, and a frame costs two events: at its first
+//! instant everyone in reach is told from when to when it will be heard; when the furthest station
+//! that can decode it has heard its end, those that can decode it are visited. Answers are the
+//! first instants of further frames.
+
+mod agenda;
+mod config;
+mod counters;
+mod desk;
+mod exchange;
+mod flight;
+mod medium;
+mod record;
+mod station;
+
+use base::Instant;
+
+use crate::{Field, Hearer, Outgoing, Propagation, Report};
+use agenda::{Agenda, Kind};
+use config::Timing;
+pub use config::{Capture, DcfConfig, ResponseTimeout};
+pub use counters::Counters;
+use desk::Desk;
+use flight::Flights;
+pub use flight::FrameKind;
+use record::Recorder;
+pub use record::{AirFrame, Outcome};
+use station::{LISTENS, Station};
+
+/// The stations of a network, and the air between them.
+///
+/// *Look:* [`is_free`](Self::is_free), [`next_timeout`](Self::next_timeout),
+/// [`counters`](Self::counters). *Commands:* [`send`](Self::send), [`listen`](Self::listen),
+/// [`record`](Self::record). *Events:* [`run`](Self::run). Time never goes back: after `run` has
+/// said at which instant it is, the next `send` or `run` is for that instant or a later one.
+#[derive(Clone, Debug)]
+pub struct Dcf {
+    config: DcfConfig,
+    timing: Timing,
+    field: Field,
+    propagation: Propagation,
+    /// Power depends on the pair; a signal's measure is then power, otherwise distance².
+    shadowed: bool,
+    /// Up to this distance² a frame can be decoded.
+    receive_squared: f64,
+    /// Longer than any frame that can be decoded travels (ns).
+    margin: u64,
+    /// Frames have errors.
+    lossy: bool,
+    stations: Vec<Station>,
+    desks: Vec<Desk>,
+    flights: Flights,
+    agenda: Agenda,
+    hearers: Vec<Hearer>,
+    recorder: Recorder,
+    now: u64,
+}
+
+impl Dcf {
+    /// As many stations as the field has nodes.
+    pub fn new(config: DcfConfig, field: Field, propagation: Propagation, seed: u64) -> Self {
+        let nodes = field.nodes() as u32;
+        let shadowed = propagation.has_shadowing();
+        let range = propagation.receive_range();
+        let furthest = if shadowed { propagation.reach() } else { range };
+        Self {
+            timing: Timing::new(&config),
+            shadowed,
+            receive_squared: range * range,
+            margin: propagation.delay(furthest * furthest).as_nanos() + 1,
+            lossy: config.frame_error != base::Chance::NEVER,
+            stations: vec![Station::NEW; nodes as usize],
+            desks: (0..nodes).map(|node| Desk::new(&config, seed, node)).collect(),
+            flights: Flights::default(),
+            agenda: Agenda::with_capacity(2 * nodes as usize + 16),
+            hearers: Vec::with_capacity(nodes as usize),
+            recorder: Recorder::default(),
+            now: 0,
+            config,
+            field,
+            propagation,
+        }
+    }
+
+    /// Can this node take a packet?
+    pub fn is_free(&self, node: u32) -> bool {
+        self.desks[node as usize].packet.is_none()
+    }
+
+    /// Gives a node a packet to send. The node reports `Sent` or `Failed` once for each that it
+    /// takes; it takes none (and says `false`) while it has one.
+    pub fn send(&mut self, now: Instant, node: u32, packet: Outgoing) -> bool {
+        if !self.is_free(node) {
+            return false;
+        }
+        self.advance(now.as_nanos());
+        self.begin(now.as_nanos(), node, packet);
+        true
+    }
+
+    /// When something happens; it may turn out to be nothing.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.agenda.next().map(|event| Instant::from_nanos(event.at()))
+    }
+
+    /// Lets happen what happens up to and including `until`, or up to the first event that has
+    /// something to report, which is added to `reports`. Gives the instant at which it is then.
+    pub fn run(&mut self, until: Instant, reports: &mut Vec<Report>) -> Instant {
+        let had = reports.len();
+        while let Some(event) = self.agenda.next().filter(|event| event.at() <= until.as_nanos()) {
+            self.agenda.pop();
+            self.advance(event.at());
+            match event.kind() {
+                Kind::End => self.on_end(event.whose(), reports),
+                Kind::Respond => self.on_respond(event.at(), event.whose()),
+                Kind::Timer => self.on_timer(event.at(), event.whose(), reports),
+            }
+            if reports.len() > had {
+                return Instant::from_nanos(self.now);
+            }
+        }
+        self.advance(until.as_nanos().max(self.now));
+        until
+    }
+
+    fn advance(&mut self, now: u64) {
+        debug_assert!(now >= self.now, "time went back from {} to {now} ns", self.now);
+        self.now = now;
+    }
+
+    /// Whether a node hears packets that are for others, too.
+    pub fn listen(&mut self, node: u32, on: bool) {
+        self.stations[node as usize].set_to(LISTENS, on);
+    }
+
+    /// What a node has counted.
+    pub fn counters(&self, node: u32) -> &Counters {
+        &self.desks[node as usize].counters
+    }
+
+    /// What all have counted.
+    pub fn totals(&self) -> Counters {
+        self.desks.iter().fold(Counters::default(), |mut sum, desk| {
+            sum += desk.counters;
+            sum
+        })
+    }
+
+    /// Where the nodes are.
+    pub fn field(&mut self) -> &mut Field {
+        &mut self.field
+    }
+
+    /// Who can decode and sense whom.
+    pub const fn propagation(&self) -> &Propagation {
+        &self.propagation
+    }
+
+    /// How the stations are set.
+    pub const fn config(&self) -> &DcfConfig {
+        &self.config
+    }
+
+    /// Whether frames are kept for [`take_recorded`](Self::take_recorded).
+    pub fn record(&mut self, on: bool) {
+        self.recorder.switch(on);
+    }
+
+    /// Moves the frames that were kept, and are over, to `out`, in order of their first instants.
+    pub fn take_recorded(&mut self, out: &mut Vec<AirFrame>) {
+        self.recorder.hand_out(out);
+    }
+}

@@ -1,0 +1,110 @@
+//! Stations at given places, driven by a list of packets, and everything that was on the air.
+
+use base::Instant;
+use radio::dcf::{AirFrame, FrameKind, Outcome};
+use radio::{
+    Dcf, DcfConfig, FailReason, Field, Mobility, Outgoing, Propagation, RadioConfig, Report,
+};
+
+pub const RTS: FrameKind = FrameKind::Rts;
+pub const CTS: FrameKind = FrameKind::Cts;
+pub const DATA: FrameKind = FrameKind::Data;
+pub const ACK: FrameKind = FrameKind::Ack;
+
+/// RTS before every packet, as the papers have it, and otherwise the standard.
+pub const WITH_RTS: DcfConfig = DcfConfig { rts_threshold: 0, ..DcfConfig::STANDARD };
+
+/// A medium under test.
+pub struct Air {
+    pub dcf: Dcf,
+    pub reports: Vec<Report>,
+    waiting: Vec<(Instant, u32, Outgoing)>,
+    next: u32,
+}
+
+pub fn air(config: DcfConfig, places: &[(f64, f64)]) -> Air {
+    seeded(config, places, 1)
+}
+
+pub fn seeded(config: DcfConfig, places: &[(f64, f64)], seed: u64) -> Air {
+    let radio = RadioConfig::STANDARD;
+    let propagation = Propagation::new(&radio, places.len() as u32, seed).unwrap();
+    let field = Field::new(Mobility::fixed(places), propagation.reach());
+    let mut dcf = Dcf::new(config, field, propagation, seed);
+    dcf.record(true);
+    Air { dcf, reports: Vec::new(), waiting: Vec::new(), next: 0 }
+}
+
+/// `n` stations in a row, 200 m apart.
+pub fn row(n: u32) -> Vec<(f64, f64)> {
+    (0..n).map(|node| (200.0 * f64::from(node), 0.0)).collect()
+}
+
+impl Air {
+    /// Hands over a packet at this time, or as soon after as the station is free. Gives its handle.
+    pub fn send(&mut self, micros: u64, node: u32, to: impl Into<Option<u32>>, bytes: u32) -> u32 {
+        self.next += 1;
+        let packet = Outgoing { id: self.next, to: to.into(), bytes };
+        self.waiting.push((Instant::from_micros(micros), node, packet));
+        self.waiting.sort_by_key(|(at, node, packet)| (*at, *node, packet.id));
+        self.next
+    }
+
+    /// Runs; gives all frames that were on the air since the last time.
+    pub fn run(&mut self, millis: u64) -> Vec<AirFrame> {
+        let end = Instant::from_millis(millis);
+        let mut now = Instant::ZERO;
+        loop {
+            // What is due and whose station is free goes; a queue in front of each station.
+            let mut place = 0;
+            while place < self.waiting.len() {
+                let (at, node, packet) = self.waiting[place];
+                if at <= now && self.dcf.is_free(node) {
+                    assert!(self.dcf.send(now, node, packet));
+                    assert!(!self.dcf.send(now, node, packet), "one packet at a time");
+                    self.waiting.remove(place);
+                } else {
+                    place += 1;
+                }
+            }
+            let due = self.waiting.iter().map(|(at, ..)| *at).filter(|at| *at > now);
+            let until = due.min().unwrap_or(end).min(end);
+            now = self.dcf.run(until, &mut self.reports);
+            if now >= end {
+                break;
+            }
+        }
+        let mut frames = Vec::new();
+        self.dcf.take_recorded(&mut frames);
+        frames
+    }
+
+    pub fn received(&self) -> Vec<(u32, u32)> {
+        let received = |report: &Report| match report {
+            Report::Received { node, id, .. } => Some((*node, *id)),
+            _ => None,
+        };
+        self.reports.iter().filter_map(received).collect()
+    }
+
+    pub fn sent(&self) -> Vec<u32> {
+        let sent = |report: &Report| match report {
+            Report::Sent { id, .. } => Some(*id),
+            _ => None,
+        };
+        self.reports.iter().filter_map(sent).collect()
+    }
+
+    pub fn failed(&self) -> Vec<(u32, FailReason, Instant)> {
+        let failed = |report: &Report| match report {
+            Report::Failed { id, reason, at, .. } => Some((*id, *reason, *at)),
+            _ => None,
+        };
+        self.reports.iter().filter_map(failed).collect()
+    }
+}
+
+/// Kind, sender and outcome of each frame.
+pub fn story(frames: &[AirFrame]) -> Vec<(FrameKind, u32, Outcome)> {
+    frames.iter().map(|frame| (frame.kind, frame.from, frame.outcome)).collect()
+}

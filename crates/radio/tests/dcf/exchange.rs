@@ -1,0 +1,112 @@
+//! One exchange, to the nanosecond.
+
+use base::Instant;
+use radio::dcf::Outcome;
+use radio::{DcfConfig, FailReason};
+
+use crate::air::*;
+
+/// 200 m at 299,792,458 m/s.
+const WAY: u64 = 667;
+
+/// RTS, CTS and ACK at 1 Mbit/s behind 192 µs; data of `bytes` at 2 Mbit/s.
+const RTS_TIME: u64 = 352_000;
+const CTS_TIME: u64 = 304_000;
+const ACK_TIME: u64 = 304_000;
+const SIFS: u64 = 10_000;
+
+fn data_time(frame: u64) -> u64 {
+    192_000 + frame * 4_000
+}
+
+#[test]
+fn four_frames_in_closed_form() {
+    let mut air = air(WITH_RTS, &row(2));
+    let id = air.send(1_000, 0, 1, 1000);
+    let frames = air.run(100);
+    let got: Vec<_> = frames.iter().map(|f| (f.kind, f.from, f.at.as_nanos())).collect();
+    // The medium has been idle for longer than a DIFS: the RTS goes at once.
+    let rts = 1_000_000;
+    let cts = rts + RTS_TIME + WAY + SIFS;
+    let data = cts + CTS_TIME + WAY + SIFS;
+    let ack = data + data_time(1036) + WAY + SIFS;
+    assert_eq!(got, [(RTS, 0, rts), (CTS, 1, cts), (DATA, 0, data), (ACK, 1, ack)]);
+    assert_eq!(air.received(), [(1, id)]);
+    assert_eq!(air.sent(), [id]);
+    let at = |report: &radio::Report| match *report {
+        radio::Report::Received { at, .. } | radio::Report::Sent { at, .. } => at.as_nanos(),
+        ref other => panic!("{other:?}"),
+    };
+    let times: Vec<_> = air.reports.iter().map(at).collect();
+    assert_eq!(times, [data + data_time(1036) + WAY, ack + ACK_TIME + WAY]);
+    // Duration fields (§7.2): what follows the frame.
+    let durations: Vec<_> = frames.iter().map(|f| f.duration_us).collect();
+    let data = data_time(1036) / 1_000;
+    assert_eq!(
+        durations,
+        [u64::from(3u32) * 10 + 304 + data + 304, 20 + data + 304, 314, 0].map(|d| d as u32)
+    );
+    let counted = air.dcf.totals();
+    assert_eq!((counted.rts, counted.cts, counted.data, counted.acks), (1, 1, 1, 1));
+    assert_eq!((counted.acknowledged, counted.retries, counted.collisions), (1, 0, 0));
+    let airtime = RTS_TIME + CTS_TIME + data_time(1036) + ACK_TIME;
+    assert_eq!(counted.airtime.as_nanos(), airtime);
+}
+
+#[test]
+fn as_ns2_a_backoff_comes_first() {
+    let mut air = air(DcfConfig::NS2, &row(2));
+    air.send(1_000, 0, 1, 1000);
+    let frames = air.run(100);
+    assert_eq!(frames.len(), 4);
+    let after = frames[0].at.since(Instant::from_micros(1_000)).as_nanos();
+    assert!(
+        after >= 50_000 && (after - 50_000).is_multiple_of(20_000),
+        "DIFS and whole slots: {after}"
+    );
+    assert_eq!(frames[2].bytes, 1034);
+    assert_eq!(frames[3].at.since(frames[2].at).as_nanos(), data_time(1034) + WAY + SIFS);
+}
+
+#[test]
+fn a_short_frame_goes_without_rts() {
+    let mut air = air(DcfConfig::STANDARD, &row(2));
+    let id = air.send(1_000, 0, 1, 1000);
+    let frames = air.run(100);
+    let kinds: Vec<_> = frames.iter().map(|f| (f.kind, f.from, f.outcome)).collect();
+    assert_eq!(kinds, [(DATA, 0, Outcome::Received), (ACK, 1, Outcome::Received)]);
+    assert_eq!(frames[1].at.as_nanos(), 1_000_000 + data_time(1036) + WAY + SIFS);
+    assert_eq!(air.sent(), [id]);
+}
+
+#[test]
+fn to_all_at_the_basic_rate_without_answer() {
+    let mut air = air(WITH_RTS, &row(4));
+    let id = air.send(1_000, 1, None, 100);
+    let frames = air.run(100);
+    assert_eq!(story(&frames), [(DATA, 1, Outcome::ByAll(2))]);
+    assert_eq!(frames[0].airtime.as_nanos(), 192_000 + 136 * 8_000);
+    assert_eq!(air.received(), [(0, id), (2, id)]);
+    assert_eq!(air.sent(), [id]);
+}
+
+#[test]
+fn seven_rts_without_answer_are_enough() {
+    for config in [WITH_RTS, DcfConfig::NS2] {
+        let mut air = air(config, &[(0.0, 0.0), (251.0, 0.0)]);
+        let (lost, next) = (air.send(1_000, 0, 1, 1000), air.send(1_000, 0, None, 10));
+        let frames = air.run(200);
+        assert_eq!(story(&frames)[..7], [(RTS, 0, Outcome::OutOfRange); 7]);
+        assert_eq!(frames.len(), 8);
+        let failed = air.failed();
+        assert_eq!(
+            failed.iter().map(|f| (f.0, f.1)).collect::<Vec<_>>(),
+            [(lost, FailReason::NoCts)]
+        );
+        assert_eq!(air.sent(), [next]);
+        // The contention window doubles from 31 to 1023, and every attempt waits out its timeout.
+        assert!(failed[0].2 > frames[6].at + frames[6].airtime);
+        let counted = air.dcf.counters(0);
+        assert_eq!((counted.cts_missing, counted.retries, counted.failed_no_cts), (7, 6, 1));
+    }
+}

@@ -1,0 +1,5 @@
+//! DCF, driven from outside.
+
+mod air;
+mod exchange;
+mod properties;

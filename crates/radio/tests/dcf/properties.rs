@@ -1,0 +1,135 @@
+//! What holds whatever the places and the traffic.
+
+use base::{Chance, Instant};
+use proptest::prelude::*;
+use radio::dcf::{Capture, ResponseTimeout};
+use radio::{DcfConfig, Report};
+
+use crate::air::*;
+
+#[derive(Clone, Debug)]
+struct Case {
+    config: DcfConfig,
+    seed: u64,
+    places: Vec<(f64, f64)>,
+    /// When (µs), from, to (the number of nodes for all), bytes.
+    packets: Vec<(u64, u32, u32, u32)>,
+}
+
+fn configs() -> impl Strategy<Value = DcfConfig> {
+    let bools = prop::array::uniform12(any::<bool>());
+    (bools, prop_oneof![Just(0u32), Just(500), Just(3000)], 0u8..3).prop_map(|(on, rts, whole)| {
+        let base = if whole == 0 { DcfConfig::NS2 } else { DcfConfig::STANDARD };
+        DcfConfig {
+            rts_threshold: rts,
+            backoff_includes_cw: on[0],
+            first_at_once: on[1],
+            cts_needs_idle: on[2],
+            data_needs_idle: on[3],
+            cts_holds_backoff: on[4],
+            eifs_is_nav: on[5],
+            eifs_when_only_sensed: on[6],
+            capture: if on[7] { Capture::First } else { Capture::Stronger },
+            counts_outlive_packets: on[8],
+            difs_after_timeout: on[9],
+            rts_nav_ends: on[10],
+            response_timeout: if whole == 2 {
+                ResponseTimeout::Preamble
+            } else {
+                DcfConfig::NS2.response_timeout
+            },
+            frame_error: Chance::from_probability(if on[11] { 0.05 } else { 0.0 }),
+            ..base
+        }
+    })
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    (2u32..12, 100.0..1500.0f64).prop_flat_map(|(nodes, side)| {
+        let place = (0.0..side, 0.0..side);
+        let packet = (0u64..60_000, 0..nodes, 0..=nodes, 0u32..1500);
+        (
+            configs(),
+            any::<u64>(),
+            prop::collection::vec(place, nodes as usize),
+            prop::collection::vec(packet, 1..60),
+        )
+            .prop_map(|(config, seed, places, packets)| Case {
+                config,
+                seed,
+                places,
+                packets,
+            })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn each_packet_ends_once_and_nobody_sends_two_frames_at_a_time(case in cases()) {
+        let nodes = case.places.len() as u32;
+        let mut air = seeded(case.config, &case.places, case.seed);
+        let mut to_of = vec![None];
+        for &(at, from, to, bytes) in &case.packets {
+            let to = (to < nodes && to != from).then_some(to);
+            air.send(at, from, to, bytes);
+            to_of.push(to);
+        }
+        // Sixty packets of at most seven attempts, of at most 25 ms with the longest back-off each.
+        let frames = air.run(60_000);
+        prop_assert_eq!(air.dcf.next_timeout().filter(|at| *at < Instant::from_secs(60)), None);
+
+        let mut ended = vec![0; to_of.len()];
+        let mut got = std::collections::BTreeMap::new();
+        for report in &air.reports {
+            match *report {
+                Report::Sent { id, .. } | Report::Failed { id, .. } => ended[id as usize] += 1,
+                Report::Received { node, id, broadcast, .. } => {
+                    prop_assert_eq!(ended[id as usize], 0, "received before its sender is told");
+                    prop_assert_eq!(to_of[id as usize].is_none(), broadcast);
+                    prop_assert!(broadcast || to_of[id as usize] == Some(node));
+                    *got.entry((node, id)).or_insert(0) += 1;
+                }
+                Report::Overheard { .. } => prop_assert!(false, "nobody listens"),
+            }
+        }
+        prop_assert!(ended[1..].iter().all(|&count| count == 1), "{:?}", ended);
+        prop_assert!(got.values().all(|&count| count == 1), "{:?}", got);
+        for report in &air.reports {
+            if let Report::Sent { id, .. } = *report
+                && let Some(to) = to_of[id as usize]
+            {
+                prop_assert!(got.contains_key(&(to, id)), "acknowledged, so received");
+            }
+        }
+
+        let mut until = vec![Instant::ZERO; nodes as usize];
+        let mut last = Instant::ZERO;
+        for frame in &frames {
+            prop_assert!(frame.at >= last, "in order of time");
+            last = frame.at;
+            let own = &mut until[frame.from as usize];
+            prop_assert!(frame.at >= *own, "node {} sends two frames at a time", frame.from);
+            *own = frame.at + frame.airtime;
+        }
+        let counted = air.dcf.totals();
+        let all = counted.rts + counted.cts + counted.data + counted.acks + counted.broadcasts;
+        prop_assert_eq!(all, frames.len() as u64);
+    }
+
+    #[test]
+    fn a_run_is_a_function_of_its_input(case in cases()) {
+        let run = |recorded| {
+            let mut air = seeded(case.config, &case.places, case.seed);
+            air.dcf.record(recorded);
+            for &(at, from, to, bytes) in &case.packets {
+                let to = (to < case.places.len() as u32 && to != from).then_some(to);
+                air.send(at, from, to, bytes);
+            }
+            air.run(60_000);
+            air.reports
+        };
+        prop_assert_eq!(run(true), run(false));
+    }
+}
