@@ -3,7 +3,7 @@
 use base::{Instant, Ipv4Addr, Seq};
 use wire::{AodvError, AodvMessage};
 
-use super::table::{Precursors, State};
+use super::table::Precursors;
 use super::{Aodv, ErrorRule};
 use crate::{Hop, Output};
 
@@ -57,8 +57,10 @@ impl Aodv {
         for at in 0..self.table.len() {
             let repairing_is_valid = self.config.repairing_is_valid;
             let Some((destination, route)) = self.table.at_mut(at) else { break };
-            let holds = route.is_valid() || (repairing_is_valid && route.state == State::Repairing);
-            if holds && route.next_hop == neighbour && Some(destination) != spared {
+            if route.holds(repairing_is_valid)
+                && route.next_hop == neighbour
+                && Some(destination) != spared
+            {
                 let seq = route.next_seq();
                 route.invalidate(seq, forgotten);
                 let precursors = match self.config.errors {
@@ -92,8 +94,7 @@ impl Aodv {
         for (destination, seq) in error.unreachable() {
             let repairing_is_valid = self.config.repairing_is_valid;
             let Some(route) = self.table.get_mut(*destination) else { continue };
-            let holds = route.is_valid() || (repairing_is_valid && route.state == State::Repairing);
-            if !holds || route.next_hop != from {
+            if !route.holds(repairing_is_valid) || route.next_hop != from {
                 continue;
             }
             let told = Seq(*seq);

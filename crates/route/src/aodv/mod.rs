@@ -30,7 +30,7 @@ pub use config::{AodvConfig, ErrorRule, Hello, LocalRepair, Refresh, SearchRule}
 
 use alloc::collections::VecDeque;
 
-use base::{Instant, Ipv4Addr, RandomStream, Seq};
+use base::{Duration, Instant, Ipv4Addr, RandomStream, Seq};
 use wire::{AodvMessage, Body, IpHeader, Packet, Routed};
 
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
@@ -99,7 +99,7 @@ impl Aodv {
         let mut random = RandomStream::new(seed, "aodv", node);
         // Not all at once.
         let next_hello = config.hello.map_or(Instant::FAR_FUTURE, |hello| {
-            Instant::ZERO + random.duration(base::Duration::ZERO, hello.interval)
+            Instant::ZERO + random.duration(Duration::ZERO, hello.interval)
         });
         Self {
             config,
@@ -153,6 +153,7 @@ impl Aodv {
         }
         let ip = &mut packet.packet.ip;
         if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
+            self.active_until = now + self.config.active_route_timeout;
             self.outbox.push(Output::Deliver(packet.packet));
         } else if packet.dsr.is_some() {
             self.give_up(packet, DropReason::BadRoute);
@@ -311,15 +312,6 @@ impl Aodv {
         self.config.delete_period.map_or(Instant::FAR_FUTURE, |period| now + period)
     }
 
-    /// Is it, or does it count as, a route?
-    fn holds(&self, state: State) -> bool {
-        match state {
-            State::Valid => true,
-            State::Repairing => self.config.repairing_is_valid,
-            State::Invalid => false,
-        }
-    }
-
     fn keep(&mut self, now: Instant, packet: Routed) {
         let until = now + self.config.buffer_timeout;
         if let Some(old) = self.buffer.push(packet, until, self.config.buffer_packets) {
@@ -369,6 +361,6 @@ impl Aodv {
 
     /// A random instant for a broadcast that others may send, too.
     fn jittered(&mut self, now: Instant) -> Instant {
-        now + self.random.duration(base::Duration::ZERO, self.config.jitter)
+        now + self.random.duration(Duration::ZERO, self.config.jitter)
     }
 }

@@ -1,10 +1,10 @@
 //! A request comes by (RFC 3561 §6.5), and may be answered (§6.6).
 
-use base::{Instant, Ipv4Addr, Seq};
+use base::{Duration, Instant, Ipv4Addr, Seq};
 use wire::{AodvMessage, AodvReply, AodvRequest};
 
 use super::Aodv;
-use super::table::{NO_HOPS, State};
+use super::table::NO_HOPS;
 use crate::Hop;
 
 impl Aodv {
@@ -53,8 +53,9 @@ impl Aodv {
         });
         let mut until = now + life;
         let originator = request.originator;
+        let repairing_is_valid = config.repairing_is_valid;
         if let Some(route) = self.table.get_mut(originator)
-            && route.is_valid()
+            && route.holds(repairing_is_valid)
         {
             route.until = route.until.max(until);
             until = route.until;
@@ -75,7 +76,7 @@ impl Aodv {
             let until = route.until;
             self.wake_for_route(until);
         }
-        self.release(now, originator, base::Duration::ZERO);
+        self.release(now, originator, Duration::ZERO);
     }
 
     fn reply_as_destination(&mut self, now: Instant, request: &AodvRequest) {
@@ -106,18 +107,18 @@ impl Aodv {
         let Some(route) = self.table.get(request.destination) else { return false };
         let Some(seq) = route.seq else { return false };
         if request.destination_only
-            || !self.holds(route.state)
+            || !route.holds(config.repairing_is_valid)
             || request.destination_seq.is_some_and(|asked| seq.before(Seq(asked)))
             || (route.next_hop == from && !config.answer_next_hop)
         {
             return false;
         }
         let left = in_ms(route.until.since(now));
-        let lifetime_ms = match route.state {
-            // ns-2.35 has set its end to 0, and the difference has no sign.
-            State::Repairing => u32::MAX,
-            _ if config.whole_seconds => left / 1000 * 1000,
-            _ => left,
+        let lifetime_ms = match config.whole_seconds {
+            // ns-2.35's seconds have no sign, and one under repair ended at 0.
+            true if now.since(route.until) >= Duration::from_secs(1) => u32::MAX,
+            true => left / 1000 * 1000,
+            false => left,
         };
         let (next_hop, hops) = (route.next_hop, route.hops);
         let reply = AodvReply {
@@ -156,14 +157,14 @@ impl Aodv {
     /// Sends a reply on its way to the originator; answers with the neighbour that gets it.
     pub(super) fn send_reply(&mut self, now: Instant, mut reply: AodvReply) -> Option<Ipv4Addr> {
         let back = self.table.get(reply.originator)?;
-        if !self.holds(back.state) {
+        if !back.holds(self.config.repairing_is_valid) {
             return None;
         }
         let to = back.next_hop;
         reply.ack_required = self.config.ack_replies;
         if reply.ack_required {
             // RFC 3561 §10: NEXT_HOP_WAIT.
-            let until = now + self.config.node_traversal_time + base::Duration::from_millis(10);
+            let until = now + self.config.node_traversal_time + Duration::from_millis(10);
             self.awaited.set(to, until);
             self.wake(until);
         }
@@ -173,6 +174,6 @@ impl Aodv {
 }
 
 /// A span as messages have it.
-pub(super) fn in_ms(span: base::Duration) -> u32 {
+pub(super) fn in_ms(span: Duration) -> u32 {
     u32::try_from(span.as_millis()).unwrap_or(u32::MAX)
 }

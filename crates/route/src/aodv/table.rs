@@ -123,16 +123,20 @@ impl Route {
         self.state == State::Valid
     }
 
+    /// Is there a route? `repairing_is_valid`: one under repair counts.
+    pub(super) fn holds(&self, repairing_is_valid: bool) -> bool {
+        match self.state {
+            State::Valid => true,
+            State::Repairing => repairing_is_valid,
+            State::Invalid => false,
+        }
+    }
+
     /// A route of `hops` hops with this number takes the place of this one. RFC 3561 §6.2: if it is
-    /// newer, or as new and either this one is no more or has more hops. `repairing_is_valid`: a
-    /// route under repair counts as one.
+    /// newer, or as new and either this one is no more or has more hops.
     pub(super) fn yields_to(&self, seq: Seq, hops: u8, repairing_is_valid: bool) -> bool {
         let Some(known) = self.seq else { return true };
-        let none = match self.state {
-            State::Valid => false,
-            State::Repairing => !repairing_is_valid,
-            State::Invalid => true,
-        };
+        let none = !self.holds(repairing_is_valid);
         seq.after(known) || (seq == known && (none || hops < self.hops))
     }
 

@@ -2,7 +2,7 @@
 
 use base::{Duration, Instant};
 
-use super::table::{Phase, State};
+use super::table::{Phase, Route, Search, State};
 use super::{Aodv, SearchRule};
 use crate::DropReason;
 
@@ -54,14 +54,17 @@ impl Aodv {
         }
     }
 
+    /// Whose last request is oldest comes first, so that a limit starves nobody.
     fn search_timers(&mut self, now: Instant) {
-        for at in 0..self.table.len() {
-            if let Some((destination, route)) = self.table.at_mut(at)
-                && route.search.phase != Phase::Idle
-                && route.search.until <= now
-            {
-                self.on_search_due(now, destination);
-            }
+        let due = |search: &Search| search.phase != Phase::Idle && search.until <= now;
+        // Each has moved its time when the next is looked for.
+        while let Some((destination, _)) = self
+            .table
+            .iter()
+            .filter(|(_, route)| due(&route.search))
+            .min_by_key(|(_, Route { search, .. })| (search.asked, search.ttl, search.wide))
+        {
+            self.on_search_due(now, destination);
         }
     }
 

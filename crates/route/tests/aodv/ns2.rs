@@ -1,1 +1,192 @@
+//! Time lines of what ns-2.35 does otherwise. A frame takes 1 ms, a link layer gives up after 5.
 
+use base::Duration;
+use route::{AodvConfig, DropReason, Hop};
+use wire::{AodvMessage, AodvRequest};
+
+use crate::net::{Fate, Net, News, at, ms};
+
+/// ns-2.35 without its dice.
+const EXACT: AodvConfig = AodvConfig { jitter: Duration::ZERO, ..AodvConfig::NS2 };
+
+#[test]
+fn the_first_request_goes_to_all_and_what_waited_goes_out_in_steps() {
+    let mut net = Net::chain(EXACT, 4);
+    let ids: Vec<_> = (0..3).map(|_| net.send(0, 3)).collect();
+    net.run(ms(1000));
+    assert_eq!(
+        net.log,
+        [
+            "0 0 RREQ 3#? by 0#4 hops 0 ttl 30",
+            "1 1 RREQ 3#? by 0#4 hops 1 ttl 29",
+            "2 2 RREQ 3#? by 0#4 hops 2 ttl 28",
+            "3 3 RREP 3#4 for 0 hops 0 life 10000 to 2",
+            "4 2 RREP 3#4 for 0 hops 1 life 10000 to 1",
+            "5 1 RREP 3#4 for 0 hops 2 life 10000 to 0",
+        ]
+    );
+    let delivered = |id, when| (id, ms(when), Fate::Delivered(3));
+    assert_eq!(net.fates, [delivered(ids[0], 9), delivered(ids[1], 19), delivered(ids[2], 29)]);
+    // 48 bytes a request, 44 a reply: no UDP header, and a time stamp.
+    let sent: Vec<_> = (0..4).map(|node| net.node(node).stats().bytes_sent).collect();
+    assert_eq!(sent, [48, 48 + 44, 48 + 44, 44]);
+}
+
+#[test]
+fn a_search_is_repeated_in_rounds_and_then_rests() {
+    let mut net = Net::chain(EXACT, 2);
+    let id = net.send(0, 5);
+    net.run(ms(28_999));
+    let asked = |net: &Net| -> Vec<String> {
+        let own = net.log.iter().filter(|line| line.contains(" 0 RREQ"));
+        own.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
+    };
+    // 2 × 30 × 30 ms × 1, 2, 3 and 4, each up to the next half second.
+    assert_eq!(asked(&net), ["0", "2000", "6000", "11500"]);
+    assert_eq!(net.fates, [(id, ms(19_000), Fate::Dropped(0, DropReason::DiscoveryFailed))]);
+    net.send(0, 5);
+    assert_eq!(asked(&net).len(), 4);
+    net.run(ms(29_000));
+    assert_eq!(asked(&net)[4..], ["29000"]);
+}
+
+#[test]
+fn patience_follows_what_the_last_replies_took() {
+    let mut net = Net::chain(EXACT, 4);
+    net.send(0, 3);
+    net.run(ms(1000));
+    net.link(0, 1, false);
+    net.send(0, 3);
+    net.run(ms(1100));
+    net.log.clear();
+    // The reply took 6 ms over 3 hops. The route had 3 hops: a ring of 5, 2 × 5 × 2 ms.
+    net.send(0, 3);
+    net.run(ms(1119));
+    net.send(0, 3);
+    net.run(ms(1120));
+    net.send(0, 3);
+    net.send(0, 3);
+    assert_eq!(
+        net.log,
+        ["1100 0 RREQ 3#5 by 0#8 hops 0 ttl 5", "1120 0 RREQ 3#5 by 0#10 hops 0 ttl 7"]
+    );
+}
+
+#[test]
+fn a_broken_link_takes_its_queue_and_all_routes_over_it() {
+    let mut net = Net::chain(EXACT, 4);
+    net.send(0, 3);
+    net.run(ms(1000));
+    net.log.clear();
+    net.news.clear();
+    net.link(1, 2, false);
+    let ids: Vec<_> = (0..3).map(|_| net.send(0, 3)).collect();
+    net.run(ms(1100));
+    // Node 1 is one hop on the way and has two before it: no repair.
+    assert_eq!(net.log, ["1006 1 RERR 3#5 to all"]);
+    for id in ids {
+        let end = Fate::Dropped(1, DropReason::LinkFailure);
+        assert!(net.fates.contains(&(id, ms(1006), end)));
+    }
+    let news = [(1006, 1, News::Lost(3)), (1007, 0, News::Lost(3)), (1007, 0, News::Purge(1))];
+    assert_eq!(net.news, news.map(|(when, node, news)| (ms(when), node, news)));
+}
+
+#[test]
+fn a_repair_is_silent_and_its_timer_is_set_to_an_instant() {
+    let mut net = Net::chain(EXACT, 4);
+    net.send(0, 3);
+    net.run(ms(1000));
+    net.log.clear();
+    net.news.clear();
+    net.link(2, 3, false);
+    let id = net.send(0, 3);
+    net.run(ms(3813));
+    // Node 1 answers with the very route that broke; node 2 does not take it, for it counts its own
+    // as one. The request may be repeated at 1007 + 1800 ms; that instant, as a delay, ends it.
+    assert_eq!(
+        net.log,
+        [
+            "1007 2 RREQ 3#4 by 2#4 hops 0 ttl 30",
+            "1008 1 RREP 3#4 for 2 hops 2 life 9000 to 2",
+            "3000 2 RREQ 3#4 by 2#6 hops 0 ttl 30",
+            "3001 1 RREP 3#4 for 2 hops 2 life 8000 to 2",
+        ]
+    );
+    assert_eq!(net.fate_of(id), None);
+    assert_eq!(net.news, []);
+    net.run(ms(3814));
+    assert_eq!(net.news, [(ms(3814), 2, News::Lost(3))]);
+    assert!(net.log.iter().all(|line| !line.contains("RERR")));
+}
+
+#[test]
+fn a_repair_leaves_the_rest_of_the_queue() {
+    let mut net = Net::chain(EXACT, 4);
+    net.send(0, 3);
+    net.run(ms(1000));
+    net.link(2, 3, false);
+    for _ in 0..3 {
+        net.send(0, 3);
+    }
+    net.run(ms(1500));
+    assert_eq!(net.node(2).stats().link_failures, 3, "each packet fails for itself");
+    net.link(2, 3, true);
+    net.run(ms(4000));
+    assert!((1..4).all(|id| net.fate_of(id) == Some(Fate::Delivered(3))));
+    assert_eq!(net.node(2).stats().salvaged, 3);
+}
+
+#[test]
+fn routes_end_in_rounds() {
+    let mut net = Net::chain(EXACT, 2);
+    net.send(0, 1);
+    net.run(ms(100));
+    let route = |net: &Net| net.node(0).routes().find(|route| route.destination == at(1)).unwrap();
+    let until = route(&net).until;
+    assert_eq!(until, ms(10_002));
+    net.run(ms(10_499));
+    assert!(route(&net).next_hop.is_some());
+    let mut used = net.clone();
+    net.run(ms(10_500));
+    assert_eq!((route(&net).next_hop, route(&net).seq), (None, Some(5)));
+    used.send(0, 1);
+    used.run(ms(20_499));
+    assert_eq!(route(&used).until, ms(20_499), "use renews what is over");
+    assert!(route(&used).next_hop.is_some());
+    used.run(ms(20_500));
+    assert!(route(&used).next_hop.is_none());
+    assert_eq!(used.log.len(), 2, "without a search");
+}
+
+#[test]
+fn what_is_expired_or_under_repair_answers_with_odd_lifetimes() {
+    let mut net = Net::chain(EXACT, 4);
+    net.send(1, 3);
+    net.run(ms(10_400));
+    net.log.clear();
+    // Over since 10 004 ms.
+    net.send(0, 3);
+    net.run(ms(10_410));
+    assert!(net.log[1].ends_with("RREP 3#4 for 0 hops 2 life 0 to 0"), "{:?}", net.log);
+    net.run(ms(10_600));
+    net.link(2, 3, false);
+    net.send(0, 3);
+    net.run(ms(10_700));
+    net.log.clear();
+    let request = AodvRequest {
+        join: false,
+        repair: false,
+        gratuitous: false,
+        destination_only: false,
+        hops: 1,
+        id: 99,
+        destination: at(3),
+        destination_seq: None,
+        originator: at(0),
+        originator_seq: 98,
+    };
+    net.inject(2, 1, AodvMessage::Request(request), 9, Hop::All);
+    // The end of a route that is asked for is 0; 0 less now, without a sign.
+    assert_eq!(net.log, [format!("10700 2 RREP 3#4 for 0 hops 1 life {} to 1", u32::MAX)]);
+}

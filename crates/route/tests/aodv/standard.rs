@@ -1,13 +1,17 @@
 //! Time lines of RFC 3561. A frame takes 1 ms, a link layer gives up after 5.
 
 use base::Duration;
-use route::{AodvConfig, DropReason};
+use route::{AodvConfig, DropReason, Hello, Hop, LocalRepair};
+use wire::{AodvMessage, AodvRequest};
 
-use crate::net::{Fate, Net, News, ms};
+use crate::net::{Fate, Net, News, at, ms};
 
 /// RFC 3561 without its dice.
 const EXACT: AodvConfig =
     AodvConfig { jitter: Duration::ZERO, gratuitous: false, ..AodvConfig::STANDARD };
+
+/// One that finds neighbours' neighbours at once.
+const WIDE: AodvConfig = AodvConfig { ttl_start: 5, ..EXACT };
 
 #[test]
 fn rings_grow_until_one_reaches_the_destination() {
@@ -34,7 +38,7 @@ fn rings_grow_until_one_reaches_the_destination() {
 #[test]
 fn a_search_in_vain_doubles_its_patience_and_ends() {
     let mut net = Net::chain(EXACT, 2);
-    let id = net.send(0, 9 - 4);
+    let id = net.send(0, 5);
     net.run(ms(60_000));
     let requests: Vec<_> = net.log.iter().filter(|line| line.contains(" 0 RREQ")).collect();
     // RFC 3561 §6.4: rings of 1, 3, 5, 7; §6.3: then all, with 2.8, 5.6 and 11.2 s.
@@ -52,5 +56,354 @@ fn a_search_in_vain_doubles_its_patience_and_ends() {
     );
     let end = Fate::Dropped(0, DropReason::DiscoveryFailed);
     assert_eq!(net.fates, [(id, ms(21_520), end)]);
-    net.check_books();
+    assert_eq!(net.node(0).stats().discoveries, 1);
+}
+
+#[test]
+fn who_has_a_route_answers_and_tells_the_destination() {
+    let mut net = Net::chain(AodvConfig { gratuitous: true, ..WIDE }, 4);
+    net.send(1, 3);
+    net.run(ms(1000));
+    net.log.clear();
+    let id = net.send(0, 3);
+    net.run(ms(2000));
+    // RFC 3561 §6.6.2, §6.6.3: node 1 knows node 3 since 4 ms, for 6 s, and its packets renewed that
+    // only to 3 s from then.
+    assert_eq!(
+        net.log,
+        [
+            "1000 0 RREQ 3#? by 0#1 hops 0 ttl 5",
+            "1001 1 RREP 3#0 for 0 hops 2 life 5003 to 0",
+            "1001 1 RREP 0#1 for 3 hops 1 life 5520 to 2",
+            "1002 2 RREP 0#1 for 3 hops 2 life 5520 to 3",
+        ]
+    );
+    assert_eq!(net.fate_of(id), Some(Fate::Delivered(3)));
+    assert_eq!(net.node(1).stats().replies_from_cache, 1);
+    // The way back is there without a search.
+    net.log.clear();
+    net.send(3, 0);
+    net.run(ms(2100));
+    assert_eq!(net.log, [""; 0]);
+}
+
+#[test]
+fn only_the_destination_answers_if_it_is_to() {
+    let mut net = Net::chain(AodvConfig { destination_only: true, ..WIDE }, 4);
+    net.send(1, 3);
+    net.run(ms(1000));
+    net.send(0, 3);
+    net.run(ms(2000));
+    assert_eq!(net.node(1).stats().replies_from_cache, 0);
+    assert!(net.log.contains(&"1003 3 RREP 3#0 for 0 hops 0 life 6000 to 2".to_owned()));
+}
+
+#[test]
+fn a_broken_link_is_told_to_those_that_use_it() {
+    let mut net = Net::chain(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 4);
+    net.send(0, 3);
+    net.run(ms(1000));
+    net.log.clear();
+    net.news.clear();
+    net.link(2, 3, false);
+    let id = net.send(0, 3);
+    net.run(ms(1500));
+    // RFC 3561 §6.11: to the one precursor, with the next number.
+    assert_eq!(net.log, ["1007 2 RERR 3#1 to 1", "1008 1 RERR 3#1 to 0"]);
+    assert_eq!(net.fates[1..], [(id, ms(1007), Fate::Dropped(2, DropReason::LinkFailure))]);
+    assert_eq!(
+        net.news,
+        [(ms(1007), 2, News::Lost(3)), (ms(1008), 1, News::Lost(3)), (ms(1009), 0, News::Lost(3))]
+    );
+    // The next search begins two hops beyond where it was (RFC 3561 §6.4).
+    net.log.clear();
+    net.send(0, 3);
+    assert_eq!(net.log, ["1500 0 RREQ 3#1 by 0#2 hops 0 ttl 5"]);
+}
+
+#[test]
+fn several_users_are_told_at_once() {
+    // 0 and 4 both go over 1 and 2 to 3.
+    let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 5, 1);
+    for (a, b) in [(0, 1), (4, 1), (1, 2), (2, 3)] {
+        net.link(a, b, true);
+    }
+    net.send(0, 3);
+    net.run(ms(100));
+    net.send(4, 3);
+    net.run(ms(200));
+    net.log.clear();
+    net.link(1, 2, false);
+    net.send(0, 3);
+    net.run(ms(300));
+    // Node 2 is lost as well, of which no number is known.
+    assert_eq!(net.log, ["206 1 RERR 2#0 3#1 to all"]);
+    assert!(net.news.contains(&(ms(207), 0, News::Lost(3))));
+    assert!(net.news.contains(&(ms(207), 4, News::Lost(3))));
+}
+
+#[test]
+fn a_repair_on_the_spot() {
+    let mut net = Net::chain(WIDE, 5);
+    net.link(3, 4, false);
+    for (a, b) in [(2, 4), (4, 3)] {
+        net.link(a, b, true);
+    }
+    net.send(0, 3);
+    net.run(ms(1000));
+    net.log.clear();
+    net.link(2, 3, false);
+    let id = net.send(0, 3);
+    net.run(ms(1500));
+    // RFC 3561 §6.12: the destination was one hop off, the source two: 1 + 2 hops. The new route is
+    // longer, which users are told without having to delete theirs.
+    assert_eq!(
+        net.log,
+        [
+            "1007 2 RREQ 3#1 by 2#1 hops 0 ttl 3",
+            "1008 1 RREQ 3#1 by 2#1 hops 1 ttl 2",
+            "1008 4 RREQ 3#1 by 2#1 hops 1 ttl 2",
+            "1009 0 RREQ 3#1 by 2#1 hops 2 ttl 1",
+            "1009 3 RREP 3#1 for 2 hops 0 life 6000 to 4",
+            "1010 4 RREP 3#1 for 2 hops 1 life 6000 to 2",
+            "1011 2 RERR-N 3#1 to 1",
+            "1012 1 RERR-N 3#1 to 0",
+        ]
+    );
+    assert_eq!(net.fate_of(id), Some(Fate::Delivered(3)));
+    assert!(net.news.iter().all(|(_, _, news)| !matches!(news, News::Lost(_))));
+    assert_eq!(net.node(2).stats().salvaged, 1);
+}
+
+#[test]
+fn a_repair_that_fails() {
+    let mut net = Net::chain(WIDE, 4);
+    net.send(0, 3);
+    net.run(ms(1000));
+    net.log.clear();
+    net.news.clear();
+    net.link(2, 3, false);
+    let first = net.send(0, 3);
+    net.run(ms(1200));
+    let second = net.send(0, 3);
+    net.run(ms(1500));
+    let errors: Vec<_> = net.log.iter().filter(|line| line.contains("RERR")).collect();
+    // 2 × 40 ms × (3 + 2) after the failure at 1007.
+    assert_eq!(errors, ["1407 2 RERR 3#1 to 1", "1408 1 RERR 3#1 to 0"]);
+    for id in [first, second] {
+        let end = Fate::Dropped(2, DropReason::DiscoveryFailed);
+        assert!(net.fates.contains(&(id, ms(1407), end)), "packets wait for the repair");
+    }
+    assert_eq!(net.news[0], (ms(1407), 2, News::Lost(3)));
+}
+
+#[test]
+fn routes_end_after_three_seconds_and_are_forgotten_after_fifteen() {
+    let mut net = Net::chain(WIDE, 3);
+    net.send(0, 2);
+    net.run(ms(4000));
+    net.send(0, 2);
+    net.run(ms(4010));
+    // 4 ms reply + 6 s; the packet of 4000 renews that to 7 s.
+    let route = |net: &Net| net.node(0).routes().find(|route| route.destination == at(2));
+    assert_eq!(route(&net).unwrap().until, ms(7000));
+    net.run(ms(6999));
+    assert!(route(&net).unwrap().next_hop.is_some());
+    net.run(ms(7000));
+    let lost = route(&net).unwrap();
+    assert_eq!((lost.next_hop, lost.seq, lost.until), (None, Some(1), ms(22_000)));
+    net.run(ms(22_000));
+    assert_eq!(route(&net), None);
+    assert_eq!(net.news.len(), 1, "a route that nobody used is not news");
+    net.log.clear();
+    net.send(0, 2);
+    assert_eq!(net.log, ["22000 0 RREQ 2#? by 0#2 hops 0 ttl 5"]);
+}
+
+#[test]
+fn ten_requests_a_second() {
+    let mut net = Net::new(WIDE, 20, 1);
+    for to in 1..=12 {
+        net.send(0, to);
+    }
+    net.run(ms(999));
+    // Repetitions would be due at 560 ms; they count as well.
+    assert_eq!(net.log.len(), 10);
+    net.run(ms(1000));
+    assert_eq!(net.log.len(), 20);
+    let asked = |line: &&String| line.contains("RREQ 12#?") || line.contains("RREQ 11#?");
+    assert_eq!(net.log[10..].iter().filter(asked).count(), 2);
+}
+
+/// Node 1 hears node 0, and not the other way round.
+#[test]
+fn a_neighbour_that_a_reply_does_not_reach_is_not_answered() {
+    let mut net = Net::new(WIDE, 2, 1);
+    net.one_way(0, 1, true);
+    net.send(0, 1);
+    net.run(ms(20_000));
+    let replies: Vec<_> = net.log.iter().filter(|line| line.contains("1 RREP")).collect();
+    // Failed at 6 ms; ignored for 5.6 s (RFC 3561 §6.8). The requests come at 0, 560, 1280, 4080 and
+    // 9680 ms.
+    assert_eq!(
+        replies,
+        ["1 1 RREP 1#0 for 0 hops 0 life 6000 to 0", "9681 1 RREP 1#0 for 0 hops 0 life 6000 to 0"]
+    );
+}
+
+#[test]
+fn a_reply_that_is_not_acknowledged_did_not_reach() {
+    let mut net = Net::new(AodvConfig { ack_replies: true, ..WIDE }, 2, 1);
+    net.link(0, 1, true);
+    net.send(0, 1);
+    net.run(ms(3));
+    assert_eq!(
+        net.log,
+        [
+            "0 0 RREQ 1#? by 0#1 hops 0 ttl 5",
+            "1 1 RREP 1#0 for 0 hops 0 life 6000 to 0",
+            "2 0 RREP-ACK to 1",
+        ]
+    );
+    // The acknowledgment of the next one is lost: after 50 ms the asker is ignored.
+    net.run(ms(10_000));
+    net.log.clear();
+    net.send(0, 1);
+    net.run(ms(10_001));
+    net.one_way(0, 1, false);
+    net.run(ms(10_050));
+    let ask = |net: &mut Net, id| {
+        let request = AodvRequest {
+            join: false,
+            repair: false,
+            gratuitous: false,
+            destination_only: false,
+            hops: 0,
+            id,
+            destination: at(1),
+            destination_seq: None,
+            originator: at(0),
+            originator_seq: 90 + id,
+        };
+        let before = net.log.len();
+        net.inject(1, 0, AodvMessage::Request(request), 1, Hop::All);
+        net.log.len() > before
+    };
+    assert!(ask(&mut net, 80), "not yet");
+    net.run(ms(10_101));
+    assert!(!ask(&mut net, 81));
+    net.run(ms(10_101 + 5600));
+    assert!(ask(&mut net, 82));
+}
+
+#[test]
+fn hellos_in_place_of_a_link_layer() {
+    let config = AodvConfig { hello: Some(Hello::STANDARD), link_layer_detection: false, ..WIDE };
+    let mut net = Net::chain(config, 3);
+    net.send(0, 2);
+    // Every 2 s, so that the route stays in use.
+    for step in 1..5 {
+        net.run(ms(2000 * step));
+        net.send(0, 2);
+    }
+    let hellos = |net: &Net, node: usize| {
+        let own = format!(" {node} RREP {node}#");
+        net.log.iter().filter(|line| line.contains(&own) && line.ends_with("to all")).count()
+    };
+    assert!((6..=8).contains(&hellos(&net, 1)), "{:#?}", net.log);
+    net.run(ms(8100));
+    net.link(1, 2, false);
+    net.log.clear();
+    net.run(ms(10_700));
+    // Node 1 heard node 2 last between 7.1 and 8.1 s.
+    let errors: Vec<_> = net.log.iter().filter(|line| line.contains("RERR")).collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].ends_with(" 1 RERR 2#1 to 0"), "{errors:?}");
+    let when: f64 = errors[0].split(' ').next().unwrap().parse().unwrap();
+    assert!((9100.0..=10_100.0).contains(&when), "{when}");
+    // Long after the last packet nobody says hello.
+    net.run(ms(20_000));
+    net.log.clear();
+    net.run(ms(40_000));
+    assert_eq!(net.log, [""; 0]);
+}
+
+#[test]
+fn a_packet_without_a_route_draws_an_error() {
+    let mut net = Net::chain(WIDE, 3);
+    net.send(0, 2);
+    net.run(ms(100));
+    // Node 1 loses its route alone: an error that names node 2.
+    let mut error = wire::AodvError::new(false);
+    error.push(at(2), 5);
+    net.one_way(1, 0, false);
+    net.inject(1, 2, AodvMessage::Error(error), 1, Hop::All);
+    net.run(ms(110));
+    net.one_way(1, 0, true);
+    net.log.clear();
+    let id = net.send(0, 2);
+    net.run(ms(120));
+    assert_eq!(net.log, ["111 1 RERR 2#5 to 0"]);
+    assert_eq!(net.fate_of(id), Some(Fate::Dropped(1, DropReason::NoRoute)));
+    assert!(net.news.contains(&(ms(112), 0, News::Lost(2))));
+}
+
+#[test]
+fn what_waits_behind_a_broken_link_finds_another_route() {
+    // 0 goes to 2 over 1; 0 can reach it over 3, too.
+    let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 4, 1);
+    for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {
+        net.link(a, b, true);
+    }
+    net.link(0, 3, false);
+    net.send(0, 2);
+    net.run(ms(100));
+    net.link(0, 3, true);
+    net.link(0, 1, false);
+    let ids: Vec<_> = (0..5).map(|_| net.send(0, 2)).collect();
+    net.run(ms(200));
+    for id in ids {
+        assert_eq!(net.fate_of(id), Some(Fate::Delivered(2)));
+    }
+    assert_eq!(net.node(0).stats().link_failures, 1);
+}
+
+#[test]
+fn a_destination_is_as_new_as_it_is_asked_for() {
+    let mut net = Net::chain(EXACT, 2);
+    let mut ask = |id, destination_seq| {
+        let request = AodvRequest {
+            join: false,
+            repair: false,
+            gratuitous: false,
+            destination_only: false,
+            hops: 0,
+            id,
+            destination: at(0),
+            destination_seq,
+            originator: at(1),
+            originator_seq: id,
+        };
+        net.inject(0, 1, AodvMessage::Request(request), 1, Hop::All);
+        net.log.last().unwrap().split(' ').nth(3).unwrap().to_owned()
+    };
+    // RFC 3561 §6.1, §6.6.1.
+    assert_eq!(ask(1, None), "0#0");
+    assert_eq!(ask(2, Some(1)), "0#1");
+    assert_eq!(ask(3, Some(1)), "0#1");
+    assert_eq!(ask(4, Some(7)), "0#7");
+    assert_eq!(ask(5, Some(3)), "0#7");
+}
+
+#[test]
+fn a_full_buffer_gives_up_its_oldest_and_nothing_waits_for_ever() {
+    let config = AodvConfig { buffer_packets: 3, buffer_timeout: Duration::from_secs(5), ..EXACT };
+    let mut net = Net::chain(config, 2);
+    let ids: Vec<_> = (0..4).map(|_| net.send(0, 5)).collect();
+    assert_eq!(net.fates, [(ids[0], ms(0), Fate::Dropped(0, DropReason::BufferFull))]);
+    net.run(ms(5000));
+    for id in &ids[1..] {
+        let end = Fate::Dropped(0, DropReason::BufferTimeout);
+        assert!(net.fates.contains(&(*id, ms(5000), end)));
+    }
 }
