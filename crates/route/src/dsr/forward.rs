@@ -1,6 +1,6 @@
 //! Packets of others on their source route (RFC 4728 §8.1.5).
 
-use base::{Instant, Ipv4Addr};
+use base::Instant;
 use wire::Routed;
 
 use super::Dsr;
@@ -10,7 +10,10 @@ use crate::{DropReason, Hop};
 
 impl Dsr {
     /// A packet for somebody else, of which this node is the next hop.
-    pub(super) fn forward(&mut self, now: Instant, _from: Ipv4Addr, mut packet: Routed) {
+    pub(super) fn forward(&mut self, now: Instant, mut packet: Routed) {
+        if packet.dsr.is_none_or(|dsr| dsr.source_route.is_none()) {
+            return self.forward_on_flow(now, packet);
+        }
         let Some(carried) = Carried::of(&packet) else {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
@@ -24,6 +27,7 @@ impl Dsr {
         if self.config.snoop_errors {
             self.on_errors(now, &packet);
         }
+        self.establish(now, &mut packet, &carried);
         let mut news = false;
         if self.config.cache_forwarded_replies
             && let Some(reply) = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref())

@@ -5,7 +5,8 @@ use wire::{DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, Routed};
 
 use super::Dsr;
 use super::config::SalvageReplies;
-use super::originate::salvage_count;
+use super::flow::off_flow;
+use super::originate::{salvages, salvages_in_all};
 use super::path::{self, Carried};
 use crate::{DropReason, Hop};
 
@@ -18,10 +19,13 @@ impl Dsr {
         &mut self,
         now: Instant,
         to: Ipv4Addr,
-        packet: Routed,
+        mut packet: Routed,
         mut queued: impl FnMut() -> Option<Routed>,
     ) {
         self.stats.link_failures += 1;
+        if packet.dsr.is_none_or(|dsr| dsr.source_route.is_none()) {
+            self.recall_route(&mut packet);
+        }
         self.lose_link(now, FailedLink { from: self.address, to });
         let mut told = Told::default();
         if self.config.error_first {
@@ -43,6 +47,7 @@ impl Dsr {
 
     /// The link does not carry: nothing here uses it any more.
     pub(super) fn lose_link(&mut self, now: Instant, link: FailedLink) {
+        self.flows.remove_link(link);
         if self.cache.remove_link(link.from, link.to) {
             self.note_lost_routes(now);
         }
@@ -66,7 +71,7 @@ impl Dsr {
         }
         errors[0] = Some(DsrError {
             kind: DsrErrorKind::NodeUnreachable(to),
-            salvage: salvage_count(packet).min(15),
+            salvage: salvages_in_all(packet).min(15),
             source: self.address,
             destination: source,
         });
@@ -91,6 +96,7 @@ impl Dsr {
     pub(super) fn save(&mut self, now: Instant, mut packet: Routed, broken: Option<Ipv4Addr>) {
         let ip = packet.packet.ip;
         let own = ip.source == self.address;
+        off_flow(&mut packet);
         if packet.dsr.is_some_and(|dsr| dsr.reply.is_some()) {
             let tells = match self.config.salvage_replies {
                 SalvageReplies::Never => true,
@@ -109,14 +115,14 @@ impl Dsr {
         if !self.config.salvage {
             return self.drop_packet(packet, DropReason::LinkFailure);
         }
-        let salvage = salvage_count(&packet);
-        if salvage >= self.config.salvage_limit {
+        if salvages_in_all(&packet) >= self.config.salvage_limit {
             return self.drop_packet(packet, DropReason::SalvageLimit);
         }
         if let Some(path) = self.cache.take_for_another(now, ip.destination) {
             let Some(next) = path.get(1) else { return };
             self.stats.salvaged += 1;
-            path::put(&mut packet, &path, salvage + 1);
+            let salvage = salvages(&packet) + 1;
+            path::put(&mut packet, &path, salvage);
             self.transmit(now, now, packet, Hop::To(next));
         } else if self.config.salvage_requests > 0 {
             self.wait(now, packet);
@@ -152,8 +158,11 @@ impl Dsr {
             if first.destination != self.address {
                 return;
             }
-            if let DsrErrorKind::NodeUnreachable(to) = first.kind {
-                self.held_error = Some((FailedLink { from: first.source, to }, now));
+            match first.kind {
+                DsrErrorKind::NodeUnreachable(to) => {
+                    self.held_error = Some((FailedLink { from: first.source, to }, now));
+                }
+                kind => self.on_flow_error(kind),
             }
             // What this error holds goes to whom it is for.
             errors = [None; DSR_ERRORS_MAX];

@@ -10,11 +10,13 @@
 //! | `discovery`, `replies` | route discovery (RFC 4728 §8.2) |
 //! | `forward` | source routes (RFC 4728 §8.1) |
 //! | `maintenance` | failed links, errors, salvaging (RFC 4728 §8.3) |
+//! | `flow` | flow state (RFC 4728 §3.5) |
 //! | `tap` | what is overheard; shorter routes (RFC 4728 §3.4.3) |
 
 mod cache;
 mod config;
 mod discovery;
+mod flow;
 mod forward;
 mod link_cache;
 mod maintenance;
@@ -37,6 +39,7 @@ pub use config::{
     CacheKind, CachePart, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero,
     SalvageReplies, Shorten,
 };
+use flow::FlowTable;
 use originate::Wanted;
 use replies::Replies;
 use requests::RequestTable;
@@ -56,6 +59,7 @@ pub struct Dsr {
     waiting: SendBuffer,
     /// When what waits is looked at.
     scan_at: Option<Instant>,
+    flows: FlowTable,
     replies: Replies,
     tap: Tap,
     /// The last error that has reached this node as its destination, and when.
@@ -79,6 +83,7 @@ impl Dsr {
             requests: RequestTable::new(config.request_memory),
             waiting: SendBuffer::new(config.send_buffer),
             scan_at: None,
+            flows: FlowTable::default(),
             replies: Replies::default(),
             tap: Tap::default(),
             held_error: None,
@@ -110,14 +115,14 @@ impl Dsr {
     }
 
     /// What the link layer got for this node, or for all.
-    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
+    pub fn on_packet(&mut self, now: Instant, _from: Ipv4Addr, packet: Routed) {
         let ip = &packet.packet.ip;
         if packet.dsr.is_some_and(|dsr| dsr.request.is_some()) {
             self.on_request(now, packet);
         } else if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
             self.receive(now, packet);
         } else {
-            self.forward(now, from, packet);
+            self.forward(now, packet);
         }
         self.plan_scan(now);
     }

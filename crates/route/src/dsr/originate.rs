@@ -69,12 +69,16 @@ impl Dsr {
 
     /// Sends a packet at `at` on the way `path`, which begins here.
     pub(super) fn launch(&mut self, now: Instant, at: Instant, mut packet: Routed, path: &Path) {
-        let Some(next) = path.get(1) else {
+        let flow = self.put_on_flow(now, &mut packet, path);
+        let Some(next) = flow.as_ref().unwrap_or(path).get(1) else {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
-        let salvage = salvage_count(&packet);
         let own = packet.packet.ip.source == self.address;
-        if own && salvage == 0 && path.len() == 2 && !self.config.route_to_neighbour {
+        // Another's packet that has waited here is salvaged now.
+        let salvage = salvages(&packet) + u8::from(!own);
+        if flow.is_some() {
+            // What it carries is there.
+        } else if own && salvage == 0 && path.len() == 2 && !self.config.route_to_neighbour {
             without_route(&mut packet);
         } else {
             path::put(&mut packet, path, salvage);
@@ -135,14 +139,17 @@ impl Dsr {
     }
 }
 
-/// How often a packet has been salvaged. An error counts on from the packet that drew it.
-pub(crate) fn salvage_count(packet: &Routed) -> u8 {
-    let Some(dsr) = &packet.dsr else { return 0 };
-    let before = match packet.packet.body {
-        Body::Nothing => dsr.errors().next().map_or(0, |error| error.salvage),
-        _ => 0,
-    };
-    dsr.source_route.map_or(0, |route| route.salvage).saturating_add(before)
+/// How often a packet has been salvaged on its way.
+pub(crate) fn salvages(packet: &Routed) -> u8 {
+    let route = packet.dsr.as_ref().and_then(|dsr| dsr.source_route.as_ref());
+    route.map_or(0, |route| route.salvage.min(15))
+}
+
+/// The same, but an error counts on from the packet that drew it (RFC 4728 §6.4).
+pub(crate) fn salvages_in_all(packet: &Routed) -> u8 {
+    let error = packet.dsr.as_ref().and_then(|dsr| dsr.errors().next());
+    salvages(packet)
+        + error.filter(|_| packet.is_control()).map_or(0, |error| error.salvage.min(15))
 }
 
 /// Takes the source route out, and the header if nothing is left in it.

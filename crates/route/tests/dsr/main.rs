@@ -1,6 +1,7 @@
 //! DSR on a time line.
 
 mod discovery;
+mod flow;
 mod maintenance;
 mod net;
 mod random;

@@ -51,6 +51,8 @@ fn a_packet_is_salvaged() {
         let took: Vec<_> =
             net.data().filter(|s| s.at > ms(1000)).map(|s| (s.from, s.to.unwrap())).collect();
         assert_eq!(took, [(0, 1), (1, first), (1, second), (second, 3)]);
+        let failed: Vec<_> = net.data().map(|s| s.failed).collect();
+        assert!(failed.ends_with(&[false, true, false, false]));
         assert_eq!(net.delivered.len(), 3);
         assert_eq!(net.nodes[1].stats().salvaged, 1);
         assert_eq!(net.errors().map(|s| (s.from, s.to)).collect::<Vec<_>>(), [(1, Some(0))]);

@@ -163,6 +163,11 @@ impl Net {
             if self.queues[node].is_empty() {
                 self.busy[node] = None;
             }
+            // RFC 4728 §8.3.5: a route over a dead link is gone with its first failed use.
+            for destination in 0..self.nodes.len() {
+                let route = self.route(node, destination).unwrap_or_default();
+                assert!(!route.windows(2).any(|link| link == [node, to]), "{route:?}");
+            }
             self.drain(node);
             return;
         }

@@ -1,0 +1,347 @@
+//! Flow state (RFC 4728 §3.5, §8.6): once nodes know a flow, its packets carry no source route.
+//!
+//! Every flow is meant as the default one between its ends. Routes of packets without a source route
+//! are not shortened: RFC 4728 §8.6.5 leaves that open, and in ns-2.35 the condition for it never
+//! holds.
+
+use alloc::vec::Vec;
+
+use base::{Duration, FailedLink, Instant, Ipv4Addr};
+use wire::{DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrFlow, DsrHeader, Routed};
+
+use super::Dsr;
+use super::config::FlowState;
+use super::originate::salvages;
+use super::path::{self, Carried, Path};
+use crate::{DropReason, Hop};
+
+/// As many flows are known; the one that was entered first makes room.
+const FLOWS_MAX: usize = 512;
+
+/// The Flow Table and the Default Flow ID Table (RFC 4728 §4.7, §4.8).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowTable {
+    /// The newest last.
+    flows: Vec<Flow>,
+    /// The highest odd number between two ends.
+    defaults: Vec<(Ipv4Addr, Ipv4Addr, u16)>,
+    /// Where the last questions were answered.
+    last_flow: usize,
+    last_default: usize,
+    next_id: u16,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    id: u16,
+    path: Path,
+    /// Which node of the path this is.
+    at: u8,
+    /// The time to live that its packets have here.
+    ttl: u8,
+    /// They all had it.
+    may_be_default: bool,
+    /// A link of it has failed.
+    broken: bool,
+    until: Instant,
+    /// How many packets with a source route this node has sent, and when the last.
+    sent: u8,
+    sent_at: Instant,
+}
+
+impl Flow {
+    fn lives(&self, now: Instant) -> bool {
+        !self.broken && now <= self.until
+    }
+}
+
+/// What a packet of an own flow carries.
+enum Carries {
+    /// The source route, and for how long the flow lives.
+    Route,
+    /// The flow's number.
+    Number,
+    /// Nothing.
+    Nothing,
+}
+
+impl FlowTable {
+    fn find(&mut self, source: Ipv4Addr, destination: Ipv4Addr, id: u16) -> Option<&mut Flow> {
+        let is =
+            |flow: &Flow| (flow.source, flow.destination, flow.id) == (source, destination, id);
+        if !self.flows.get(self.last_flow).is_some_and(is) {
+            self.last_flow = self.flows.iter().rposition(is)?;
+        }
+        self.flows.get_mut(self.last_flow)
+    }
+
+    fn default_of(&mut self, source: Ipv4Addr, destination: Ipv4Addr) -> Option<u16> {
+        let is = |known: &(Ipv4Addr, Ipv4Addr, u16)| (known.0, known.1) == (source, destination);
+        if !self.defaults.get(self.last_default).is_some_and(is) {
+            self.last_default = self.defaults.iter().position(is)?;
+        }
+        self.defaults.get(self.last_default).map(|known| known.2)
+    }
+
+    /// The own flow on `path`.
+    fn on_path(&mut self, destination: Ipv4Addr, path: &Path) -> Option<&mut Flow> {
+        let is =
+            |flow: &Flow| flow.at == 0 && flow.destination == destination && flow.path == *path;
+        if !self.flows.get(self.last_flow).is_some_and(is) {
+            self.last_flow = self.flows.iter().rposition(is)?;
+        }
+        self.flows.get_mut(self.last_flow)
+    }
+
+    fn add(&mut self, now: Instant, flow: Flow) {
+        // A packet may still come for a flow that has ended at its source: twice its life is enough.
+        self.flows.retain(|known| now.since(known.until) < Duration::from_secs(60));
+        if self.flows.len() >= FLOWS_MAX {
+            self.flows.remove(0);
+        }
+        self.flows.push(flow);
+        if flow.id & 1 == 0 {
+            return;
+        }
+        let ends = (flow.source, flow.destination);
+        match self.defaults.iter_mut().find(|known| (known.0, known.1) == ends) {
+            Some(known) => {
+                // RFC 4728 §3.5.1: numbers are compared modulo 2¹⁶.
+                if flow.id.wrapping_sub(known.2) as i16 > 0 {
+                    known.2 = flow.id;
+                }
+            }
+            None => {
+                if self.defaults.len() >= FLOWS_MAX {
+                    self.defaults.remove(0);
+                }
+                self.defaults.push((flow.source, flow.destination, flow.id));
+            }
+        }
+    }
+
+    /// Own flows over the link end.
+    pub fn remove_link(&mut self, link: FailedLink) {
+        for flow in self.flows.iter_mut().filter(|flow| flow.at == 0) {
+            let mut links = flow.path.as_slice().windows(2);
+            flow.broken |= links.any(|hop| hop == [link.from, link.to]);
+        }
+    }
+}
+
+impl Dsr {
+    /// Puts a packet of this node on a flow (RFC 4728 §8.6.1), if it may be on one, and says which
+    /// path that is.
+    pub(super) fn put_on_flow(
+        &mut self,
+        now: Instant,
+        packet: &mut Routed,
+        path: &Path,
+    ) -> Option<Path> {
+        let config = self.config.flow_state?;
+        if packet.packet.ip.source != self.address || salvages(packet) > 0 {
+            return None;
+        }
+        let dsr = packet.dsr.unwrap_or_default();
+        let told = |error: &DsrError| matches!(error.kind, DsrErrorKind::NodeUnreachable(_));
+        if dsr.request.is_some() || dsr.reply.is_some() || dsr.errors().any(told) {
+            return None;
+        }
+        let ip = packet.packet.ip;
+        // The default flow needs the least bytes; a shorter way is still better.
+        let mut path = *path;
+        let usual = self.flows.default_of(ip.source, ip.destination);
+        if let Some(id) = usual
+            && let Some(flow) = self.flows.find(ip.source, ip.destination, id)
+            && flow.lives(now)
+            && flow.path.len() <= path.len()
+        {
+            path = flow.path;
+        }
+        let (id, carries) = self.use_flow(now, config, ip.destination, ip.ttl, &path);
+        let dsr = packet.dsr.get_or_insert_default();
+        dsr.timeout_s = None;
+        dsr.source_route = None;
+        dsr.flow = Some(DsrFlow { id, hops: 0 });
+        match carries {
+            Carries::Route => {
+                dsr.timeout_s = Some(config.timeout_s);
+                path::put(packet, &path, 0);
+            }
+            Carries::Number => {}
+            Carries::Nothing => {
+                dsr.flow = None;
+                if !dsr.has_options() {
+                    packet.dsr = None;
+                }
+            }
+        }
+        Some(path)
+    }
+
+    /// The own flow on `path`, which may be a new one, for a packet with this time to live.
+    fn use_flow(
+        &mut self,
+        now: Instant,
+        config: FlowState,
+        destination: Ipv4Addr,
+        ttl: u8,
+        path: &Path,
+    ) -> (u16, Carries) {
+        let until = now + Duration::from_secs(u64::from(config.timeout_s));
+        let usual = self.flows.default_of(self.address, destination);
+        if let Some(flow) = self.flows.on_path(destination, path)
+            && flow.lives(now)
+        {
+            flow.until = until;
+            if flow.sent < config.establish || now.since(flow.sent_at) > config.refresh {
+                flow.may_be_default &= flow.ttl == ttl;
+                flow.sent = flow.sent.saturating_add(1);
+                flow.sent_at = now;
+                return (flow.id, Carries::Route);
+            }
+            let default = usual == Some(flow.id) && flow.ttl == ttl && flow.may_be_default;
+            return (flow.id, if default { Carries::Nothing } else { Carries::Number });
+        }
+        // Odd numbers are for default flows.
+        let id = self.flows.next_id | 1;
+        self.flows.next_id = id.wrapping_add(2);
+        let flow = Flow {
+            source: self.address,
+            destination,
+            id,
+            path: *path,
+            at: 0,
+            ttl,
+            may_be_default: true,
+            broken: false,
+            until,
+            sent: 1,
+            sent_at: now,
+        };
+        self.flows.add(now, flow);
+        (id, Carries::Route)
+    }
+
+    /// A packet with a source route establishes its flow at this node on the way (RFC 4728 §3.5.2).
+    pub(super) fn establish(&mut self, now: Instant, packet: &mut Routed, on: &Carried) {
+        let ip = packet.packet.ip;
+        let Some(dsr) = &mut packet.dsr else { return };
+        let (Some(carried), Some(timeout_s)) = (&mut dsr.flow, dsr.timeout_s) else { return };
+        carried.hops = carried.hops.saturating_add(1);
+        if self.config.flow_state.is_none()
+            || self.flows.find(ip.source, ip.destination, carried.id).is_some()
+        {
+            return;
+        }
+        let flow = Flow {
+            source: ip.source,
+            destination: ip.destination,
+            id: carried.id,
+            path: on.path,
+            at: on.next as u8,
+            ttl: ip.ttl,
+            may_be_default: false,
+            broken: false,
+            until: now + Duration::from_secs(u64::from(timeout_s)),
+            sent: 0,
+            sent_at: now,
+        };
+        self.flows.add(now, flow);
+    }
+
+    /// Forwards a packet without a source route (RFC 4728 §8.6.3, §8.6.4).
+    pub(super) fn forward_on_flow(&mut self, now: Instant, mut packet: Routed) {
+        let Some(config) = self.config.flow_state else {
+            return self.drop_packet(packet, DropReason::BadRoute);
+        };
+        let ip = packet.packet.ip;
+        let number = packet.dsr.and_then(|dsr| dsr.flow).map(|flow| flow.id);
+        let unknown_default = DsrErrorKind::DefaultFlowUnknown { destination: ip.destination };
+        let Some(id) = number.or_else(|| self.flows.default_of(ip.source, ip.destination)) else {
+            return self.unknown_flow(now, packet, unknown_default);
+        };
+        let Some(flow) = self.flows.find(ip.source, ip.destination, id) else {
+            let kind = DsrErrorKind::UnknownFlow { destination: ip.destination, id };
+            return self.unknown_flow(now, packet, kind);
+        };
+        if number.is_none() && flow.ttl != ip.ttl {
+            return self.unknown_flow(now, packet, unknown_default);
+        }
+        let Some(next) = flow.path.get(usize::from(flow.at) + 1).filter(|_| flow.at > 0) else {
+            return self.drop_packet(packet, DropReason::Loop);
+        };
+        if ip.ttl <= 1 {
+            return self.drop_packet(packet, DropReason::TimeToLive);
+        }
+        flow.until = now + Duration::from_secs(u64::from(config.timeout_s));
+        packet.packet.ip.ttl -= 1;
+        if let Some(flow) = packet.dsr.as_mut().and_then(|dsr| dsr.flow.as_mut()) {
+            flow.hops = flow.hops.saturating_add(1);
+        }
+        self.transmit(now, now, packet, Hop::To(next));
+    }
+
+    /// The packet goes another way if one is known; its source is told.
+    fn unknown_flow(&mut self, now: Instant, packet: Routed, kind: DsrErrorKind) {
+        let source = packet.packet.ip.source;
+        if source == self.address {
+            return self.drop_packet(packet, DropReason::Loop);
+        }
+        let before = packet.dsr.map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
+        self.save(now, packet, None);
+        if before.iter().all(Option::is_some) {
+            return;
+        }
+        let error = DsrError { kind, salvage: 0, source: self.address, destination: source };
+        let mut errors = [Some(error); DSR_ERRORS_MAX];
+        for (slot, error) in errors.iter_mut().skip(1).zip(before) {
+            *slot = error;
+        }
+        self.stats.route_errors += 1;
+        let error = self.control(source, DsrHeader { errors, ..DsrHeader::default() });
+        self.route_own(now, error);
+    }
+
+    /// A flow is not known somewhere: it has to be established anew.
+    pub(super) fn on_flow_error(&mut self, kind: DsrErrorKind) {
+        let (destination, id) = match kind {
+            DsrErrorKind::UnknownFlow { destination, id } => (destination, Some(id)),
+            DsrErrorKind::DefaultFlowUnknown { destination } => (destination, None),
+            DsrErrorKind::NodeUnreachable(_) => return,
+        };
+        let id = id.or_else(|| self.flows.default_of(self.address, destination));
+        if let Some(flow) = id.and_then(|id| self.flows.find(self.address, destination, id)) {
+            flow.sent = 0;
+        }
+    }
+
+    /// Writes the source route of its flow into a packet that has none, as on the hop that has
+    /// failed, so that the failure is dealt with like any other.
+    pub(super) fn recall_route(&mut self, packet: &mut Routed) {
+        let ip = packet.packet.ip;
+        let number = packet.dsr.and_then(|dsr| dsr.flow).map(|flow| flow.id);
+        let id = number.or_else(|| self.flows.default_of(ip.source, ip.destination));
+        let Some(flow) = id.and_then(|id| self.flows.find(ip.source, ip.destination, id)) else {
+            return;
+        };
+        let (path, at) = (flow.path, flow.at);
+        path::put(packet, &path, 0);
+        if let Some(route) = packet.dsr.as_mut().and_then(|dsr| dsr.source_route.as_mut()) {
+            route.segments_left = route.segments_left.saturating_sub(at);
+        }
+    }
+}
+
+/// RFC 4728 §8.6.7: what is salvaged, or sent anew, is on no flow.
+pub(super) fn off_flow(packet: &mut Routed) {
+    if let Some(dsr) = &mut packet.dsr {
+        dsr.flow = None;
+        dsr.timeout_s = None;
+        if !dsr.has_options() {
+            packet.dsr = None;
+        }
+    }
+}
