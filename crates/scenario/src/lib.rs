@@ -53,19 +53,19 @@ mod reader;
 mod reference;
 mod scenario;
 mod set;
+mod setting;
 mod show;
 mod tagged;
 mod tcp;
 mod tree;
 
 pub use self::aid::Aid;
-pub use adhoc::arp::{Again, Lifetime, Resolution};
+pub use adhoc::arp::{Again, Resolution};
 pub use adhoc::compat::{DEVIATIONS, Deviation, Part};
-pub use adhoc::mobility::{Model, Point};
 pub use adhoc::routing::Static;
 pub use adhoc::{
-    Adhoc, Aodv, Arp, Capture, Compat, Dcf, Dsr, DsrCache, Feedback, Mac, Mobility, Movement,
-    MovementFormat, Propagation, Radio, Routing, Tdma,
+    Adhoc, Aodv, Arp, Capture, Compat, Dcf, Dsr, DsrCache, Feedback, Mac, Mobility, Model,
+    Movement, MovementFormat, Point, Propagation, Radio, Routing, Tdma,
 };
 pub use error::Error;
 pub use fault::{
@@ -81,5 +81,6 @@ pub use quantity::{BitRate, Frequency, Size, Time, Unit, quantity};
 pub use queue::{Discipline, Priority, Queue, Red};
 pub use reference::{Coordinate, Reference};
 pub use scenario::Scenario;
+pub use setting::{Lifetime, OrNone, Setting, Word, Words};
 pub use show::flatten;
 pub use tcp::{Growth, PAIRS, Phase, Recovery, Tcp, Tick, Window};

@@ -3,17 +3,20 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::adhoc::compat;
+use crate::adhoc::movement::{self, Missing};
 use crate::error::{Error, Fault};
 use crate::tree::{Node, Value};
-use crate::{Scenario, check, preset, reader, set};
+use crate::{Mobility, Network, Scenario, check, preset, reader, set};
 
 /// Larger files are refused.
 const MOST_BYTES: u64 = 16 << 20;
 
 impl Scenario {
-    /// Reads `text`, the content of the file `name_of_file`, with `overrides` (dotted key and
+    /// Reads `text`, the content of the file `name_of_file` (whose folder is where a movement file's
+    /// name is seen from), with `overrides` (dotted key and
     /// value, see [`Scenario::load`]) laid over it in order; checks it and writes its defaults out.
     ///
     /// # Errors
@@ -32,6 +35,18 @@ impl Scenario {
         preset::expand(&mut tree).map_err(placed)?;
         compat::expand(&mut tree).map_err(placed)?;
         let mut scenario: Self = reader::read(&tree).map_err(placed)?;
+        if let Network::Adhoc(adhoc) = &mut scenario.network
+            && let Mobility::File(named) = &adhoc.mobility
+        {
+            let movement =
+                movement::load(named, name_of_file).map_err(|missing| match missing {
+                    Missing::File(message) => {
+                        placed(Fault::new(&message).at(tree.origin_of("network.mobility.file")))
+                    }
+                    Missing::Wrong(error) => error,
+                })?;
+            adhoc.movement = Some(Arc::new(movement));
+        }
         scenario.resolve();
         check::check(&scenario).map_err(|problem| placed(problem.in_tree(&tree)))?;
         scenario.write_out_copies();
@@ -74,25 +89,39 @@ fn too_large(name: &str) -> Error {
 }
 
 pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
-    let failed = |error: std::io::Error| Error::of_file(name, &error.to_string(), "");
-    // Asked before it is opened, because opening a FIFO waits for its other end.
-    let about = std::fs::metadata(path).map_err(failed)?;
-    if about.is_dir() {
-        return Err(Error::of_file(name, "this is a directory", "name a scenario file in it"));
-    }
-    if !about.is_file() {
-        return Err(Error::of_file(name, "this is not a regular file", ""));
-    }
-    if about.len() > MOST_BYTES {
-        return Err(too_large(name));
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(failed)?;
-    // It may have grown since.
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let failed = |message: String| match message.split_once('\n') {
+        Some((message, help)) => Error::of_file(name, message, help),
+        None => Error::of_file(name, &message, ""),
+    };
+    let bytes = match read_bytes(path, MOST_BYTES) {
+        Ok(bytes) => bytes,
+        Err(message) => return Err(failed(message)),
+    };
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let message = format!("this is not text in UTF-8: byte {} of the file", at + 1);
         Error::of_file(name, &message, "a scenario is a TOML file")
     })
+}
+
+/// The bytes of the regular file at `path`, `most` of them at most. The error says what is wrong,
+/// and after a line break what would be right.
+pub(crate) fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+    let failed = |error: std::io::Error| error.to_string();
+    // Asked before it is opened, because opening a FIFO waits for its other end.
+    let about = std::fs::metadata(path).map_err(failed)?;
+    if about.is_dir() {
+        return Err("this is a directory\nname a file in it".into());
+    }
+    if !about.is_file() {
+        return Err("this is not a regular file".into());
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    // It may have grown since it was looked at.
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > most {
+        return Err(format!("this file is larger than {} MiB", most >> 20));
+    }
+    Ok(bytes)
 }

@@ -12,6 +12,7 @@ use crate::{Adhoc, BitRate, CutSignal, Fault, Link, LinkChange, Time};
 /// `[network]`. `kind` says which of these it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[allow(clippy::large_enum_variant, reason = "a scenario has one")]
 pub enum Network {
     /// A chain of store-and-forward links.
     Path(Path),

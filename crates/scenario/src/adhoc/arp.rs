@@ -2,14 +2,16 @@
 
 use std::fmt;
 
+use node::{ArpConfig, AskAgain};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
+use crate::setting::{Lifetime, Setting, table};
 
 /// How a node learns its neighbours' hardware addresses: `true`, `false`, or `{ … }`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Arp {
     /// `false`: it knows them.
     Off,
@@ -17,52 +19,42 @@ pub enum Arp {
     On(Resolution),
 }
 
-/// `arp = { … }`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the keys of ARP")]
-pub struct Resolution {
+table! {
+    /// `arp = { … }`.
+    Resolution of ArpConfig = ArpConfig::STANDARD, "true, false, or a table with the keys of ARP";
     /// How many packets wait for one address; a further one takes the place of the oldest.
-    /// Default 3.
-    pub hold: u32,
-    /// Requests before a node gives up on what waits. Default 3.
-    pub requests: u32,
-    /// What makes a node ask again. Default `"timer"`.
-    pub again: Again,
-    /// From one request to the next, if it is a timer that makes them. Default 1 s.
-    pub every: Time,
-    /// How long an address is known; `"forever"` is a value, too. Default 20 min.
-    pub lifetime: Lifetime,
+    hold: usize,
+    /// Requests before a node gives up on what waits.
+    requests: u32,
+    /// What makes a node ask again: so much time, or `"next-packet"`, the next packet for the same
+    /// neighbour and nothing else.
+    again: Again,
+    /// How long an address is known after it was last heard; `"forever"` is a value, too.
+    lifetime: Lifetime,
+    /// Keep the address of whoever asks, whatever it asks for.
+    learn_from_all: bool,
 }
 
 /// What makes a node ask again for an address that it got no answer about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", expecting = "a word")]
-pub enum Again {
-    /// Time that goes by.
-    #[default]
-    Timer,
-    /// The next packet for that node; the one after `requests` packets is given up, and the one
-    /// that waits with it.
-    Packet,
-}
-
-/// How long an address is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lifetime {
-    /// So long after it was last heard.
-    Limited(Time),
-    /// Until the run ends.
-    Forever,
+pub enum Again {
+    /// So much time that goes by.
+    After(Time),
+    /// The next packet for that node.
+    NextPacket,
 }
 
-impl Default for Resolution {
-    fn default() -> Self {
-        Self {
-            hold: 3,
-            requests: 3,
-            again: Again::Timer,
-            every: Time::from_secs(1),
-            lifetime: Lifetime::Limited(Time::from_secs(1200)),
+impl Setting<AskAgain> for Again {
+    fn of(value: AskAgain) -> Self {
+        match value {
+            AskAgain::After(time) => Self::After(Time(time)),
+            AskAgain::NextPacket => Self::NextPacket,
+        }
+    }
+    fn value(&self) -> AskAgain {
+        match self {
+            Self::After(Time(time)) => AskAgain::After(*time),
+            Self::NextPacket => AskAgain::NextPacket,
         }
     }
 }
@@ -101,27 +93,27 @@ impl<'de> Deserialize<'de> for Arp {
     }
 }
 
-impl Serialize for Lifetime {
+impl Serialize for Again {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Limited(time) => time.serialize(serializer),
-            Self::Forever => serializer.serialize_str("forever"),
+            Self::After(time) => time.serialize(serializer),
+            Self::NextPacket => serializer.serialize_str("next-packet"),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Lifetime {
+impl<'de> Deserialize<'de> for Again {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl Visitor<'_> for Text {
-            type Value = Lifetime;
+            type Value = Again;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time with its unit, such as \"20 min\", or \"forever\"")
+                f.write_str("a time with its unit, such as \"1 s\", or \"next-packet\"")
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Lifetime, E> {
+            fn visit_str<E: Error>(self, text: &str) -> Result<Again, E> {
                 match text {
-                    "forever" => Ok(Lifetime::Forever),
-                    _ => text.parse().map(Lifetime::Limited).map_err(E::custom),
+                    "next-packet" => Ok(Again::NextPacket),
+                    _ => text.parse().map(Again::After).map_err(E::custom),
                 }
             }
         }

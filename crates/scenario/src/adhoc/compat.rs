@@ -96,8 +96,8 @@ pub const DEVIATIONS: &[Deviation] = &[
     Deviation {
         key: "arp.again",
         of: Part::Arp,
-        standard: r#""timer""#,
-        ns2: r#""packet""#,
+        standard: r#""1 s""#,
+        ns2: r#""next-packet""#,
         standard_says: "RFC 1122 §2.3.2.1: requests go out at most once a second; what waits is \
                         given up when they have no answer.",
         ns2_does: "No timer: only the next packet for the same neighbour makes another request. \
@@ -113,6 +113,23 @@ pub const DEVIATIONS: &[Deviation] = &[
         standard_says: "RFC 1122 §2.3.2.1: there must be a way to flush addresses that are out of \
                         date; 20 minutes are BSD's.",
         ns2_does: "Addresses never expire (mac/arp.cc).",
+    },
+    Deviation {
+        key: "arp.learn_from_all",
+        of: Part::Arp,
+        standard: "false",
+        ns2: "true",
+        standard_says: "RFC 826, packet reception: what is known is brought up to date, but only \
+                        whom a message is for keeps an address that it did not know.",
+        ns2_does: "Whoever hears a request keeps the address of who asks (mac/arp.cc `arpinput`).",
+    },
+    Deviation {
+        key: "radio.light_speed",
+        of: Part::Any,
+        standard: r#""299792458 m/s""#,
+        ns2: r#""300000000 m/s""#,
+        standard_says: "The speed of light.",
+        ns2_does: "300,000 km/s: wavelength and crossover distance are 0.07 % larger.",
     },
 ];
 

@@ -1,10 +1,12 @@
 //! `mobility = { … }`: where nodes are, and when.
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Distance, Speed, Time};
 
@@ -61,36 +63,24 @@ pub enum Model {
     /// Each node goes straight to a place drawn from all of `area`, at a speed drawn for the way,
     /// waits there, and goes on.
     RandomWaypoint {
-        /// Slowest and fastest.
+        /// Slowest and fastest; each way has one between them.
+        #[serde(serialize_with = "shortly")]
         speed: (Speed, Speed),
-        /// How long a node waits where it has arrived. Default 0 s.
-        pause: Time,
+        /// How long a node waits where it has arrived, shortest and longest. Default 0 s.
+        #[serde(serialize_with = "shortly")]
+        pause: (Time, Time),
         /// Begin as a run does that has been going on for ever: without it, nodes are at first
         /// spread evenly, and as time goes by they come together in the middle and slow down.
         /// Default true.
         steady_state: bool,
     },
-    /// Each node goes straight on, for ever.
+    /// Each node goes straight on, and is thrown back at the edges of `area`.
     ConstantVelocity {
         /// Where each node is at the start, in order.
         positions: Vec<Point>,
         /// Along x and y, for each node in order.
         velocities: Vec<(Speed, Speed)>,
     },
-}
-
-impl Mobility {
-    /// How many nodes it is about; `None`: as many as there are.
-    pub(crate) fn nodes(&self) -> Option<u32> {
-        let count = match self {
-            Self::File(_) | Self::Chain { .. } | Self::Model(Model::RandomWaypoint { .. }) => {
-                return None;
-            }
-            Self::Positions { positions }
-            | Self::Model(Model::ConstantVelocity { positions, .. }) => positions.len(),
-        };
-        u32::try_from(count).ok()
-    }
 }
 
 const FORMS: &str = "mobility: { file = \"x.mov\" }, { model = \"random-waypoint\", speed = [\"1 m/s\", \
@@ -105,8 +95,8 @@ struct Keys {
     file: Option<String>,
     format: Option<MovementFormat>,
     model: Option<ModelName>,
-    speed: Option<SpeedRange>,
-    pause: Option<Time>,
+    speed: Option<Span<Speed>>,
+    pause: Option<Span<Time>>,
     steady_state: Option<bool>,
     positions: Option<Vec<Point>>,
     velocities: Option<Vec<(Speed, Speed)>>,
@@ -147,8 +137,8 @@ impl Keys {
                 ModelName::RandomWaypoint => {
                     let what = "model \"random-waypoint\"";
                     only(what, &["model", "speed", "pause", "steady_state"])?;
-                    let SpeedRange(speed) = self.speed.ok_or_else(|| needs(what, "speed"))?;
-                    let pause = self.pause.unwrap_or_default();
+                    let Span(speed) = self.speed.ok_or_else(|| needs(what, "speed"))?;
+                    let pause = self.pause.map_or_else(Default::default, |Span(pause)| pause);
                     let steady_state = self.steady_state.unwrap_or(true);
                     Ok(Mobility::Model(Model::RandomWaypoint { speed, pause, steady_state }))
                 }
@@ -193,29 +183,38 @@ impl<'de> Deserialize<'de> for Mobility {
 }
 
 /// `"10 m/s"`, or `["9 m/s", "11 m/s"]`.
-struct SpeedRange((Speed, Speed));
+struct Span<T>((T, T));
 
-impl<'de> Deserialize<'de> for SpeedRange {
+impl<'de, T> Deserialize<'de> for Span<T>
+where
+    T: Deserialize<'de> + FromStr<Err = String> + Copy,
+{
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = SpeedRange;
+        struct Either<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de> + FromStr<Err = String> + Copy> Visitor<'de> for Either<T> {
+            type Value = Span<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "a speed with its unit, such as \"10 m/s\", or the slowest and the fastest",
-                )
+                f.write_str("a value with its unit, or an array of two, the least and the most")
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<SpeedRange, E> {
-                let speed = text.parse().map_err(E::custom)?;
-                Ok(SpeedRange((speed, speed)))
+            fn visit_str<E: Error>(self, text: &str) -> Result<Span<T>, E> {
+                let value = text.parse().map_err(E::custom)?;
+                Ok(Span((value, value)))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut speeds: A) -> Result<SpeedRange, A::Error> {
-                let two = "an array of two speeds, the slowest and the fastest";
+            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Span<T>, A::Error> {
                 let mut next =
-                    |n| speeds.next_element()?.ok_or_else(|| Error::invalid_length(n, &two));
-                Ok(SpeedRange((next(0)?, next(1)?)))
+                    |n| values.next_element()?.ok_or_else(|| Error::invalid_length(n, &self));
+                Ok(Span((next(0)?, next(1)?)))
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(Either(PhantomData))
     }
+}
+
+/// One value for two that are the same.
+fn shortly<T, S>(span: &(T, T), serializer: S) -> Result<S::Ok, S::Error>
+where
+    T: Serialize + PartialEq,
+    S: Serializer,
+{
+    if span.0 == span.1 { span.0.serialize(serializer) } else { span.serialize(serializer) }
 }

@@ -6,9 +6,14 @@ pub(crate) mod compat;
 pub(crate) mod dsr;
 pub(crate) mod mac;
 pub(crate) mod mobility;
+pub(crate) mod movement;
 pub(crate) mod radio;
 pub(crate) mod routing;
 
+use std::sync::Arc;
+
+use ::radio::BadParameter;
+use ::radio::mobility::{ConstantVelocity, RandomWaypoint, Start};
 use serde::{Deserialize, Serialize};
 
 pub use aodv::Aodv;
@@ -16,11 +21,11 @@ pub use arp::Arp;
 pub use compat::Compat;
 pub use dsr::{Dsr, DsrCache};
 pub use mac::{Dcf, Mac, Tdma};
-pub use mobility::{Mobility, Movement, MovementFormat};
+pub use mobility::{Mobility, Model, Movement, MovementFormat, Point};
 pub use radio::{Capture, Propagation, Radio};
 pub use routing::Routing;
 
-use crate::{Distance, Queue};
+use crate::{Distance, Queue, Speed};
 
 /// `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a plane, which hear each other or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +41,9 @@ pub struct Adhoc {
     pub area: Option<(Distance, Distance)>,
     /// Where nodes are, and when.
     pub mobility: Mobility,
+    /// What the movement file says, once the scenario is read.
+    #[serde(skip)]
+    pub movement: Option<Arc<::radio::movement::Movement>>,
     /// What carries how far.
     #[serde(default)]
     pub radio: Radio,
@@ -68,9 +76,57 @@ impl Adhoc {
         self.nodes.unwrap_or(0)
     }
 
+    /// How many nodes `mobility` is about; `None`: as many as there are.
+    pub(crate) fn placed(&self) -> Option<u32> {
+        let count = match &self.mobility {
+            Mobility::File(_) => self.movement.as_ref()?.nodes(),
+            Mobility::Chain { .. } | Mobility::Model(Model::RandomWaypoint { .. }) => return None,
+            Mobility::Positions { positions }
+            | Mobility::Model(Model::ConstantVelocity { positions, .. }) => positions.len(),
+        };
+        u32::try_from(count).ok()
+    }
+
+    /// How the nodes move; random ways are those of this `seed`.
+    ///
+    /// # Errors
+    /// What a scenario that was checked does not have.
+    pub fn mobility(&self, seed: u64) -> Result<::radio::Mobility, BadParameter> {
+        let metres = |(x, y): Point| (x.0, y.0);
+        let area = self.area.map_or((0.0, 0.0), metres);
+        match &self.mobility {
+            Mobility::File(_) => Ok(match &self.movement {
+                Some(movement) => ::radio::Mobility::scripted((**movement).clone()),
+                None => ::radio::Mobility::fixed(&[]),
+            }),
+            Mobility::Model(Model::RandomWaypoint { speed, pause, steady_state }) => {
+                let start = if *steady_state { Start::Steady } else { Start::Uniform };
+                let (speed, pause) = ((speed.0.0, speed.1.0), (pause.0.0, pause.1.0));
+                let model = RandomWaypoint { area, speed, pause, start };
+                ::radio::Mobility::random_waypoint(&model, self.nodes(), seed)
+            }
+            Mobility::Model(Model::ConstantVelocity { positions, velocities }) => {
+                let node = |(position, velocity): (&Point, &(Speed, Speed))| ConstantVelocity {
+                    position: metres(*position),
+                    velocity: (velocity.0.0, velocity.1.0),
+                };
+                let nodes: Vec<_> = positions.iter().zip(velocities).map(node).collect();
+                ::radio::Mobility::constant_velocity(&nodes, area)
+            }
+            Mobility::Positions { positions } => {
+                let positions: Vec<_> = positions.iter().copied().map(metres).collect();
+                Ok(::radio::Mobility::fixed(&positions))
+            }
+            Mobility::Chain { chain: Distance(spacing) } => {
+                let places = (0..self.nodes()).map(|node| (f64::from(node) * spacing, 0.0));
+                Ok(::radio::Mobility::fixed(&places.collect::<Vec<_>>()))
+            }
+        }
+    }
+
     /// Writes out the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
-        self.nodes = self.nodes.or(self.mobility.nodes());
+        self.nodes = self.nodes.or(self.placed());
         self.radio.resolve();
         self.queue.resolve();
     }

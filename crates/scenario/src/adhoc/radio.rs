@@ -5,7 +5,9 @@ use std::fmt;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Decibel, Distance, Frequency, Power};
+use radio::{Model, RadioConfig, Threshold};
+
+use crate::{Decibel, Distance, Frequency, Power, Speed};
 
 /// `radio = { … }`, the same for all nodes. Left out, it is the 914 MHz WaveLAN card that ad hoc
 /// networks have been simulated with since ns-2: two-ray ground, 250 m, 550 m.
@@ -40,6 +42,12 @@ pub struct Radio {
     pub frequency: Frequency,
     /// What is sent. Default 0.28183815 W, which is 24.5 dBm.
     pub power: Power,
+    /// Of every antenna, sending and receiving. Default 0 dB.
+    pub antenna_gain: Decibel,
+    /// What the hardware loses. Default 0 dB.
+    pub system_loss: Decibel,
+    /// Of light. Default 299792458 m/s.
+    pub light_speed: Speed,
     /// By how much a frame must be stronger than another to be received all the same; `"none"`:
     /// two frames at once are always lost. Default 10 dB.
     pub capture: Capture,
@@ -84,6 +92,9 @@ impl Default for Radio {
             antenna_height: Distance(1.5),
             frequency: Frequency(914_000_000),
             power: Power::Watts(0.281_838_15),
+            antenna_gain: Decibel(0.0),
+            system_loss: Decibel(0.0),
+            light_speed: Speed(299_792_458.0),
             capture: Capture::Ratio(Decibel(10.0)),
             packet_error_rate: 0.0,
         }
@@ -93,11 +104,45 @@ impl Default for Radio {
 /// 550 m to 250 m.
 const SENSE_TO_RECEIVE: f64 = 2.2;
 
+/// Between free space (2) and the ground's reflection (4).
+const EXPONENT: f64 = 3.0;
+
 impl Radio {
+    /// What the radio is told.
+    pub fn config(&self) -> RadioConfig {
+        let threshold = |range: Option<Distance>, power: Option<Power>| match (range, power) {
+            (_, Some(power)) => Threshold::Power(power.watts()),
+            (range, None) => Threshold::Distance(range.map_or(0.0, |Distance(range)| range)),
+        };
+        RadioConfig {
+            model: match self.propagation {
+                Propagation::TwoRay => Model::TwoRay,
+                Propagation::Friis => Model::Friis,
+                Propagation::Range => Model::Range,
+                Propagation::LogDistance => Model::LogDistance {
+                    exponent: self.exponent.unwrap_or(EXPONENT),
+                    shadowing_db: self.shadowing.map_or(0.0, |Decibel(deviation)| deviation),
+                },
+            },
+            power: self.power.watts(),
+            frequency: self.frequency.0 as f64,
+            light_speed: self.light_speed.0,
+            antenna_height: self.antenna_height.0,
+            antenna_gain: self.antenna_gain.ratio(),
+            system_loss: self.system_loss.ratio(),
+            receive: threshold(self.receive_range, self.receive_threshold),
+            sense: threshold(self.sense_range, self.sense_threshold),
+            capture: match self.capture {
+                Capture::None => f64::INFINITY,
+                Capture::Ratio(ratio) => ratio.ratio(),
+            },
+        }
+    }
+
     /// Writes out the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         if self.propagation == Propagation::LogDistance {
-            self.exponent.get_or_insert(3.0);
+            self.exponent.get_or_insert(EXPONENT);
             self.shadowing.get_or_insert(Decibel(0.0));
         }
         if self.receive_threshold.is_none() {

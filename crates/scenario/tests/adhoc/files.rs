@@ -14,7 +14,8 @@ fn the_example_is_read() {
     assert_eq!(network.nodes(), 50);
     assert_eq!(network.area, Some((Distance(1500.0), Distance(1000.0))));
     let speed = (Speed(9.0), Speed(11.0));
-    let model = Model::RandomWaypoint { speed, pause: Time::default(), steady_state: true };
+    let pause = (Time::default(), Time::default());
+    let model = Model::RandomWaypoint { speed, pause, steady_state: true };
     assert_eq!(network.mobility, Mobility::Model(model));
     assert_eq!(network.radio.propagation, Propagation::TwoRay);
     assert!(matches!(network.mac, Mac::Dcf(_)));
@@ -69,6 +70,94 @@ fn arp_is_a_switch_or_a_table() {
     assert_eq!(arp, Resolution { lifetime: Lifetime::Forever, ..Resolution::default() });
 }
 
+const MOVES: &str = "$node_(0) set X_ 10\n$node_(0) set Y_ 20\n$node_(0) set Z_ 0\n\
+                     $node_(1) set X_ 30\n$node_(1) set Y_ 40\n$node_(1) set Z_ 0\n\
+                     $ns_ at 1.0 \"$node_(0) setdest 100 200 5\"\n";
+
+/// A folder with a scenario whose movement file has this content.
+fn folder(name: &str, content: &[u8], mobility: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("driftway-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("two.mov"), content).unwrap();
+    let start = RIGHT.find("mobility").unwrap();
+    let end = start + RIGHT[start..].find('\n').unwrap();
+    let text = format!("{}{mobility}{}", &RIGHT[..start], &RIGHT[end..]);
+    std::fs::write(folder.join("scenario.toml"), text.replace("nodes = 50\n", "")).unwrap();
+    folder
+}
+
+fn load(name: &str, content: &[u8], mobility: &str) -> Result<Scenario, String> {
+    let folder = folder(name, content, mobility);
+    let prefix = format!("{}/", folder.display());
+    let scenario = Scenario::load(folder.join("scenario.toml"), &[]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    scenario.map_err(|error| error.to_string().replace(&prefix, ""))
+}
+
+#[test]
+fn a_movement_file_lies_beside_the_scenario() {
+    let scenario = load("beside", MOVES.as_bytes(), "mobility = { file = \"two.mov\" }").unwrap();
+    assert_eq!(network(&scenario).nodes, Some(2));
+    assert_eq!(network(&scenario).mobility(1).unwrap().nodes(), 2);
+    assert!(scenario.show().contains("mobility = { file = \"two.mov\" }"));
+
+    let bonnmotion = b"0 10 20 5 30 40\n0 1 2\n";
+    let file = "mobility = { file = \"two.mov\", format = \"bonnmotion\" }";
+    assert_eq!(network(&load("bonn", bonnmotion, file).unwrap()).nodes, Some(2));
+}
+
+#[test]
+fn what_is_wrong_with_a_movement_file_is_told_with_its_place() {
+    let file = "mobility = { file = \"two.mov\" }";
+    let broken = MOVES.replace("setdest 100", "setdest 1OO");
+    let error = load("broken", broken.as_bytes(), file).unwrap_err();
+    assert!(error.starts_with("two.mov:7:"), "{error}");
+    assert!(error.contains("\nhelp: "), "{error}");
+    let error = load("latin", b"# caf\xe9\n", file).unwrap_err();
+    assert!(error.starts_with("two.mov:1:6: this is no text"), "{error}");
+
+    let missing = "mobility = { file = \"too.mov\" }";
+    let error = load("missing", b"", missing).unwrap_err();
+    assert!(error.starts_with("scenario.toml:7:21: too.mov: No such file"), "{error}");
+    assert!(
+        error.ends_with("\nhelp: the name of a movement file is seen from the scenario's folder")
+    );
+
+    let outside = MOVES.replace("setdest 100", "setdest 1501");
+    let error = load("outside", outside.as_bytes(), file).unwrap_err();
+    assert_eq!(
+        error,
+        "scenario.toml:7:21: a node at (1501 m, 200 m) is outside\n\
+         help: x is from 0 m to 1500 m, y from 0 m to 1000 m"
+    );
+    let format = "mobility = { file = \"two.mov\", format = \"bonnmotion\" }";
+    assert!(load("format", MOVES.as_bytes(), format).unwrap_err().starts_with("two.mov:1:"));
+}
+
+#[test]
+fn a_radio_is_what_the_air_takes() {
+    let config = adhoc(&[("network.radio", "{}")]).radio.config();
+    assert_eq!(config, radio::RadioConfig::STANDARD);
+    let config = adhoc(&[("network.radio", "{}"), ("network.compat", "ns-2")]).radio.config();
+    assert_eq!(config, radio::RadioConfig::NS2);
+    let other = r#"{ propagation = "log-distance", exponent = 2.5, shadowing = "4 dB", capture = "none",
+        receive_threshold = "-70 dBm", sense_threshold = "1e-11 W", antenna_gain = "3 dB" }"#;
+    let config = adhoc(&[("network.radio", other)]).radio.config();
+    assert_eq!(config.model, radio::Model::LogDistance { exponent: 2.5, shadowing_db: 4.0 });
+    assert_eq!(config.sense, radio::Threshold::Power(1e-11));
+    assert!((config.antenna_gain - 1.995).abs() < 1e-3 && config.capture.is_infinite());
+}
+
+#[test]
+fn arp_is_what_the_node_takes() {
+    let config = |overrides: &[(&str, &str)]| match adhoc(overrides).arp {
+        Arp::On(arp) => arp.config(),
+        Arp::Off => panic!("it is on"),
+    };
+    assert_eq!(config(&[]), node::ArpConfig::STANDARD);
+    assert_eq!(config(&[("network.compat", "ns-2")]), node::ArpConfig::NS2);
+}
+
 /// Values for keys of [`RIGHT`], nearly all of them right.
 fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
     let word = |words: &'static [&'static str]| prop::sample::select(words).prop_map(str::to_owned);
@@ -105,7 +194,7 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (Just("network.queue.priority"), word(&["none", "routing-first", "classes"])),
         (Just("network.queue.ecn_threshold"), word(&["1", "20"])),
         (Just("network.queue.discipline"), word(&["red"])),
-        (Just("network.arp"), word(&["true", "false", r#"{ hold = 1, again = "packet" }"#])),
+        (Just("network.arp"), word(&["true", "false", r#"{ hold = 1, again = "next-packet" }"#])),
         (
             Just("network.routing"),
             word(&[r#"{ protocol = "aodv" }"#, r#"{ protocol = "static" }"#])
