@@ -1,8 +1,8 @@
 //! Where nodes are, and who hears whom.
 //!
-//! This is on the way of every frame. Up to some two hundred nodes all are looked at: their legs lie
-//! in one array a coordinate, so that the compiler makes vector instructions of the loop. Above,
-//! each node that sends keeps a list of those that can come into its reach for a while.
+//! This is on the way of every frame. In a small network all nodes are looked at: their legs lie in
+//! one array a coordinate, so that the compiler makes vector instructions of the loop. In a larger
+//! one each node that sends keeps a list of those that can come into its reach for a while.
 
 mod near;
 
@@ -15,8 +15,9 @@ use base::Instant;
 use crate::mobility::{Leg, Mobility};
 use near::Near;
 
-/// Up to this number of nodes, looking at all is as fast as any list.
-const SCANNED: usize = 200;
+/// Up to this number of nodes, looking at all is as fast as lists are, for nodes spread as in the
+/// papers (`make bench`: hearers).
+const SCANNED: usize = 64;
 
 /// A node that can hear another.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,7 +116,7 @@ impl Field {
         let next_end = ends.peek().map_or(Instant::FAR_FUTURE, |&Reverse((until, _))| until);
         let none = Hearer { node: 0, distance_squared: 0.0 };
         let mut field = Self {
-            near: near.then(|| Near::new(nodes, reach)),
+            near: near.then(|| Near::new(&legs, reach)),
             mobility,
             legs,
             ends,
@@ -159,7 +160,7 @@ impl Field {
             if let Some(near) = &mut self.near {
                 let (x, y) = self.legs.at(node as usize, leg.since.as_nanos() as f64);
                 let (dx, dy) = (leg.x - x, leg.y - y);
-                near.new_leg(leg.since, leg.speed(), (dx * dx + dy * dy).sqrt());
+                near.new_leg(node, &leg, (dx * dx + dy * dy).sqrt());
             }
             self.legs.set(node as usize, &leg);
             if leg.until < Instant::FAR_FUTURE {
@@ -188,15 +189,16 @@ impl Field {
         self.move_to(now);
         let nanos = now.as_nanos() as f64;
         let place = self.legs.at(from as usize, nanos);
-        let mut count = 0;
+        let (mut count, reach_squared) = (0, self.reach_squared);
         // Each is written, and kept by counting it: no branch that depends on who is near.
         let mut add = |node: u32, distance_squared: f64| {
             self.found[count] = Hearer { node, distance_squared };
-            count += usize::from(distance_squared <= self.reach_squared);
+            count += usize::from(distance_squared <= reach_squared);
         };
         if let Some(near) = &mut self.near {
-            for &node in near.of(from, now, &self.legs) {
-                let (x, y) = self.legs.at(node as usize, nanos);
+            let (list, spots) = near.of(from, now, &self.legs);
+            for &node in list {
+                let (x, y) = spots[node as usize].at(nanos);
                 let (dx, dy) = (x - place.0, y - place.1);
                 add(node, dx * dx + dy * dy);
             }

@@ -8,10 +8,14 @@
 use base::Instant;
 
 use super::Legs;
+use crate::mobility::Leg;
 
 /// The margin, as a part of the reach. A wide one makes lists longer, a narrow one makes snapshots
 /// more frequent.
 const MARGIN: f64 = 0.1;
+/// So many entries a node are kept in all lists together; when there are more, all lists are made
+/// anew. Where everybody hears everybody, lists would grow with the square of the nodes.
+const KEPT: usize = 128;
 /// What the rounding of floats may come to (m).
 const SLACK: f64 = 1e-3;
 
@@ -26,8 +30,8 @@ pub(super) struct Near {
     moved_at: Instant,
     /// …and none is faster than this since (metres per nanosecond).
     speed: f64,
-    /// Number of the snapshot; 0 before the first.
-    snapshot: u32,
+    /// Which lists hold: those with this number.
+    round: u32,
     x: Box<[f64]>,
     y: Box<[f64]>,
     cell_of: Box<[u32]>,
@@ -39,27 +43,58 @@ pub(super) struct Near {
     /// Where each cell's nodes start in `members`; one more at the end.
     starts: Vec<u32>,
     members: Box<[u32]>,
-    /// Each node's list, in `lists`, and the snapshot that it is of.
+    /// Each node's list, in `lists`.
     spans: Box<[Span]>,
     lists: Vec<u32>,
+    /// The nodes' legs once more, as lists need them.
+    spots: Box<[Spot]>,
+}
+
+/// A leg, on a cache line of its own.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Spot {
+    since: f64,
+    x: f64,
+    y: f64,
+    vx: f64,
+    vy: f64,
+}
+
+impl Spot {
+    #[inline]
+    pub const fn at(&self, now: f64) -> (f64, f64) {
+        let passed = now - self.since;
+        (self.x + self.vx * passed, self.y + self.vy * passed)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
-    snapshot: u32,
+    round: u32,
     start: u32,
     end: u32,
 }
 
 impl Near {
-    pub fn new(nodes: usize, reach: f64) -> Self {
+    pub fn new(legs: &Legs, reach: f64) -> Self {
+        let nodes = legs.x.len();
+        let spot = |node| Spot {
+            since: legs.since[node],
+            x: legs.x[node],
+            y: legs.y[node],
+            vx: legs.vx[node],
+            vy: legs.vy[node],
+        };
         Self {
+            spots: (0..nodes).map(spot).collect(),
             width: reach * (1.0 + MARGIN),
             allowed: reach * MARGIN * 0.5 - SLACK,
-            moved: 0.0,
+            // There is no snapshot yet.
+            moved: f64::INFINITY,
             moved_at: Instant::ZERO,
             speed: 0.0,
-            snapshot: 0,
+            round: 0,
             x: vec![0.0; nodes].into(),
             y: vec![0.0; nodes].into(),
             cell_of: vec![0; nodes].into(),
@@ -74,10 +109,13 @@ impl Near {
         }
     }
 
-    /// A node begins a leg at `since` with this speed (metres per nanosecond), `gap` metres from
-    /// where its last leg ends: what rounding ends to nanoseconds comes to.
-    pub fn new_leg(&mut self, since: Instant, speed: f64, gap: f64) {
+    /// A node begins a leg, `gap` metres from where its last one ended: what rounding ends to
+    /// nanoseconds comes to.
+    pub fn new_leg(&mut self, node: u32, leg: &Leg, gap: f64) {
+        let &Leg { since, x, y, vx, vy, .. } = leg;
+        self.spots[node as usize] = Spot { since: since.as_nanos() as f64, x, y, vx, vy };
         self.moved += gap;
+        let speed = leg.speed();
         if speed > self.speed {
             self.moved += self.speed * since.since(self.moved_at).as_nanos() as f64;
             self.moved_at = self.moved_at.max(since);
@@ -85,25 +123,31 @@ impl Near {
         }
     }
 
-    /// All nodes that may be within reach of `node`, in order of their numbers, without itself.
-    pub fn of(&mut self, node: u32, now: Instant, legs: &Legs) -> &[u32] {
+    /// All nodes that may be within reach of `node`, in order of their numbers, without itself; and
+    /// all nodes' legs.
+    pub fn of(&mut self, node: u32, now: Instant, legs: &Legs) -> (&[u32], &[Spot]) {
         let moved = self.moved + self.speed * now.since(self.moved_at).as_nanos() as f64;
-        if self.snapshot == 0 || moved.is_nan() || moved > self.allowed {
+        if moved > self.allowed {
             self.take(now, legs);
+            self.forget();
         }
         let span = self.spans[node as usize];
-        let span = if span.snapshot == self.snapshot { span } else { self.make(node) };
-        &self.lists[span.start as usize..span.end as usize]
+        let span = if span.round == self.round { span } else { self.make(node) };
+        (&self.lists[span.start as usize..span.end as usize], &self.spots)
+    }
+
+    /// No list holds any longer.
+    fn forget(&mut self) {
+        self.lists.clear();
+        self.round = self.round.checked_add(1).unwrap_or_else(|| {
+            self.spans.fill(Span::default());
+            1
+        });
     }
 
     /// Takes a snapshot, and sorts the nodes into the grid's cells.
     fn take(&mut self, now: Instant, legs: &Legs) {
-        self.snapshot = self.snapshot.checked_add(1).unwrap_or_else(|| {
-            self.spans.fill(Span::default());
-            1
-        });
         (self.moved, self.moved_at, self.speed) = (0.0, now, 0.0);
-        self.lists.clear();
         let nanos = now.as_nanos() as f64;
         let (mut low, mut high) = ((f64::MAX, f64::MAX), (f64::MIN, f64::MIN));
         for node in 0..self.x.len() {
@@ -152,6 +196,9 @@ impl Near {
     }
 
     fn make(&mut self, node: u32) -> Span {
+        if self.lists.len() > self.x.len() * KEPT {
+            self.forget();
+        }
         let start = self.lists.len() as u32;
         let (x, y) = (self.x[node as usize], self.y[node as usize]);
         let (column, row) = self.cell_at(node as usize);
@@ -169,7 +216,7 @@ impl Near {
             }
         }
         self.lists[start as usize..].sort_unstable();
-        let span = Span { snapshot: self.snapshot, start, end: self.lists.len() as u32 };
+        let span = Span { round: self.round, start, end: self.lists.len() as u32 };
         self.spans[node as usize] = span;
         span
     }

@@ -29,6 +29,21 @@ fn hearers_are_within_reach_in_order_and_not_the_sender() {
     assert_eq!(found, [1, 3]);
 }
 
+/// Where all hear all, lists are dropped as they fill up.
+#[test]
+fn a_crowd_is_heard_in_full() {
+    let mobility = walkers(300, 100.0, (1.0, 2.0), 1);
+    let mut scan = Field::with_near(mobility.clone(), 550.0, false);
+    let mut lists = Field::with_near(mobility, 550.0, true);
+    for step in 0..1000_u64 {
+        let (now, node) = (Instant::from_millis(step), (step * 7 % 300) as u32);
+        let (mut all, mut near) = (Vec::new(), Vec::new());
+        scan.hearers(now, node, &mut all);
+        lists.hearers(now, node, &mut near);
+        assert_eq!((all.len(), all), (299, near));
+    }
+}
+
 proptest! {
     /// Lists and scan answer the same, to the bit, whatever the density, the speeds and the times.
     #[test]
