@@ -338,3 +338,6 @@ fn check(config: &RadioConfig) -> Result<(), BadParameter> {
 fn from_db(db: f64) -> f64 {
     libm::exp10(db * 0.1)
 }
+
+#[cfg(test)]
+mod test;

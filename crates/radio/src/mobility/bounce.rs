@@ -103,3 +103,6 @@ impl Bounce {
         Leg { since, until, x, y, vx: across.way(), vy: up.way() }
     }
 }
+
+#[cfg(test)]
+mod test;

@@ -172,3 +172,6 @@ fn steady_leg(random: &mut RandomStream, model: &RandomWaypoint) -> ((f64, f64),
     let speed = low * libm::exp(random.unit() * libm::log(high / low));
     (at, Next::Go(to, speed.min(high)))
 }
+
+#[cfg(test)]
+mod test;

@@ -80,3 +80,6 @@ fn node<'a>(
     }
     Ok(legs)
 }
+
+#[cfg(test)]
+mod test;

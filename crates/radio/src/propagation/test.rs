@@ -1,0 +1,169 @@
+use super::{Model, Propagation, RadioConfig, Threshold};
+
+fn radio(config: RadioConfig) -> Propagation {
+    Propagation::new(&config, 10, 1).expect("the radio is good")
+}
+
+fn close(found: f64, expected: f64, part: f64) {
+    assert!((found / expected - 1.0).abs() < part, "expected {expected}, found {found}");
+}
+
+/// ns-2's WaveLAN card: its thresholds are said to be 250 m and 550 m.
+#[test]
+fn the_thresholds_of_ns_2_are_its_distances() {
+    let by_distance = radio(RadioConfig::NS2);
+    // ns-2 has four digits of them.
+    close(by_distance.receive_power(), 3.652e-10, 2e-4);
+    close(by_distance.sense_power(), 1.559e-11, 2e-4);
+    let by_power = radio(RadioConfig {
+        receive: Threshold::Power(3.652e-10),
+        sense: Threshold::Power(1.559e-11),
+        ..RadioConfig::NS2
+    });
+    close(by_power.receive_range(), 250.0, 1e-4);
+    close(by_power.sense_range(), 550.0, 1e-4);
+    // At 2 m the same power arrives a third further away.
+    let higher = RadioConfig { antenna_height: 2.0, ..RadioConfig::NS2 };
+    let higher = radio(RadioConfig {
+        receive: Threshold::Power(3.652e-10),
+        sense: Threshold::Power(1.559e-11),
+        ..higher
+    });
+    assert!((higher.receive_range() - 333.35).abs() < 0.02, "{}", higher.receive_range());
+}
+
+#[test]
+fn two_ray_is_free_space_up_to_the_crossover() {
+    for (config, crossover) in [(RadioConfig::NS2, 86.14), (RadioConfig::STANDARD, 86.20)] {
+        let two_ray = radio(config);
+        let friis = radio(RadioConfig { model: Model::Friis, ..config });
+        // 4π·h²/λ, where the two meet.
+        let at = 4.0 * core::f64::consts::PI * 2.25 * 914e6 / config.light_speed;
+        assert!((at - crossover).abs() < 0.005, "{at}");
+        for part in [0.1, 0.5, 0.999] {
+            let square = (at * part) * (at * part);
+            assert_eq!(two_ray.power(square), friis.power(square));
+        }
+        close(two_ray.power(at * at * 1.000_001), friis.power(at * at), 1e-5);
+        for part in [1.1_f64, 2.0, 10.0] {
+            let square = at * part * at * part;
+            close(two_ray.power(square), friis.power(square) / (part * part), 1e-9);
+        }
+    }
+}
+
+/// The free-space formula with the numbers put in: P·λ²/(4π·d)².
+#[test]
+fn friis_at_a_hundred_metres() {
+    let friis = radio(RadioConfig { model: Model::Friis, ..RadioConfig::NS2 });
+    let wavelength: f64 = 3e8 / 914e6;
+    let spread = 4.0 * core::f64::consts::PI * 100.0;
+    close(friis.power(10_000.0), 0.281_838_15 * wavelength * wavelength / (spread * spread), 1e-12);
+}
+
+#[test]
+fn what_is_at_the_range_is_received_and_what_is_further_is_not() {
+    let models = [
+        Model::Friis,
+        Model::TwoRay,
+        Model::Range,
+        Model::LogDistance { exponent: 2.7, shadowing_db: 0.0 },
+    ];
+    for model in models {
+        let radio = radio(RadioConfig { model, ..RadioConfig::STANDARD });
+        assert!(radio.power(250.0 * 250.0) >= radio.receive_power());
+        assert!(radio.power(250.01 * 250.01) < radio.receive_power());
+        assert!(radio.power(550.0 * 550.0) >= radio.sense_power());
+        assert_eq!((radio.receive_range(), radio.sense_range()), (250.0, 550.0));
+        assert_eq!(radio.reach(), 550.0);
+        // Nodes in the same place get what is sent, not more.
+        assert_eq!(radio.power(0.0), 0.281_838_15);
+    }
+}
+
+#[test]
+fn power_falls_by_the_exponent() {
+    let model = Model::LogDistance { exponent: 3.0, shadowing_db: 0.0 };
+    let radio = radio(RadioConfig { model, ..RadioConfig::STANDARD });
+    close(radio.power(400.0) / radio.power(1600.0), 8.0, 1e-12);
+    assert!(!radio.has_shadowing());
+}
+
+fn shadowed(nodes: u32, seed: u64) -> Propagation {
+    let model = Model::LogDistance { exponent: 3.0, shadowing_db: 6.0 };
+    Propagation::new(&RadioConfig { model, ..RadioConfig::STANDARD }, nodes, seed)
+        .expect("the radio is good")
+}
+
+/// In dB, against no shadowing.
+fn shadow(radio: &Propagation, one: u32, other: u32) -> f64 {
+    10.0 * libm::log10(radio.power_between(one, other, 1e4) / radio.power(1e4))
+}
+
+#[test]
+fn shadowing_is_of_the_pair_and_the_seed_alone() {
+    // Kept for few nodes, drawn each time for many.
+    let (few, many, other) = (shadowed(50, 7), shadowed(5000, 7), shadowed(50, 8));
+    let mut differ = 0;
+    for one in 0..50 {
+        for two in 0..50 {
+            if one == two {
+                continue;
+            }
+            let power = few.power_between(one, two, 1e4);
+            assert_eq!(power, few.power_between(two, one, 1e4));
+            assert_eq!(power, many.power_between(one, two, 1e4));
+            differ += u32::from(power != other.power_between(one, two, 1e4));
+        }
+    }
+    assert_eq!(differ, 50 * 49);
+}
+
+#[test]
+fn shadowing_is_normal_and_cut_off() {
+    let radio = shadowed(400, 1);
+    let pairs = (0..400).flat_map(|one| (0..one).map(move |other| (one, other)));
+    let draws: Vec<f64> = pairs.map(|(one, other)| shadow(&radio, one, other)).collect();
+    let count = draws.len() as f64;
+    let mean = draws.iter().sum::<f64>() / count;
+    let variance = draws.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / count;
+    assert!(mean.abs() < 0.1, "{mean}");
+    // What is left of a deviation of 6 dB that is cut off at three of it: 0.9866 of it.
+    assert!((variance.sqrt() - 5.92).abs() < 0.06, "{}", variance.sqrt());
+    let within = draws.iter().filter(|d| d.abs() < 6.0).count() as f64 / count;
+    assert!((within - 0.6845).abs() < 0.006, "{within}");
+    let most = draws.iter().fold(0.0_f64, |most, d| most.max(d.abs()));
+    assert!((17.0..18.000_001).contains(&most), "{most}");
+    // 18 dB at an exponent of 3 reach 10^0.6 times as far; nobody senses from beyond.
+    close(radio.reach(), 550.0 * 3.981_071_7, 1e-7);
+    let beyond = radio.reach() * radio.reach() * 1.000_01;
+    // 18 dB as a factor.
+    assert!(radio.power(beyond) * 63.095_73 < radio.sense_power());
+}
+
+#[test]
+fn a_frame_travels_at_the_speed_of_light() {
+    let radio = radio(RadioConfig::NS2);
+    assert_eq!(radio.delay(90_000.0).as_nanos(), 1000);
+    assert_eq!(radio.delay(0.0).as_nanos(), 0);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    let refused = |config: RadioConfig| {
+        Propagation::new(&config, 2, 1).map(|_| ()).expect_err("it is refused").parameter
+    };
+    let standard = RadioConfig::STANDARD;
+    assert_eq!(refused(RadioConfig { power: 0.0, ..standard }), "power");
+    assert_eq!(refused(RadioConfig { frequency: f64::NAN, ..standard }), "frequency");
+    assert_eq!(refused(RadioConfig { capture: 0.5, ..standard }), "capture");
+    assert_eq!(refused(RadioConfig { receive: Threshold::Distance(-1.0), ..standard }), "receive");
+    assert_eq!(refused(RadioConfig { sense: Threshold::Distance(249.0), ..standard }), "sense");
+    assert_eq!(refused(RadioConfig { sense: Threshold::Power(0.0), ..standard }), "sense");
+    let range = RadioConfig { model: Model::Range, ..standard };
+    assert_eq!(refused(RadioConfig { receive: Threshold::Power(1e-9), ..range }), "receive");
+    let model = Model::LogDistance { exponent: 0.0, shadowing_db: 0.0 };
+    assert_eq!(refused(RadioConfig { model, ..standard }), "exponent");
+    let model = Model::LogDistance { exponent: 2.0, shadowing_db: -1.0 };
+    assert_eq!(refused(RadioConfig { model, ..standard }), "shadowing");
+}
