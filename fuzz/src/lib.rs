@@ -3,6 +3,7 @@
 
 mod aids;
 mod decode;
+mod movement;
 mod router;
 mod scenario_file;
 mod tcp_pair;
@@ -19,6 +20,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "decode", run: decode::run },
     Target { name: "scenario", run: scenario_file::run },
+    Target { name: "movement", run: movement::run },
     Target { name: "tcp", run: tcp_pair::run },
     Target { name: "atcp", run: aids::atcp },
     Target { name: "tcp-f", run: aids::tcp_f },

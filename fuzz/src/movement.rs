@@ -1,0 +1,50 @@
+//! A movement file: refused with one message and a place in the file, or read, and then each node
+//! is somewhere within the movement's bounds at any time.
+
+use base::Instant;
+use radio::movement::{Movement, MovementError, bonnmotion, ns2, parse, text};
+use radio::{Field, Mobility};
+
+pub fn run(input: &[u8]) {
+    let text = match text("fuzz.mov", input) {
+        Ok(text) => text,
+        Err(error) => return refused(&error, input),
+    };
+    for read in [ns2::parse("fuzz.mov", text), bonnmotion::parse("fuzz.mov", text)] {
+        match read {
+            Ok(movement) => move_along(movement),
+            Err(error) => refused(&error, input),
+        }
+    }
+    let seen = parse("fuzz.mov", text);
+    let either = [ns2::parse("fuzz.mov", text), bonnmotion::parse("fuzz.mov", text)];
+    assert!(either.contains(&seen));
+}
+
+/// The place is one of the file's, or right behind a line of it.
+fn refused(error: &MovementError, input: &[u8]) {
+    assert!(!error.message.is_empty() && !error.help.is_empty());
+    let line = input.split(|byte| *byte == b'\n').nth(error.line - 1).expect("a line of the file");
+    assert!(error.column >= 1 && error.column <= line.len() + 1, "{error}");
+}
+
+fn move_along(movement: Movement) {
+    let (nodes, end, bounds) = (movement.nodes(), movement.end(), movement.bounds());
+    assert!(nodes > 0);
+    // What a node may be off when a leg's end is rounded to a nanosecond.
+    let slack = 1e-3;
+    let within = |low: f64, at: f64, high: f64| low - slack <= at && at <= high + slack;
+    let mut field = Field::new(Mobility::scripted(movement), 100.0);
+    let mut hearers = Vec::new();
+    for part in [0, 1, 3, 7, 8, 9] {
+        let now = Instant::from_nanos((end.as_nanos() / 8).saturating_mul(part));
+        for node in 0..nodes as u32 {
+            let (x, y) = field.position(node, now);
+            assert!(within(bounds.low.0, x, bounds.high.0), "{x} {bounds:?}");
+            assert!(within(bounds.low.1, y, bounds.high.1), "{y} {bounds:?}");
+        }
+        field.hearers(now, 0, &mut hearers);
+        assert!(hearers.iter().all(|hearer| hearer.node > 0 && (hearer.node as usize) < nodes));
+        hearers.clear();
+    }
+}
