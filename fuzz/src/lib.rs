@@ -2,6 +2,7 @@
 //! a panic, too.
 
 mod aids;
+mod aodv;
 mod decode;
 mod movement;
 mod router;
@@ -26,6 +27,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "tcp-f", run: aids::tcp_f },
     Target { name: "cwnd-limit", run: aids::cwnd_limit },
     Target { name: "router", run: router::run },
+    Target { name: "aodv", run: aodv::run },
 ];
 
 /// Takes numbers off the front of an input; zeros when it is used up.

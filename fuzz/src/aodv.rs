@@ -1,0 +1,231 @@
+//! AODV under arbitrary messages, packets, failures and times: it neither loses nor doubles a packet
+//! of a host, knows no way to itself, remembers no more than it may, moves its timers on, and what
+//! it says can be written and read.
+
+use std::collections::BTreeSet;
+
+use base::{Duration, Instant, Ipv4Addr};
+use route::{Aodv, AodvConfig, Hello, Hop, LocalRepair, Output};
+use wire::{
+    AodvError, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload, Routed,
+    UdpDatagram,
+};
+
+use crate::Bytes;
+
+const SELF: Ipv4Addr = address(1);
+
+const fn address(host: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, host)
+}
+
+struct Driver {
+    aodv: Aodv,
+    now: Instant,
+    /// Packets of hosts that are in it.
+    inside: BTreeSet<u64>,
+    next_id: u64,
+}
+
+pub fn run(input: &[u8]) {
+    let mut bytes = Bytes(input);
+    let config = config(&mut bytes);
+    let mut driver = Driver {
+        aodv: Aodv::new(config, SELF, u64::from(bytes.u8()), 0),
+        now: Instant::ZERO,
+        inside: BTreeSet::new(),
+        next_id: 0,
+    };
+    while !bytes.is_empty() {
+        step(&mut driver, &mut bytes);
+        driver.drain();
+        assert!(driver.aodv.routes().count() <= config.table_size);
+        assert!(driver.aodv.routes().all(|route| route.destination != SELF));
+        assert_eq!(driver.aodv.kept(), driver.inside.len());
+        assert!(driver.aodv.remembered() < 5000);
+    }
+    // Nothing waits for ever.
+    for _ in 0..100_000 {
+        let Some(at) = driver.aodv.next_timeout() else { break };
+        if driver.inside.is_empty() {
+            break;
+        }
+        driver.wake(at);
+    }
+    assert!(driver.inside.is_empty(), "packets wait for ever");
+}
+
+fn config(bytes: &mut Bytes) -> AodvConfig {
+    let flags = bytes.u8();
+    let is = |bit: u8| flags & 1 << bit != 0;
+    let base = if is(0) { AodvConfig::NS2 } else { AodvConfig::STANDARD };
+    AodvConfig {
+        hello: is(1).then_some(Hello::STANDARD),
+        ack_replies: is(2),
+        rescue: base.rescue ^ is(3),
+        local_repair: match (is(4), is(5)) {
+            (false, _) => base.local_repair,
+            (true, false) => LocalRepair::Off,
+            (true, true) => LocalRepair::PastHalf,
+        },
+        table_size: if is(6) { 4 } else { base.table_size },
+        buffer_packets: if is(7) { 2 } else { base.buffer_packets },
+        ..base
+    }
+}
+
+fn step(driver: &mut Driver, bytes: &mut Bytes) {
+    let now = driver.now;
+    let from = address(2 + bytes.u8() % 5);
+    match bytes.u8() % 8 {
+        0 => {
+            let packet = driver.data(SELF, bytes);
+            driver.aodv.send(now, packet);
+        }
+        1 => {
+            let packet = driver.data(address(bytes.u8() % 8), bytes);
+            driver.aodv.on_packet(now, from, Routed::plain(packet));
+        }
+        2 | 3 => {
+            let packet = control(from, bytes);
+            driver.aodv.on_packet(now, from, packet);
+        }
+        4 => {
+            let failed = match bytes.u8() % 3 {
+                0 => control(SELF, bytes),
+                _ => Routed::plain(driver.data(address(bytes.u8() % 8), bytes)),
+            };
+            let mut queue: Vec<Routed> = (0..bytes.u8() % 4)
+                .map(|_| Routed::plain(driver.data(address(bytes.u8() % 8), bytes)))
+                .collect();
+            driver.aodv.on_link_failure(now, from, failed, || queue.pop());
+            for left in queue {
+                driver.out(&left.packet);
+            }
+        }
+        5 => {
+            let packet = control(from, bytes);
+            driver.aodv.on_overheard(now, from, address(bytes.u8() % 8), &packet);
+        }
+        6 => {
+            if let Some(at) = driver.aodv.next_timeout() {
+                driver.wake(at);
+            }
+        }
+        _ => {
+            let end = now + Duration::from_millis(u64::from(bytes.u16()));
+            while let Some(at) = driver.aodv.next_timeout().filter(|at| *at <= end) {
+                driver.wake(at);
+            }
+            driver.now = end;
+        }
+    }
+}
+
+impl Driver {
+    /// A packet that goes in.
+    fn data(&mut self, source: Ipv4Addr, bytes: &mut Bytes) -> Packet {
+        let ip =
+            IpHeader { ttl: bytes.u8() % 32, ..IpHeader::new(source, address(bytes.u8() % 8)) };
+        let payload = Payload::new(0, self.next_id, 8);
+        self.inside.insert(self.next_id);
+        self.next_id += 1;
+        Packet { ip, body: Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload }) }
+    }
+
+    /// One that comes out.
+    fn out(&mut self, packet: &Packet) {
+        assert!(self.inside.remove(&packet.payload().offset), "a packet comes out twice");
+    }
+
+    fn wake(&mut self, at: Instant) {
+        assert!(at >= self.now, "a timer in the past");
+        self.now = at;
+        self.aodv.on_timeout(at);
+        self.drain();
+        assert!(self.aodv.next_timeout().is_none_or(|next| next > at), "a timer stands still");
+    }
+
+    fn drain(&mut self) {
+        let mut messages = 0;
+        while let Some(output) = self.aodv.poll(self.now) {
+            match output {
+                Output::Transmit { packet, hop } if packet.is_control() => {
+                    check(&packet.packet, hop);
+                    messages += 1;
+                    assert!(messages < 10_000, "messages without end");
+                }
+                Output::Transmit { packet, hop } => {
+                    assert!(hop != Hop::To(SELF));
+                    self.out(&packet.packet);
+                }
+                Output::Drop { packet, .. } => self.out(&packet.packet),
+                Output::Deliver(packet) => self.out(&packet),
+                Output::Signal(signal) => panic!("{signal:?}"),
+                Output::Purge(_) | Output::RouteFound(_) | Output::RouteLost(_) => {}
+            }
+        }
+    }
+}
+
+/// From us, and readable.
+fn check(message: &Packet, hop: Hop) {
+    assert_eq!(message.ip.source, SELF);
+    assert_eq!(hop == Hop::All, message.ip.destination == Ipv4Addr::BROADCAST);
+    let mut room = [0; 200];
+    match message.encode(&mut room, Payload::pattern).map(|len| Packet::decode(&room[..len])) {
+        Ok(Ok(decoded)) => assert_eq!(decoded.packet, *message),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn control(source: Ipv4Addr, bytes: &mut Bytes) -> Routed {
+    let (flags, hops, seq) = (bytes.u8(), bytes.u8(), number(bytes));
+    let is = |bit: u8| flags & 1 << bit != 0;
+    let (destination, originator) = (address(bytes.u8() % 8), address(bytes.u8() % 8));
+    let message = match bytes.u8() % 7 {
+        0..3 => AodvMessage::Request(AodvRequest {
+            join: is(0),
+            repair: is(1),
+            gratuitous: is(2),
+            destination_only: is(3),
+            hops,
+            id: u32::from(bytes.u8()),
+            destination,
+            destination_seq: is(4).then_some(seq),
+            originator,
+            originator_seq: number(bytes),
+        }),
+        3..5 => AodvMessage::Reply(AodvReply {
+            repair: is(0),
+            ack_required: is(1),
+            prefix: 0,
+            hops,
+            destination,
+            destination_seq: seq,
+            originator,
+            lifetime_ms: u32::from(bytes.u16()) << (bytes.u8() % 17),
+        }),
+        5 => {
+            let mut error = AodvError::new(is(0));
+            error.push(destination, seq);
+            for _ in 0..bytes.u8() % 16 {
+                error.push(address(bytes.u8() % 8), number(bytes));
+            }
+            AodvMessage::Error(error)
+        }
+        _ => AodvMessage::ReplyAck,
+    };
+    let to = if is(7) { SELF } else { Ipv4Addr::BROADCAST };
+    let ip = IpHeader { ttl: bytes.u8() % 40, ..IpHeader::new(source, to) };
+    Routed::plain(Packet { ip, body: Body::Aodv(message) })
+}
+
+/// A sequence number: small, or near where they wrap, or anything.
+fn number(bytes: &mut Bytes) -> u32 {
+    match bytes.u8() {
+        small @ 0..200 => u32::from(small % 16),
+        near @ 200..240 => (1 << 31) - 8 + u32::from(near % 16),
+        _ => bytes.u32(),
+    }
+}
