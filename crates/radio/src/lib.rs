@@ -13,6 +13,7 @@ pub mod mobility;
 pub mod movement;
 mod parameter;
 mod propagation;
+mod tdma;
 
 pub use dcf::{Dcf, DcfConfig};
 pub use field::{Field, Hearer};
@@ -20,3 +21,4 @@ pub use frame::{FailReason, Outgoing, Report};
 pub use mobility::Mobility;
 pub use parameter::BadParameter;
 pub use propagation::{Model, Propagation, RadioConfig, Threshold};
+pub use tdma::{Tdma, TdmaConfig};

@@ -3,11 +3,11 @@
 /// An event's time in nanoseconds, its kind, and the node or frame that it is about, in this order
 /// of precedence; each is its own sort key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Event(u128);
+pub(crate) struct Event(u128);
 
 /// What happens. At one instant frames end first, so that what they bring is known to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A frame has been heard by all that can decode it.
     End,
     /// A SIFS is over: a station answers, or goes on with its exchange.
@@ -40,7 +40,7 @@ impl Event {
 
 /// A heap with four children a node: half as deep as a binary one, with the children side by side.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Agenda {
+pub(crate) struct Agenda {
     heap: Vec<Event>,
 }
 

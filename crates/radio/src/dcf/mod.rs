@@ -18,14 +18,14 @@ mod station;
 use base::Instant;
 
 use crate::{Field, Hearer, Outgoing, Propagation, Report};
-use agenda::{Agenda, Kind};
+pub(crate) use agenda::{Agenda, Event, Kind};
 use config::Timing;
 pub use config::{Capture, DcfConfig, ResponseTimeout};
 pub use counters::Counters;
 use desk::Desk;
 use flight::Flights;
 pub use flight::FrameKind;
-use record::Recorder;
+pub(crate) use record::Recorder;
 pub use record::{AirFrame, Outcome};
 use station::{LISTENS, Station};
 

@@ -58,7 +58,7 @@ pub enum Outcome {
 
 /// Keeps frames while it is on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Recorder {
+pub(crate) struct Recorder {
     on: bool,
     /// How many frames were handed out.
     before: u64,

@@ -1,0 +1,113 @@
+//! TDMA: slots in turn, nothing lost but by distance.
+
+use base::{Duration, Instant};
+use radio::dcf::{AirFrame, Outcome};
+use radio::{Field, Mobility, Outgoing, Propagation, RadioConfig, Report, Tdma, TdmaConfig};
+
+fn tdma(config: TdmaConfig, places: &[(f64, f64)]) -> Tdma {
+    let radio = Propagation::new(&RadioConfig::STANDARD, places.len() as u32, 1).unwrap();
+    let field = Field::new(Mobility::fixed(places), radio.reach());
+    let mut tdma = Tdma::new(config, field, radio, 1);
+    tdma.record(true);
+    tdma
+}
+
+fn packet(id: u32, to: impl Into<Option<u32>>, bytes: u32) -> Outgoing {
+    Outgoing { id, to: to.into(), bytes }
+}
+
+fn run(tdma: &mut Tdma) -> (Vec<Report>, Vec<AirFrame>) {
+    let (mut reports, mut frames) = (Vec::new(), Vec::new());
+    while tdma.next_timeout().is_some() {
+        tdma.run(Instant::from_secs(100), &mut reports);
+    }
+    tdma.take_recorded(&mut frames);
+    (reports, frames)
+}
+
+/// 1500 + 36 bytes at 2 Mbit/s behind 192 µs, and 550 m.
+const SLOT: u64 = 192_000 + 1536 * 4_000 + 1_835 + 1;
+
+#[test]
+fn each_in_its_turn() {
+    let mut tdma = tdma(TdmaConfig::STANDARD, &[(0.0, 0.0), (200.0, 0.0), (400.0, 0.0)]);
+    assert!(tdma.send(Instant::ZERO, 2, packet(7, 1, 100)));
+    assert!(tdma.send(Instant::ZERO, 0, packet(8, 1, 1500)));
+    assert!(tdma.send(Instant::ZERO, 1, packet(9, None, 40)));
+    assert!(!tdma.send(Instant::ZERO, 1, packet(1, None, 40)), "one at a time");
+    tdma.listen(0, true);
+    let (reports, frames) = run(&mut tdma);
+    let starts: Vec<_> = frames.iter().map(|f| (f.from, f.at.as_nanos())).collect();
+    assert_eq!(starts, [(0, 0), (1, SLOT), (2, 2 * SLOT)]);
+    let nanos = Instant::from_nanos;
+    let end = |frame: &AirFrame| frame.at + frame.airtime;
+    let way = Duration::from_nanos(667);
+    assert_eq!(
+        reports,
+        [
+            Report::Received {
+                node: 1,
+                from: 0,
+                id: 8,
+                broadcast: false,
+                at: nanos(192_000 + 1536 * 4_000 + 667)
+            },
+            Report::Sent { node: 0, id: 8, at: end(&frames[0]) },
+            Report::Received {
+                node: 0,
+                from: 1,
+                id: 9,
+                broadcast: true,
+                at: end(&frames[1]) + way
+            },
+            Report::Received {
+                node: 2,
+                from: 1,
+                id: 9,
+                broadcast: true,
+                at: end(&frames[1]) + way
+            },
+            Report::Sent { node: 1, id: 9, at: end(&frames[1]) },
+            Report::Received {
+                node: 1,
+                from: 2,
+                id: 7,
+                broadcast: false,
+                at: end(&frames[2]) + way
+            },
+            Report::Sent { node: 2, id: 7, at: end(&frames[2]) },
+        ]
+    );
+}
+
+#[test]
+fn a_missed_turn_comes_again_and_who_is_far_is_not_missed() {
+    let mut tdma = tdma(TdmaConfig::STANDARD, &[(0.0, 0.0), (251.0, 0.0)]);
+    tdma.send(Instant::from_nanos(1), 0, packet(1, 1, 100));
+    let (reports, frames) = run(&mut tdma);
+    assert_eq!(frames[0].at.as_nanos(), 2 * SLOT);
+    assert_eq!(frames[0].outcome, Outcome::OutOfRange);
+    assert!(matches!(reports[..], [Report::Sent { node: 0, id: 1, .. }]), "it cannot know");
+}
+
+#[test]
+fn a_large_packet_takes_several_turns() {
+    let mut tdma = tdma(TdmaConfig::STANDARD, &[(0.0, 0.0), (200.0, 0.0)]);
+    tdma.send(Instant::ZERO, 1, packet(1, 0, 3100));
+    let (reports, frames) = run(&mut tdma);
+    let sizes: Vec<_> = frames.iter().map(|f| (f.at.as_nanos(), f.bytes)).collect();
+    assert_eq!(sizes, [(SLOT, 1536), (3 * SLOT, 1536), (5 * SLOT, 136)]);
+    assert_eq!(reports.len(), 2, "received and sent once");
+}
+
+#[test]
+fn as_ns2_a_round_begins_with_an_announcement() {
+    let slot = 192_000 + 1534 * 4_000 + 1_835 + 1;
+    let mut tdma = tdma(TdmaConfig::NS2, &[(0.0, 0.0), (200.0, 0.0)]);
+    tdma.send(Instant::ZERO, 1, packet(1, 0, 10));
+    tdma.send(Instant::from_nanos(1), 0, packet(2, 1, 10));
+    let (_, frames) = run(&mut tdma);
+    let starts: Vec<_> = frames.iter().map(|f| (f.from, f.at.as_nanos())).collect();
+    // Node 0 has missed the first announcement by a nanosecond.
+    assert_eq!(starts, [(1, 2 * slot), (0, 4 * slot)]);
+}
