@@ -67,10 +67,13 @@ impl Mobility {
         nodes: &[ConstantVelocity],
         area: (f64, f64),
     ) -> Result<Self, BadParameter> {
-        let bounce = |node: &ConstantVelocity| {
-            Bounce::new(node, area).map(|bounce| Way::Bounce(Box::new(bounce)))
+        let bounce = |(number, node)| match Bounce::new(node, area) {
+            Ok(bounce) => Ok(Way::Bounce(Box::new(bounce))),
+            Err(bad) => {
+                Err(BadParameter { message: format!("node {number}: {}", bad.message), ..bad })
+            }
         };
-        Ok(Self { ways: nodes.iter().map(bounce).collect::<Result<_, _>>()? })
+        Ok(Self { ways: nodes.iter().enumerate().map(bounce).collect::<Result<_, _>>()? })
     }
 
     /// How many nodes there are.

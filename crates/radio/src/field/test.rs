@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::Field;
 use crate::Mobility;
-use crate::mobility::{RandomWaypoint, Start};
+use crate::mobility::{ConstantVelocity, RandomWaypoint, Start};
 
 fn walkers(nodes: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
     let model = RandomWaypoint {
@@ -41,6 +41,22 @@ fn a_crowd_is_heard_in_full() {
         scan.hearers(now, node, &mut all);
         lists.hearers(now, node, &mut near);
         assert_eq!((all.len(), all), (299, near));
+    }
+}
+
+/// Two that meet head-on use up the margin from both sides: at first a bit too far apart for a list,
+/// they hear each other when each has come half the margin.
+#[test]
+fn nodes_that_meet_head_on_hear_each_other_in_time() {
+    let node = |x, vx| ConstantVelocity { position: (x, 0.0), velocity: (vx, 0.0) };
+    let nodes = [node(0.0, 10.0), node(605.5, -10.0)];
+    let mobility = Mobility::constant_velocity(&nodes, (1000.0, 0.0)).expect("the model is good");
+    let mut field = Field::with_near(mobility, 550.0, true);
+    let mut out = Vec::new();
+    for (millis, heard) in [(0, 0), (2740, 0), (2770, 0), (2780, 1), (3000, 1)] {
+        out.clear();
+        field.hearers(Instant::from_millis(millis), 0, &mut out);
+        assert_eq!(out.len(), heard, "at {millis} ms");
     }
 }
 
