@@ -1,0 +1,133 @@
+# One run in ns-2.35: `ns case.tcl KEY VALUE …`, keys as below. It prints "NAME VALUE" lines.
+# The order in which things are made decides which random numbers they get; with the defaults it is
+# that of the runs in ../ns2.csv, so that a seed gives the same run again.
+array set case {
+  routing AODV  nodes 2  spacing 200  movement ""  area "2000 1000"
+  tcp Newreno  payload 1460  window 32  cwnd_limit 0
+  traffic tcp  flows 1  destination 1  start 10.0  lasts 200.0
+  rts_threshold 0  seed 1  trace none
+}
+foreach {key value} $argv {
+  if {![info exists case($key)]} {
+    puts stderr "case.tcl: there is no key `$key`; there are [lsort [array names case]]"
+    exit 2
+  }
+  set case($key) $value
+}
+set here [file dirname [info script]]
+
+# 914 MHz WaveLAN: received to 250 m, sensed to 550 m. ns-2.35's default data rate is 1 Mbit/s.
+Mac/802_11 set dataRate_ 2Mb
+Mac/802_11 set basicRate_ 1Mb
+Mac/802_11 set RTSThreshold_ $case(rts_threshold)
+foreach {key value} {
+  CPThresh_ 10.0  CSThresh_ 1.559e-11  RXThresh_ 3.652e-10  Pt_ 0.28183815  freq_ 914e+6  L_ 1.0
+} { Phy/WirelessPhy set $key $value }
+
+global defaultRNG
+$defaultRNG seed $case(seed)
+set sim [new Simulator]
+
+# The trace is counted as it is written: it would be gigabytes.
+if {$case(trace) eq "none"} {
+  set trace [open /dev/null w]
+} else {
+  set trace [open "|awk -f $here/count.awk >@stdout" w]
+  fconfigure $trace -buffering full -buffersize 65536
+}
+$sim trace-all $trace
+array set layers {none {OFF OFF} router {ON OFF} mac {ON ON}}
+foreach {router_trace mac_trace} $layers($case(trace)) {}
+
+if {$case(movement) eq ""} {
+  set case(area) [list [expr {$case(spacing) * ($case(nodes) - 1) + 100}] 200]
+}
+set ground [new Topography]
+$ground load_flatgrid [lindex $case(area) 0] [lindex $case(area) 1]
+set god_ [create-god $case(nodes)]
+set queue [expr {$case(routing) eq "DSR" ? "CMUPriQueue" : "Queue/DropTail/PriQueue"}]
+$sim node-config -adhocRouting $case(routing) -llType LL -macType Mac/802_11 -ifqType $queue \
+  -ifqLen 50 -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround \
+  -phyType Phy/WirelessPhy -channel [new Channel/WirelessChannel] -topoInstance $ground \
+  -agentTrace OFF -routerTrace $router_trace -macTrace $mac_trace -movementTrace OFF
+for {set n 0} {$n < $case(nodes)} {incr n} {
+  set node_($n) [$sim node]
+  $node_($n) random-motion 0
+}
+if {$case(movement) eq ""} {
+  for {set n 0} {$n < $case(nodes)} {incr n} {
+    $node_($n) set X_ [expr {50.0 + $case(spacing) * $n}]
+    $node_($n) set Y_ 100.0
+    $node_($n) set Z_ 0.0
+  }
+} else {
+  set ns_ $sim
+  source $case(movement)
+}
+
+# There is no static routing among mobile nodes in ns-2.35. DSDV that ignores link failures, and
+# sends no updates from 60 s on, is that: routes stay what they are.
+proc freeze {} {
+  global case node_
+  for {set n 0} {$n < $case(nodes)} {incr n} { [$node_($n) set ragent_] set perup_ 1e6 }
+}
+if {$case(routing) eq "DSDV"} { $sim at 60.0 freeze }
+
+# A chain's flow goes from end to end; others from 0 to 1, from 2 to 3 and so on.
+proc ends {flow} {
+  global case
+  if {$case(movement) eq ""} { return [list 0 $case(destination)] }
+  return [list [expr {2 * $flow}] [expr {2 * $flow + 1}]]
+}
+for {set flow 0} {$flow < $case(flows)} {incr flow} {
+  foreach {from to} [ends $flow] {}
+  if {$case(traffic) eq "tcp"} {
+    set agent($flow) [new Agent/TCP[expr {$case(tcp) eq "Tahoe" ? "" : "/$case(tcp)"}]]
+    foreach {key value} [list packetSize_ $case(payload) window_ $case(window) \
+        maxcwnd_ $case(cwnd_limit)] { $agent($flow) set $key $value }
+    set sink($flow) [new Agent/TCPSink]
+  } else {
+    set agent($flow) [new Agent/UDP]
+    set sink($flow) [new Agent/LossMonitor]
+  }
+  $sim attach-agent $node_($from) $agent($flow)
+  $sim attach-agent $node_($to) $sink($flow)
+  $sim connect $agent($flow) $sink($flow)
+  if {$case(traffic) eq "tcp"} {
+    set application($flow) [new Application/FTP]
+  } else {
+    set application($flow) [new Application/Traffic/CBR]
+    foreach {key value} {packetSize_ 512 interval_ 0.25 random_ 1} {
+      $application($flow) set $key $value
+    }
+  }
+  $application($flow) attach-agent $agent($flow)
+  $sim at [expr {$case(start) + 0.1 * $flow}] "$application($flow) start"
+}
+
+proc finish {} {
+  global sim case agent sink trace
+  array set sum {segments_sent 0 retransmissions 0 timeouts 0 delivered_bytes 0 delivered_packets 0}
+  for {set flow 0} {$flow < $case(flows)} {incr flow} {
+    if {$case(traffic) eq "tcp"} {
+      foreach {name key} {segments_sent ndatapack_ retransmissions nrexmitpack_
+          timeouts nrexmit_} { set sum($name) [expr {$sum($name) + [$agent($flow) set $key]}] }
+      # Packet 0 is the SYN: the highest number acknowledged is how many packets of data arrived.
+      set packets [expr {max(0, [$agent($flow) set ack_])}]
+      set size $case(payload)
+    } else {
+      set packets [$sink($flow) set npkts_]
+      set size 512
+    }
+    set sum(delivered_packets) [expr {$sum(delivered_packets) + $packets}]
+    set sum(delivered_bytes) [expr {$sum(delivered_bytes) + $packets * $size}]
+  }
+  foreach name [lsort [array names sum]] { puts "$name [format %.0f $sum($name)]" }
+  puts "goodput_bps [expr {$sum(delivered_bytes) * 8 / double($case(lasts))}]"
+  flush stdout
+  $sim flush-trace
+  close $trace
+  exit 0
+}
+$sim at [expr {$case(start) + $case(lasts)}] finish
+$sim run
