@@ -4,13 +4,14 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz bench diagrams picture need
+.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz bench validate diagrams picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
 	@echo "make papers    every paper in full, to out/papers/NAME/index.html; some minutes each"
 	@echo "make test      all checks and tests"
-	@echo "make bench     how fast it is"
+	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
+	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; half an hour"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
 	@echo "make diagrams  draw the state diagrams anew from the code"
 	@echo "make picture   make docs/figure-8.png anew from the demo; needs chromium"
@@ -92,6 +93,13 @@ fuzz: need
 bench: need
 	$(CARGO) bench --locked -p driftway-sim
 	$(CARGO) bench --locked -p driftway-radio
+	$(CARGO) build --release --locked -p driftway-cli
+	$(RELEASE) bench
+
+# Against the stored numbers; with NS2=1 ns-2.35 runs beside (Debian: apt-get install ns2).
+validate: need
+	$(CARGO) build --release --locked -p driftway-cli
+	$(RELEASE) validate --out out/validation $(if $(NS2),--ns2)
 
 diagrams: need
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-tcp --lib diagram

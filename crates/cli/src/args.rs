@@ -88,6 +88,30 @@ Examples:
   done; done; driftway report sweep
       a set: completion time and throughput against what varies, one curve an aid")]
     Report(ReportArgs),
+    /// Hold the lab against ns-2.35, ns-3 and theory
+    #[command(after_help = "\
+Examples:
+  driftway validate --out results
+      every case against the stored numbers: tables here, a page in results/index.html
+  driftway validate mobile-aodv mobile-dsr --runs 5 --ns2
+      two cases, five seeds, with ns-2.35 run beside us (Debian: apt-get install ns2)
+
+Cases, scenarios, movement files and stored numbers stand in the folder `validation` of driftway's
+sources. A ratio is that of means over the seeds, ours over theirs, with Welch's 90 % interval. Where
+nodes move, each movement file gives one log ratio, the mean over seeds of the logarithm of our
+goodput less that of theirs, and the case agrees if the 90 % interval of their mean (Student's t over
+the files) lies between ln 0.9 and ln 1.1. If a case that is judged differs, the exit status is 1.")]
+    Validate(ValidateArgs),
+    /// Measure how fast the lab is, beside ns-2.35 and from 50 to 5,000 nodes
+    #[command(after_help = "\
+Examples:
+  driftway bench
+      all of it; about half an hour with ns-2.35, one run at a time
+  driftway bench --runs 1
+
+A row beside ns-2.35 counts if goodput and hop transmissions agree within 10 %. ns-2.35 runs without
+traces. Without it (Debian: apt-get install ns2) that table is left out, unless --ns2 asks for it.")]
+    Bench(BenchArgs),
 }
 
 /// Which scenario, with what changed.
@@ -168,6 +192,46 @@ pub struct ReportArgs {
     /// What `run --out` wrote, or a directory of such directories
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
+}
+
+/// `driftway validate`
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// The cases to run [default: all]
+    #[arg(value_name = "CASE")]
+    pub case: Vec<String>,
+    /// How many runs a point [default: as many as the case has]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
+    pub runs: Option<NonZeroU64>,
+    /// Run ns-2.35 beside us instead of taking the stored numbers
+    #[arg(long)]
+    pub ns2: bool,
+    /// How many runs at a time [default: one a processor]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroU64>,
+    /// The folder of the cases
+    #[arg(long, value_name = "DIR", default_value = "validation")]
+    pub cases: PathBuf,
+    /// Write results.json and index.html there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `driftway bench`
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// How many runs of each
+    #[arg(long, value_name = "N", default_value = "3", value_parser = at_least_one, allow_negative_numbers = true)]
+    pub runs: NonZeroU64,
+    /// Fail where there is no ns-2.35
+    #[arg(long)]
+    pub ns2: bool,
+    /// The folder of the cases
+    #[arg(long, value_name = "DIR", default_value = "validation")]
+    pub cases: PathBuf,
 }
 
 fn at_least_one(text: &str) -> Result<NonZeroU64, String> {

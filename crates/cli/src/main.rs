@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod check;
 mod failure;
 mod files;
@@ -13,6 +14,7 @@ mod run;
 mod summary;
 mod tables;
 mod text;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
         Command::Check(args) => check::check(&args),
         Command::Paper(args) => paper::paper(&args),
         Command::Report(args) => report::report(&args),
+        Command::Bench(args) => bench::bench(&args),
+        Command::Validate(args) => validate::validate(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -58,7 +58,7 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
 
 /// The two-sided quantile of Student's t. Nine decimals: more than anybody needs, and few enough
 /// that machines whose logarithms differ in the last digit write the same bytes.
-fn quantile(confidence: f64, freedom: f64) -> Option<f64> {
+pub fn quantile(confidence: f64, freedom: f64) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + confidence / 2.0);
     Some((t * 1e9).round() / 1e9)
 }
@@ -106,8 +106,8 @@ mod test {
             fingerprint: String::new(),
             flows: vec![FlowResult { completion_s, ..FlowResult::default() }],
             links: Vec::new(),
-            routing: (),
-            mac: (),
+            routing: None,
+            mac: None,
             drops: (errors > 0).then(|| ("link-error".to_owned(), errors)).into_iter().collect(),
         }
     }

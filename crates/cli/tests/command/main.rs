@@ -5,6 +5,7 @@ mod page;
 mod paper;
 mod results;
 mod terminal;
+mod validate;
 
 use std::fs;
 use std::path::Path;

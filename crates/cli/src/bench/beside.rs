@@ -1,0 +1,179 @@
+//! User CPU time and memory beside ns-2.35's, on the cases of nodes that move.
+
+use std::fmt::Write;
+
+use super::{megabytes, run};
+use crate::args::BenchArgs;
+use crate::failure::Failure;
+use crate::summary::estimate;
+use crate::text::{Grid, count, wrapped};
+use crate::validate::cases::{Case, Cases, Ns2, Point};
+use crate::validate::compare::within;
+use crate::validate::ns2::{Simulator, Used};
+use crate::validate::record::{Record, Stored};
+use crate::validate::simulate::lasts;
+
+/// The cases whose speed is compared.
+const CASES: [&str; 2] = ["mobile-aodv", "mobile-dsr"];
+
+/// A row counts if both simulators did as much work, give or take this.
+const ALIKE: f64 = 0.1;
+
+/// What one side's runs took and did, means over the seeds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Side {
+    user_s: f64,
+    max_rss_bytes: f64,
+    goodput_bps: f64,
+    hops: f64,
+}
+
+/// A run, and what it took.
+type Ran = (Record, Used);
+
+impl Side {
+    fn of(runs: &[Ran]) -> Option<Self> {
+        let mean = |read: fn(&Ran) -> Option<f64>| -> Option<f64> {
+            Some(estimate(&runs.iter().map(read).collect::<Option<Vec<f64>>>()?)?.mean)
+        };
+        Some(Self {
+            user_s: mean(|(_, used)| Some(used.user_s))?,
+            max_rss_bytes: mean(|(_, used)| Some(used.max_rss_bytes as f64))?,
+            goodput_bps: mean(|(run, _)| run.get("goodput_bps"))?,
+            hops: mean(|(run, _)| Some(run.get("data_hops")? + run.get("ack_hops")?))?,
+        })
+    }
+}
+
+/// A movement file under one routing protocol.
+struct Row {
+    name: String,
+    ours: Side,
+    theirs: Side,
+}
+
+impl Row {
+    /// Both did as much work.
+    fn counts(&self) -> bool {
+        within(self.ours.goodput_bps / self.theirs.goodput_bps, ALIKE)
+            && within(self.ours.hops / self.theirs.hops, ALIKE)
+    }
+}
+
+/// The table, and what it comes to.
+///
+/// # Errors
+/// There is no ns-2, or a run broke.
+pub fn table(args: &BenchArgs) -> Result<String, Failure> {
+    let cases = Cases::load(&args.cases, &CASES.map(str::to_owned))?;
+    let stored = Stored::load(&cases.dir.join("ns2.csv"))?;
+    let ns2 = match Simulator::find(&cases.dir) {
+        Ok(ns2) => ns2,
+        Err(_) if !args.ns2 => {
+            return Ok(
+                "ns-2.35 is not installed (Debian: apt-get install ns2): nothing to compare \
+                       with.\n"
+                    .to_owned(),
+            );
+        }
+        Err(failure) => return Err(failure),
+    };
+    let mut text = wrapped(
+        "User CPU time and peak memory of a run, beside ns-2.35 without traces, each a process of \
+         its own, one at a time. Means over the seeds.",
+        0,
+    );
+    for case in &cases.cases {
+        let points = cases.points(&case.scenario, &case.set, &case.points)?;
+        let mut rows = Vec::new();
+        for (number, point) in points.iter().enumerate() {
+            rows.push(row(args, &cases, case, (number, point), (&ns2, &stored))?);
+        }
+        let _ = write!(text, "\n{}\n{}{}", case.title, grid(&rows), total(&rows));
+    }
+    Ok(text)
+}
+
+fn row(
+    args: &BenchArgs,
+    cases: &Cases,
+    case: &Case,
+    (number, point): (usize, &Point),
+    (ns2, stored): (&Simulator, &Stored),
+) -> Result<Row, Failure> {
+    let runs = args.runs.get();
+    let lasts = lasts(&point.scenario);
+    let mut ours = Vec::new();
+    for seed in 1..=runs {
+        let (result, used) = run(&cases.dir.join(&case.scenario), &point.set, seed)?;
+        ours.push((Record::of_run(&result, lasts), used));
+    }
+    let missing = || Failure::Failed(format!("{} {}: nothing to compare", case.name, point.name));
+    let of: &Ns2 = case.ns2.as_ref().ok_or_else(missing)?;
+    let mut theirs = Vec::new();
+    for seed in 1..=runs {
+        let told = (case, of, &case.points[number]);
+        let (record, used) = ns2.run(told, seed, "none")?;
+        // Hops stand in the trace alone. A seed gives the same run with it and without, and where
+        // the stored run is this one, its hops are.
+        let kept = stored.runs(&case.name, &point.name).iter().find(|(of, kept)| {
+            let same = |name: &str| kept.get(name) == record.get(name);
+            *of == seed && same("segments_sent") && same("retransmissions") && same("timeouts")
+        });
+        let record = match kept {
+            Some((_, kept)) => kept.clone(),
+            None => ns2.run(told, seed, &of.trace)?.0,
+        };
+        theirs.push((record, used));
+    }
+    let (ours, theirs) = (Side::of(&ours), Side::of(&theirs));
+    let (ours, theirs) = ours.zip(theirs).ok_or_else(missing)?;
+    Ok(Row { name: point.name.clone(), ours, theirs })
+}
+
+fn grid(rows: &[Row]) -> Grid {
+    let header =
+        ["file", "ours (s)", "ns-2 (s)", "faster", "a hop", "goodput", "hops", "MB", "ns-2"];
+    let rows = rows.iter().map(|row| {
+        let (ours, theirs) = (&row.ours, &row.theirs);
+        let faster = theirs.user_s / ours.user_s;
+        let mark = if row.counts() { "" } else { " –" };
+        vec![
+            row.name.clone(),
+            format!("{:.2}", ours.user_s),
+            format!("{:.2}", theirs.user_s),
+            format!("{faster:.1}{mark}"),
+            format!("{:.1}", faster * ours.hops / theirs.hops),
+            format!("{:.3}", ours.goodput_bps / theirs.goodput_bps),
+            format!("{:.3}", ours.hops / theirs.hops),
+            megabytes(ours.max_rss_bytes),
+            megabytes(theirs.max_rss_bytes),
+        ]
+    });
+    Grid { header: header.map(str::to_owned).to_vec(), rows: rows.collect() }
+}
+
+/// What the rows that count come to.
+fn total(rows: &[Row]) -> String {
+    let counted: Vec<&Row> = rows.iter().filter(|row| row.counts()).collect();
+    let sum = |read: &dyn Fn(&Row) -> f64| counted.iter().map(|row| read(row)).sum::<f64>();
+    let (ours, theirs) = (sum(&|row| row.ours.user_s), sum(&|row| row.theirs.user_s));
+    let left_out = rows.len() - counted.len();
+    let mut text = if counted.is_empty() {
+        "No row counts".to_owned()
+    } else {
+        format!(
+            "{}: {theirs:.1} s against {ours:.2} s, {:.1} times as fast",
+            count(counted.len() as u64, "row"),
+            theirs / ours
+        )
+    };
+    if left_out > 0 {
+        let _ = write!(
+            text,
+            "; {left_out} left out (–), because goodput or hop transmissions differ by more than \
+             10 %"
+        );
+    }
+    wrapped(&(text + "."), 0)
+}

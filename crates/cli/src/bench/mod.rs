@@ -1,0 +1,50 @@
+//! `driftway bench`: how fast the lab is, beside ns-2.35 and from 50 to 5,000 nodes.
+//!
+//! Every run is a process of its own, one at a time: what it took is told by the system, its memory
+//! included, and no run warms another's caches.
+
+mod beside;
+mod scale;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use sim::results::{Document, RunResult};
+
+use crate::args::BenchArgs;
+use crate::failure::Failure;
+use crate::validate::ns2::{Used, measured};
+
+/// Measures, and prints tables.
+///
+/// # Errors
+/// What is wrong with the cases, a run that broke, or no ns-2 where one is asked for.
+pub fn bench(args: &BenchArgs) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    write!(out, "{}", beside::table(args)?)?;
+    out.flush()?;
+    write!(out, "\n{}", scale::table(args)?)?;
+    Ok(())
+}
+
+/// Runs one seed of a scenario in a process of its own.
+fn run(scenario: &Path, set: &[(String, String)], seed: u64) -> Result<(RunResult, Used), Failure> {
+    let this = std::env::current_exe()
+        .map_err(|error| Failure::Failed(format!("can't find driftway's own program: {error}")))?;
+    let mut command = Command::new(this);
+    command.arg("run").arg(scenario).args(["--json", "--seed", &seed.to_string()]);
+    for (key, value) in set {
+        command.arg("--set").arg(format!("{key}={value}"));
+    }
+    let failed = |what: &dyn std::fmt::Display| Failure::Failed(what.to_string());
+    let (text, used) = measured(&mut command).map_err(|error| failed(&error))?;
+    let mut document: Document = serde_json::from_str(&text).map_err(|error| failed(&error))?;
+    let run = document.runs.pop().ok_or_else(|| failed(&"a run without results"))?;
+    Ok((run, used))
+}
+
+/// Megabytes.
+fn megabytes(bytes: f64) -> String {
+    format!("{:.1}", bytes / 1e6)
+}

@@ -1,0 +1,164 @@
+//! What a simulated second and node costs, from 50 to 5,000 nodes at the same density.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::{megabytes, run};
+use crate::args::BenchArgs;
+use crate::failure::Failure;
+use crate::text::{Grid, wrapped};
+
+/// How many nodes: columns and rows of a lattice.
+const SIZES: [(u32, u32); 5] = [(10, 5), (20, 10), (25, 20), (50, 40), (100, 50)];
+
+/// Fifty nodes on 1500 m × 1000 m have so much room each. On a lattice of that spacing, a node
+/// reaches the eight around it, and the one two columns on is two hops away.
+const SPACING_M: f64 = 173.2;
+
+/// One flow for so many nodes.
+const NODES_A_FLOW: u32 = 5;
+
+/// What is simulated (s), and of it the part in which routes and connections begin.
+const LASTS_S: u32 = 20;
+
+/// The tables.
+///
+/// # Errors
+/// A run broke.
+pub fn table(args: &BenchArgs) -> Result<String, Failure> {
+    let dir = tempfile::tempdir()
+        .map_err(|error| Failure::Failed(format!("no place for scenarios: {error}")))?;
+    let mut text = wrapped(
+        "User CPU time for a simulated second and node at constant density (a lattice, 50 nodes on \
+         1.5 km²), 802.11 at 2 Mbit/s.",
+        0,
+    );
+    let local =
+        "In proportion to nodes: a TCP connection of two hops for five nodes, static routes";
+    let floods =
+        "For comparison: ten flows of datagrams across the network, AODV, whose requests flood it";
+    for (title, scenario) in
+        [(local, local_traffic as fn(u32, u32) -> String), (floods, flooded as _)]
+    {
+        let mut rows = Vec::new();
+        let mut first = None;
+        for (columns, lines) in SIZES {
+            let path = dir.path().join("scale.toml");
+            write(&path, &scenario(columns, lines))?;
+            let mut best: Option<(f64, f64, u64)> = None;
+            for seed in 1..=args.runs.get() {
+                let (result, used) = run(&path, &[], seed)?;
+                if best.is_none_or(|(user_s, ..)| used.user_s < user_s) {
+                    best = Some((used.user_s, used.max_rss_bytes as f64, result.events));
+                }
+            }
+            let Some((user_s, memory, events)) = best else { continue };
+            let nodes = columns * lines;
+            let cost = user_s / f64::from(LASTS_S) / f64::from(nodes);
+            let against = *first.get_or_insert(cost);
+            rows.push(vec![
+                nodes.to_string(),
+                format!("{user_s:.2}"),
+                format!("{:.1}", cost * 1e6),
+                format!("{:.2}", cost / against),
+                format!("{:.0}", events as f64 / f64::from(nodes) / f64::from(LASTS_S)),
+                megabytes(memory),
+            ]);
+        }
+        let header =
+            ["nodes", "user CPU (s)", "µs a node and second", "to the first", "events", "MB"];
+        let header = header.map(str::to_owned).to_vec();
+        let _ = write!(text, "\n{title}\n{}", Grid { header, rows });
+    }
+    text += &wrapped(
+        "The least of the runs of each size; events are a node's in a second. A process that \
+         simulates nothing takes about 0.01 s.",
+        0,
+    );
+    Ok(text)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| Failure::file("write", path, &error))
+}
+
+/// The network of so many columns and lines.
+fn network(columns: u32, lines: u32, routing: &str) -> String {
+    let mut text = format!(
+        "name = \"a lattice\"\nduration = \"{LASTS_S} s\"\n[network]\nkind = \"adhoc\"\n\
+         nodes = {}\narp = false\nmac = {{ kind = \"dcf\", rts_threshold = \"0 B\" }}\n\
+         routing = {{ protocol = \"{routing}\" }}\n[network.mobility]\npositions = [\n",
+        columns * lines
+    );
+    for line in 0..lines {
+        for column in 0..columns {
+            let metres = |n: u32| f64::from(n) * SPACING_M;
+            let _ = writeln!(text, "[\"{:.1} m\", \"{:.1} m\"],", metres(column), metres(line));
+        }
+    }
+    text + "]\n"
+}
+
+/// A connection for every five nodes, two columns long.
+fn local_traffic(columns: u32, lines: u32) -> String {
+    let mut text = network(columns, lines, "static");
+    for block in 0..columns * lines / NODES_A_FLOW {
+        let from = block * NODES_A_FLOW;
+        let _ = write!(
+            text,
+            "[[flow]]\nfrom = {from}\nto = {}\nstart = \"{} ms\"\napplication = \"ftp\"\n\
+             tcp = {{ preset = \"ns-2\", recovery = \"reno\", window = 8 }}\n",
+            from + 2,
+            block % 100 * 10
+        );
+    }
+    text
+}
+
+/// Ten flows across the whole network, whose routes are found by floods.
+fn flooded(columns: u32, lines: u32) -> String {
+    let nodes = columns * lines;
+    let mut text = network(columns, lines, "aodv");
+    for flow in 0..10 {
+        let _ = write!(
+            text,
+            "[[flow]]\nfrom = {}\nto = {}\nstart = \"{} ms\"\ntransport = \"udp\"\n\
+             application = {{ cbr = {{ every = \"0.25 s\", size = \"512 B\" }} }}\n",
+            nodes / 20 * flow,
+            nodes / 20 * (19 - flow),
+            500 + 100 * flow
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod test {
+    use scenario::Scenario;
+
+    use super::*;
+
+    #[test]
+    fn every_size_is_a_scenario() {
+        for (columns, lines) in SIZES {
+            for text in [local_traffic(columns, lines), flooded(columns, lines)] {
+                let scenario = Scenario::parse("scale.toml", &text, &[]).unwrap();
+                assert!(!scenario.flows.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn flows_are_two_hops_long_and_in_proportion() {
+        for (columns, lines) in SIZES {
+            let text = local_traffic(columns, lines);
+            let flows = Scenario::parse("scale.toml", &text, &[]).unwrap().flows;
+            assert_eq!(flows.len() as u32, columns * lines / NODES_A_FLOW);
+            for flow in flows {
+                // In one line of the lattice, two columns on: 346 m, and 173 m to the one between.
+                assert_eq!(flow.from / columns, flow.to / columns);
+                assert_eq!(flow.from + 2, flow.to);
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What counts as agreement: ratios of means, and paired logarithms of ratios.
+
+use sim::results::Estimate;
+
+use super::cases::Judge;
+use crate::summary::{estimate, quantile};
+
+/// A number with its 90 % interval; `None` where there are too few runs for one.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Interval {
+    /// The estimate.
+    pub mean: f64,
+    /// Its ends.
+    pub ci90: Option<[f64; 2]>,
+}
+
+/// One metric at one point, on both sides.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Compared {
+    /// Ours.
+    pub ours: Option<Estimate>,
+    /// The other's.
+    pub theirs: Option<Estimate>,
+    /// The ratio of the means; `None` where theirs is zero.
+    pub ratio: Option<Interval>,
+}
+
+/// Compares runs that have nothing but their scenario in common.
+pub fn compared(ours: &[f64], theirs: &[f64]) -> Compared {
+    let (a, b) = (estimate(ours), estimate(theirs));
+    let ratio = a.zip(b).filter(|(_, b)| b.mean != 0.0).map(|(a, b)| {
+        let ratio = a.mean / b.mean;
+        // The first order of the ratio's spread: that of each mean, in units of theirs.
+        let (of_ours, of_theirs) = (spread(ours), spread(theirs));
+        let unit = b.mean * b.mean;
+        let parts = of_ours.zip(of_theirs).map(|(a, b)| [a / unit, ratio * ratio * b / unit]);
+        Interval { mean: ratio, ci90: around(ratio, parts, [ours.len(), theirs.len()]) }
+    });
+    Compared { ours: a, theirs: b, ratio }
+}
+
+/// The difference of the means of the logarithms: ours less theirs. `None` where a run delivered
+/// nothing, because that has no logarithm.
+pub fn log_ratio(ours: &[f64], theirs: &[f64]) -> Option<Interval> {
+    let logs = |values: &[f64]| -> Option<Vec<f64>> {
+        values.iter().map(|&value| (value > 0.0).then(|| libm::log(value))).collect()
+    };
+    let (ours, theirs) = (logs(ours)?, logs(theirs)?);
+    let mean = estimate(&ours)?.mean - estimate(&theirs)?.mean;
+    let parts = spread(&ours).zip(spread(&theirs)).map(<[f64; 2]>::from);
+    Some(Interval { mean, ci90: around(mean, parts, [ours.len(), theirs.len()]) })
+}
+
+/// The variance of the mean; `None` for one value.
+fn spread(values: &[f64]) -> Option<f64> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>();
+    (values.len() > 1).then(|| squares / (n - 1.0) / n)
+}
+
+/// Welch's interval: two spreads that need not be alike, with as much freedom as Satterthwaite
+/// leaves them.
+fn around(mean: f64, parts: Option<[f64; 2]>, counts: [usize; 2]) -> Option<[f64; 2]> {
+    let parts = parts?;
+    let variance: f64 = parts.iter().sum();
+    if variance <= 0.0 {
+        return Some([mean, mean]);
+    }
+    let used: f64 = parts.iter().zip(counts).map(|(part, n)| part * part / (n as f64 - 1.0)).sum();
+    let half = quantile(0.90, variance * variance / used)? * variance.sqrt();
+    Some([mean - half, mean + half])
+}
+
+/// The mean over the points of the difference of logarithms, each point once: what is the same at
+/// all points is in it, and how much points differ is its interval.
+pub fn over_points(points: &[Option<Interval>]) -> Option<Interval> {
+    let means: Option<Vec<f64>> = points.iter().map(|point| Some(point.as_ref()?.mean)).collect();
+    let estimate = estimate(&means?)?;
+    Some(Interval { mean: estimate.mean, ci90: estimate.ci90 })
+}
+
+/// What a log ratio may be off.
+const TOLERANCE: f64 = 0.1;
+
+/// Do they agree? `None`: that is not judged, or there is nothing to judge by.
+pub fn agrees(judge: Judge, ratios: &[Option<Interval>], log: Option<Interval>) -> Option<bool> {
+    match judge {
+        Judge::Told => None,
+        Judge::Within(part) => {
+            let ratios: Option<Vec<f64>> =
+                ratios.iter().map(|ratio| Some(ratio.as_ref()?.mean)).collect();
+            Some(ratios?.iter().all(|ratio| within(*ratio, part)))
+        }
+        Judge::LogRatio => {
+            let [low, high] = log?.ci90?;
+            Some(low >= libm::log(1.0 - TOLERANCE) && high <= libm::log(1.0 + TOLERANCE))
+        }
+    }
+}
+
+/// Is a ratio one, give or take `part`?
+pub fn within(ratio: f64, part: f64) -> bool {
+    (ratio - 1.0).abs() <= part
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn a_ratio_of_means_by_hand() {
+        // Means 110 and 100, variances of the means 4 and 1 (sample variances 12 and 3 of three):
+        // spread (4 + 1.21)/100², freedom 5.21²/((16 + 1.4641)/2) = 3.109, t = 2.32.
+        let ours = [110.0 - 12f64.sqrt(), 110.0, 110.0 + 12f64.sqrt()];
+        let theirs = [100.0 - 3f64.sqrt(), 100.0, 100.0 + 3f64.sqrt()];
+        let ratio = compared(&ours, &theirs).ratio.unwrap();
+        let [low, high] = ratio.ci90.unwrap();
+        assert!((ratio.mean - 1.1).abs() < 1e-12);
+        assert!((high - 1.1 - 0.0530).abs() < 5e-4 && (1.1 - low - 0.0530).abs() < 5e-4, "{high}");
+        assert_eq!(compared(&[1.0], &[0.0]).ratio, None);
+        assert_eq!(compared(&[1.0], &[2.0]).ratio.unwrap().ci90, None);
+    }
+
+    #[test]
+    fn logarithms_are_those_of_each_run() {
+        // Half and double are as far from each other: arithmetic means would say 1.25.
+        let log = log_ratio(&[0.5, 2.0], &[1.0, 1.0]).unwrap();
+        assert!(log.mean.abs() < 1e-12);
+        assert_eq!(log_ratio(&[0.0, 2.0], &[1.0, 1.0]), None);
+    }
+
+    #[test]
+    fn agreement_is_what_the_interval_says() {
+        let point = |mean| Some(Interval { mean, ci90: None });
+        let close = [point(0.01), point(-0.02), point(0.02), point(0.0)];
+        let log = over_points(&close);
+        assert_eq!(agrees(Judge::LogRatio, &[], log), Some(true));
+        // As close in the mean, yet nobody can know.
+        let wide = [point(0.4), point(-0.4), point(0.3), point(-0.3)];
+        assert_eq!(agrees(Judge::LogRatio, &[], over_points(&wide)), Some(false));
+        let off = [point(0.2), point(0.21), point(0.19), point(0.2)];
+        assert_eq!(agrees(Judge::LogRatio, &[], over_points(&off)), Some(false));
+        assert_eq!(over_points(&[point(0.1), None]), None);
+
+        let ratios = [point(1.04), point(0.96)];
+        assert_eq!(agrees(Judge::Within(0.05), &ratios, None), Some(true));
+        assert_eq!(agrees(Judge::Within(0.03), &ratios, None), Some(false));
+        assert_eq!(agrees(Judge::Within(0.05), &[point(1.0), None], None), None);
+        assert_eq!(agrees(Judge::Told, &ratios, log), None);
+    }
+}

@@ -1,0 +1,181 @@
+//! Pictures of what was compared.
+
+use plotly::common::{DashType, ErrorData, ErrorType, Line, Marker, MarkerSymbol, Mode};
+use plotly::layout::{AxisType, RangeMode};
+use plotly::{Plot, Scatter};
+use sim::results::Estimate;
+
+use super::compare::Interval;
+use super::document::{CaseResult, Document, FormulaResult, PointResult};
+use super::record::METRICS;
+use crate::report::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain};
+
+/// The chains that are drawn together: with the switches of ns-2, and as the standards have it.
+const CHAINS: [(&str, &str); 2] =
+    [("chain-static-w8", "as ns-2.35 has it"), ("chain-standard", "as the standards have it")];
+
+/// A line with symbols.
+struct Series {
+    name: String,
+    colour: &'static str,
+    symbol: MarkerSymbol,
+    dash: DashType,
+}
+
+/// Goodput over a chain's hops, of all four simulations; `None` where one was not run.
+pub fn chains(document: &Document) -> Option<Figure> {
+    let mut plot = Plot::new();
+    for (number, (name, how)) in CHAINS.into_iter().enumerate() {
+        let case = document.cases.iter().find(|case| case.name == name)?;
+        let colour = PALETTE[number];
+        let ours = Series {
+            name: format!("driftway, {how}"),
+            colour,
+            symbol: MarkerSymbol::Circle,
+            dash: DashType::Solid,
+        };
+        add(&mut plot, case, &ours, |point| point.metrics[METRICS[0].0].ours);
+        let theirs = Series {
+            name: case.against.name().to_owned(),
+            colour,
+            symbol: MarkerSymbol::SquareOpen,
+            dash: DashType::Dash,
+        };
+        add(&mut plot, case, &theirs, |point| point.metrics[METRICS[0].0].theirs);
+    }
+    let y = axis("goodput", "kbit/s").range_mode(RangeMode::ToZero);
+    plot.set_layout(layout().x_axis(axis("hops", "")).y_axis(y));
+    Some(Figure {
+        title: "A chain's goodput over its hops".to_owned(),
+        how: "Static routes, 200 m from node to node, 2 Mbit/s, window 8. Hollow symbols are the \
+              other simulators'."
+            .to_owned(),
+        notes: Vec::new(),
+        json: json(plot),
+        numbers: None,
+        also: None,
+    })
+}
+
+fn add(
+    plot: &mut Plot,
+    case: &CaseResult,
+    series: &Series,
+    read: impl Fn(&PointResult) -> Option<Estimate>,
+) {
+    let points = case.points.iter().filter_map(|point| {
+        let of = read(point)?;
+        let half = of.ci90.map_or(0.0, |[low, high]| (high - low) / 2.0);
+        Some((point.name.clone(), of.mean / 1e3, half / 1e3))
+    });
+    let (mut x, mut y, mut halves) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, mean, half) in points {
+        x.push(name);
+        y.push(mean);
+        halves.push(half);
+    }
+    plot.add_trace(
+        Scatter::new(x, y)
+            .mode(Mode::LinesMarkers)
+            .name(plain(&series.name))
+            .marker(Marker::new().symbol(series.symbol.clone()).size(9).color(series.colour))
+            .line(Line::new().color(series.colour).width(2.0).dash(series.dash.clone()))
+            .error_y(bars(halves, series.colour)),
+    );
+}
+
+fn bars(halves: Vec<f64>, colour: &'static str) -> ErrorData {
+    ErrorData::new(ErrorType::Data).array(halves).color(colour).thickness(2.0).width(6)
+}
+
+/// The logarithm of the ratio of goodputs, for each movement.
+pub fn log_ratios(case: &CaseResult) -> Figure {
+    let points: Vec<(String, Interval)> = case
+        .points
+        .iter()
+        .filter_map(|point| Some((point.name.clone(), point.log_ratio?)))
+        .collect();
+    let mut plot = Plot::new();
+    let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
+    let all = "all".to_owned();
+    let places: Vec<String> = names.iter().cloned().chain([all.clone()]).collect();
+    around(&mut plot, &points, "a movement file, over its seeds", PALETTE[0]);
+    if let Some(log) = case.log_ratio {
+        around(&mut plot, &[(all, log)], "all of them", PALETTE[1]);
+    }
+    for (at, name) in [(0.0, ""), (libm::log(0.9), "± 10 %"), (libm::log(1.1), "")] {
+        across(&mut plot, &places, at, name);
+    }
+    plot.set_layout(
+        layout()
+            .x_axis(axis(&case.axis, "").type_(AxisType::Category))
+            .y_axis(axis("log ratio of goodput", "")),
+    );
+    Figure {
+        title: format!("{}: ours against {}", case.title, case.against.name()),
+        how: "The mean of the logarithm of our goodput less that of theirs: 0 is the same, 0.1 about \
+              10 % more. Bars are 90 % intervals."
+            .to_owned(),
+        notes: Vec::new(),
+        json: json(plot),
+        numbers: None,
+        also: None,
+    }
+}
+
+/// What was measured over what a formula says.
+pub fn formula(of: &FormulaResult) -> Figure {
+    let ratio = |ratio: Estimate| Interval { mean: ratio.mean, ci90: ratio.ci90 };
+    let points: Vec<(String, Interval)> = of
+        .points
+        .iter()
+        .filter_map(|point| Some((point.name.clone(), ratio(point.ratio?))))
+        .collect();
+    let places: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
+    let mut plot = Plot::new();
+    around(&mut plot, &points, "measured over formula", PALETTE[0]);
+    let as_set: Vec<(String, Interval)> = of
+        .points
+        .iter()
+        .filter_map(|point| Some((point.name.clone(), ratio(point.ratio_as_set?))))
+        .collect();
+    if !as_set.is_empty() {
+        around(&mut plot, &as_set, "the same with losses and round trips as set", PALETTE[1]);
+    }
+    across(&mut plot, &places, 1.0, "");
+    plot.set_layout(
+        layout().x_axis(axis("", "").type_(AxisType::Category)).y_axis(axis("ratio", "")),
+    );
+    Figure {
+        title: of.title.clone(),
+        how: "What was measured over what the formula says, with 90 % intervals.".to_owned(),
+        notes: Vec::new(),
+        json: json(plot),
+        numbers: None,
+        also: None,
+    }
+}
+
+fn around(plot: &mut Plot, points: &[(String, Interval)], name: &str, colour: &'static str) {
+    let half = |of: &Interval| of.ci90.map_or(0.0, |[low, high]| (high - low) / 2.0);
+    let (x, y): (Vec<String>, Vec<f64>) =
+        points.iter().map(|(name, of)| (name.clone(), of.mean)).unzip();
+    plot.add_trace(
+        Scatter::new(x, y)
+            .mode(Mode::Markers)
+            .name(plain(name))
+            .marker(Marker::new().size(9).color(colour))
+            .error_y(bars(points.iter().map(|(_, of)| half(of)).collect(), colour)),
+    );
+}
+
+/// A dotted line.
+fn across(plot: &mut Plot, places: &[String], at: f64, name: &str) {
+    plot.add_trace(
+        Scatter::new(places.to_vec(), vec![at; places.len()])
+            .mode(Mode::Lines)
+            .name(plain(name))
+            .show_legend(!name.is_empty())
+            .line(Line::new().color(QUIET).width(1.5).dash(DashType::Dot)),
+    );
+}

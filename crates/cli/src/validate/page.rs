@@ -1,0 +1,120 @@
+//! What came out as one page.
+
+use askama::Template;
+
+use super::document::{CaseResult, Document, FormulaResult};
+use super::print::{judged, source, summary, verdict};
+use super::{cases::Judge, draw, tables};
+use crate::report::figure::Figure;
+use crate::report::page::{SCRIPT, STYLE, library};
+use crate::text::Grid;
+
+/// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
+/// from this crate: style, script, and the figures' JSON.
+#[derive(Template)]
+#[template(path = "validate.html")]
+struct Page {
+    version: &'static str,
+    /// How many agree.
+    summary: String,
+    /// A line a case.
+    rows: Vec<Row>,
+    /// The chains of all simulators.
+    chains: Option<Figure>,
+    sections: Vec<Section>,
+    library: String,
+    style: String,
+    script: &'static str,
+}
+
+/// A case in one line.
+struct Row {
+    id: String,
+    title: String,
+    against: String,
+    verdict: &'static str,
+}
+
+/// A case.
+struct Section {
+    id: String,
+    title: String,
+    source: String,
+    verdict: String,
+    note: Option<String>,
+    figure: Option<Figure>,
+    tables: Vec<(&'static str, Grid)>,
+    /// All numbers of it.
+    numbers: Option<Grid>,
+    /// What runs its first point.
+    command: Option<String>,
+}
+
+/// The page.
+///
+/// # Errors
+/// The template can't be rendered.
+pub fn page(document: &Document) -> Result<String, askama::Error> {
+    let word = |agrees| match agrees {
+        Some(true) => "agrees",
+        Some(false) => "differs",
+        None => "told",
+    };
+    let row = |id: &str, title: &str, against: String, agrees| Row {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        against,
+        verdict: word(agrees),
+    };
+    let against = |case: &CaseResult| {
+        let beside = if case.beside { "beside us" } else { "stored" };
+        format!("{}, {beside}", case.against.name())
+    };
+    let cases = document.cases.iter();
+    let formulas = document.formulas.iter();
+    let page = Page {
+        version: document.version,
+        summary: summary(document),
+        rows: cases
+            .clone()
+            .map(|case| row(&case.name, &case.title, against(case), case.agrees))
+            .chain(formulas.clone().map(|of| row(&of.name, &of.title, "theory".into(), of.agrees)))
+            .collect(),
+        chains: draw::chains(document),
+        sections: cases.map(of_case).chain(formulas.map(of_formula)).collect(),
+        library: library(),
+        style: format!("{STYLE}{}", include_str!("../../templates/paper.css")),
+        script: SCRIPT,
+    };
+    page.render()
+}
+
+fn of_case(case: &CaseResult) -> Section {
+    let counts = tables::counts(case)
+        .map(|grid| ("Ours over theirs; where theirs are few, ours : theirs", grid));
+    Section {
+        id: case.name.clone(),
+        title: case.title.clone(),
+        source: source(case),
+        verdict: verdict(case),
+        note: case.note.clone(),
+        figure: (case.judge == Judge::LogRatio).then(|| draw::log_ratios(case)),
+        tables: [("", tables::goodput(case))].into_iter().chain(counts).collect(),
+        numbers: Some(tables::numbers(case)),
+        command: case.points.first().map(|point| point.command.clone()),
+    }
+}
+
+fn of_formula(of: &FormulaResult) -> Section {
+    Section {
+        id: of.name.clone(),
+        title: of.title.clone(),
+        source: String::new(),
+        verdict: judged(of.judge, of.agrees),
+        note: of.note.clone(),
+        figure: Some(draw::formula(of)),
+        tables: vec![("", tables::formula(of))],
+        numbers: None,
+        command: None,
+    }
+}

@@ -1,0 +1,94 @@
+//! What came out, for people.
+
+use std::fmt::Write;
+
+use super::cases::Judge;
+use super::document::{CaseResult, Document};
+use super::tables::{counts, formula, goodput, interval};
+use crate::text::{count, wrapped};
+
+/// Everything.
+pub fn document(document: &Document) -> String {
+    let mut text = String::new();
+    for case in &document.cases {
+        let _ = writeln!(text, "{} ({})", case.title, case.name);
+        text += &wrapped(&source(case), 0);
+        let _ = write!(text, "{}", goodput(case));
+        if let Some(counts) = counts(case) {
+            let _ = write!(text, "Ours over theirs; where theirs are few, ours : theirs\n{counts}");
+        }
+        text += &wrapped(&verdict(case), 0);
+        if let Some(note) = &case.note {
+            text += &wrapped(note, 0);
+        }
+        text.push('\n');
+    }
+    for of in &document.formulas {
+        let _ = writeln!(text, "{} ({})", of.title, of.name);
+        let _ = write!(text, "{}", formula(of));
+        text += &wrapped(&judged(of.judge, of.agrees), 0);
+        if let Some(note) = &of.note {
+            text += &wrapped(note, 0);
+        }
+        text.push('\n');
+    }
+    text += &wrapped(&summary(document), 0);
+    text
+}
+
+/// Whose numbers stand beside ours.
+pub fn source(case: &CaseResult) -> String {
+    let name = case.against.name();
+    if case.beside {
+        format!("Against {name}, run beside ours.")
+    } else {
+        format!("Against {name}'s stored numbers.")
+    }
+}
+
+/// What a case comes to.
+pub fn verdict(case: &CaseResult) -> String {
+    let mut text = String::new();
+    if case.judge == Judge::LogRatio
+        && let Some(log) = case.log_ratio
+    {
+        let points = count(case.points.len() as u64, "movement file");
+        let _ = write!(text, "Mean log ratio over {points}: {}. ", interval(log));
+    }
+    text + &judged(case.judge, case.agrees)
+}
+
+/// `Agrees: …`
+pub fn judged(judge: Judge, agrees: Option<bool>) -> String {
+    let what = match judge {
+        Judge::Told => return "Told, not judged.".to_owned(),
+        Judge::Within(part) => format!("each ratio within {:.0} %", part * 100.0),
+        Judge::LogRatio => "its 90 % interval inside ln 0.9 to ln 1.1".to_owned(),
+    };
+    match agrees {
+        Some(true) => format!("Agrees: {what}."),
+        Some(false) => format!("Differs: not {what}."),
+        None => format!("Not judged: too few runs to say whether {what}."),
+    }
+}
+
+/// How many agree, and how long it took.
+pub fn summary(document: &Document) -> String {
+    let verdicts: Vec<Option<bool>> = document
+        .cases
+        .iter()
+        .map(|case| case.agrees)
+        .chain(document.formulas.iter().map(|of| of.agrees))
+        .collect();
+    let of = |verdict| verdicts.iter().filter(|other| **other == verdict).count();
+    format!(
+        "{}: {} agree, {} differ, {} not judged. {:.0} s, {} at a time. ± is half of the 90 % \
+         interval.",
+        count(verdicts.len() as u64, "case"),
+        of(Some(true)),
+        of(Some(false)),
+        of(None),
+        document.timing.wall_s,
+        document.timing.jobs,
+    )
+}

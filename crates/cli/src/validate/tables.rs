@@ -1,0 +1,161 @@
+//! Tables of what was compared, for the terminal and the page alike.
+
+use sim::results::Estimate;
+
+use super::compare::{Compared, Interval};
+use super::document::{CaseResult, FormulaResult, PointResult};
+use super::held::Held;
+use super::record::METRICS;
+use crate::text::{Grid, Scale, mean, mean_in, value};
+
+/// Fewer of something than this on the other side, and a ratio says nothing.
+const FEW: f64 = 10.0;
+
+/// Goodput, on both sides, and how they compare.
+pub fn goodput(case: &CaseResult) -> Grid {
+    let metric = METRICS[0].0;
+    let of = |point: &PointResult| point.metrics[metric].clone();
+    let largest = case.points.iter().filter_map(|point| Some(of(point).ours?.mean));
+    let scale = Scale::of(metric, largest.fold(0.0, f64::max));
+    let unit = scale.unit;
+    let side = |side: Option<Estimate>| side.map_or("–".to_owned(), |side| mean_in(scale, &side));
+    let runs = |compared: &Compared| {
+        [compared.ours, compared.theirs].map(|side| side.map_or(0, |side| side.n).to_string())
+    };
+    let rows = case.points.iter().map(|point| {
+        let compared = of(point);
+        let [ours, theirs] = runs(&compared);
+        vec![
+            point.name.clone(),
+            side(compared.ours),
+            ours,
+            side(compared.theirs),
+            theirs,
+            compared.ratio.map_or("–".to_owned(), interval),
+            point.log_ratio.map_or("–".to_owned(), interval),
+        ]
+    });
+    let header = [
+        case.axis.clone(),
+        format!("ours ({unit})"),
+        "n".to_owned(),
+        format!("{} ({unit})", case.against.name()),
+        "n".to_owned(),
+        "ratio".to_owned(),
+        "log ratio".to_owned(),
+    ];
+    Grid { header: header.to_vec(), rows: rows.collect() }
+}
+
+/// All else that both sides count: ours over theirs.
+pub fn counts(case: &CaseResult) -> Option<Grid> {
+    let known = |name: &str| {
+        let both = |point: &PointResult| {
+            let of = &point.metrics[name];
+            of.ours.is_some() && of.theirs.is_some()
+        };
+        case.points.iter().any(both)
+    };
+    let known: Vec<(&str, &str)> =
+        METRICS[1..].iter().copied().filter(|(name, _)| known(name)).collect();
+    if known.is_empty() {
+        return None;
+    }
+    let header = std::iter::once(case.axis.as_str()).chain(known.iter().map(|(_, title)| *title));
+    let rows = case.points.iter().map(|point| {
+        let cells = known.iter().map(|(name, _)| count(&point.metrics[*name]));
+        std::iter::once(point.name.clone()).chain(cells).collect()
+    });
+    Some(Grid { header: header.map(str::to_owned).collect(), rows: rows.collect() })
+}
+
+/// A ratio, or where theirs are few, both: `3 : 0`.
+fn count(compared: &Compared) -> String {
+    match (compared.ours, compared.theirs, compared.ratio) {
+        (Some(ours), Some(theirs), ratio) if theirs.mean < FEW || ratio.is_none() => {
+            let whole = |n: f64| match (n * 10.0).round() / 10.0 {
+                few if few < FEW && few.fract() != 0.0 => format!("{few:.1}"),
+                _ => format!("{n:.0}"),
+            };
+            format!("{} : {}", whole(ours.mean), whole(theirs.mean))
+        }
+        (_, _, Some(ratio)) => format!("{:.2}", ratio.mean),
+        _ => "–".to_owned(),
+    }
+}
+
+/// What was counted, in numbers, for who wants to know.
+pub fn numbers(case: &CaseResult) -> Grid {
+    let side = |side: Option<Estimate>, name: &str| {
+        side.map_or("–".to_owned(), |side| mean(name, &side))
+    };
+    let mut rows = Vec::new();
+    for point in &case.points {
+        let metrics = METRICS.iter().map(|(name, title)| (*name, *title, &point.metrics[*name]));
+        let time = std::iter::once(("user_s", "user CPU time", &point.user_s));
+        for (name, title, of) in metrics.chain(time) {
+            if of.ours.is_some() || of.theirs.is_some() {
+                rows.push(vec![
+                    point.name.clone(),
+                    title.to_owned(),
+                    side(of.ours, name),
+                    side(of.theirs, name),
+                    of.ratio.map_or("–".to_owned(), interval),
+                ]);
+            }
+        }
+    }
+    let header = [&case.axis, "", "ours", case.against.name(), "ratio"].map(str::to_owned);
+    Grid { header: header.to_vec(), rows }
+}
+
+/// What a formula was held against.
+pub fn formula(of: &FormulaResult) -> Grid {
+    let as_set = of.points.iter().any(|point| point.ratio_as_set.is_some());
+    let row = |point: &Held| {
+        let ratio = |ratio: Option<Estimate>| {
+            ratio.map_or("–".to_owned(), |of| interval(Interval { mean: of.mean, ci90: of.ci90 }))
+        };
+        let mut row = vec![
+            point.name.clone(),
+            point.measured.map_or("–".to_owned(), |of| mean(point.metric, &of)),
+            point.measured.map_or(0, |of| of.n).to_string(),
+            point.formula.map_or("–".to_owned(), |law| value(point.metric, law)),
+            ratio(point.ratio),
+        ];
+        if as_set {
+            row.push(ratio(point.ratio_as_set));
+        }
+        row
+    };
+    let mut header = vec!["point", "measured", "n", "formula", "ratio"];
+    if as_set {
+        header.push("ratio with losses as set");
+    }
+    Grid {
+        header: header.into_iter().map(str::to_owned).collect(),
+        rows: of.points.iter().map(row).collect(),
+    }
+}
+
+/// `0.987 ± 0.012`; three decimals, as all of these are about one or about zero.
+pub fn interval(interval: Interval) -> String {
+    match interval.ci90 {
+        Some([low, high]) => format!("{:.3} ±\u{a0}{:.3}", interval.mean, (high - low) / 2.0),
+        None => format!("{:.3}", interval.mean),
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::validate::compare::compared;
+
+    #[test]
+    fn few_of_something_are_told_and_not_divided() {
+        assert_eq!(count(&compared(&[3.0], &[0.0])), "3 : 0");
+        assert_eq!(count(&compared(&[25.0], &[4.5])), "25 : 4.5");
+        assert_eq!(count(&compared(&[90.0], &[100.0])), "0.90");
+        assert_eq!(count(&compared(&[90.0], &[])), "–");
+    }
+}
