@@ -240,8 +240,9 @@ pub(super) struct Timing {
     pub ack_timeout: u64,
     /// What an RTS protects besides the data frame.
     pub around_data: u64,
-    /// From the start of an own CTS until the data must have come, less the CTS's duration field.
-    pub data_wait: u64,
+    /// What of a CTS's duration field is not the data: a SIFS and the ACK, less the time allowed
+    /// for the way there and back.
+    pub after_data: u64,
     /// After an RTS, so long until something must have followed it (§9.2.5.4).
     pub rts_silence: u64,
 }
@@ -274,7 +275,7 @@ impl Timing {
             cts_timeout: timeout_of(cts),
             ack_timeout: timeout_of(ack),
             around_data: 3 * sifs + cts + ack,
-            data_wait: (cts + way).saturating_sub(sifs + ack),
+            after_data: (sifs + ack).saturating_sub(way),
             rts_silence: 2 * sifs + cts + 2 * slot,
         }
     }

@@ -187,10 +187,12 @@ impl Dcf {
                 }
                 let (kind, bytes, airtime) = (FrameKind::Cts, CTS_BYTES, self.timing.cts);
                 let from = node;
-                self.put_on_air(now, Sending { kind, from, to, bytes, rate, airtime, duration });
+                let end = self
+                    .put_on_air(now, Sending { kind, from, to, bytes, rate, airtime, duration });
                 if self.config.cts_holds_backoff {
                     let station = &mut self.stations[node as usize];
-                    station.held = now + self.timing.data_wait + u64::from(duration) * 1_000;
+                    let wait = u64::from(duration) * 1_000;
+                    station.held = end + wait.saturating_sub(self.timing.after_data);
                 }
             }
             Owed::Data => {

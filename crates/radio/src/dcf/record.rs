@@ -42,7 +42,8 @@ pub enum Outcome {
     Received,
     /// Understood, but received before.
     Duplicate,
-    /// An RTS that was understood, but not answered, because of a NAV or the medium.
+    /// An RTS that was understood, but will not be answered. (Not one whose CTS was dropped a SIFS
+    /// later, as [`super::DcfConfig::cts_needs_idle`] may have it.)
     Refused,
     /// Another frame spoilt it.
     Collided,

@@ -4,6 +4,7 @@ use base::Instant;
 use radio::dcf::{AirFrame, FrameKind, Outcome};
 use radio::{
     Dcf, DcfConfig, FailReason, Field, Mobility, Outgoing, Propagation, RadioConfig, Report,
+    Threshold,
 };
 
 pub const RTS: FrameKind = FrameKind::Rts;
@@ -26,8 +27,17 @@ pub fn air(config: DcfConfig, places: &[(f64, f64)]) -> Air {
     seeded(config, places, 1)
 }
 
+/// With other ranges (m) than 250 and 550.
+pub fn with_ranges(config: DcfConfig, places: &[(f64, f64)], receive: f64, sense: f64) -> Air {
+    let (receive, sense) = (Threshold::Distance(receive), Threshold::Distance(sense));
+    made(config, RadioConfig { receive, sense, ..RadioConfig::STANDARD }, places, 1)
+}
+
 pub fn seeded(config: DcfConfig, places: &[(f64, f64)], seed: u64) -> Air {
-    let radio = RadioConfig::STANDARD;
+    made(config, RadioConfig::STANDARD, places, seed)
+}
+
+fn made(config: DcfConfig, radio: RadioConfig, places: &[(f64, f64)], seed: u64) -> Air {
     let propagation = Propagation::new(&radio, places.len() as u32, seed).unwrap();
     let field = Field::new(Mobility::fixed(places), propagation.reach());
     let mut dcf = Dcf::new(config, field, propagation, seed);

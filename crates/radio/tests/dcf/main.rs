@@ -1,5 +1,7 @@
 //! DCF, driven from outside.
 
 mod air;
+mod contention;
 mod exchange;
 mod properties;
+mod reservation;

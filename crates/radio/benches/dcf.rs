@@ -1,0 +1,118 @@
+//! What a frame on the air costs, everything included: a pair that always has something to send,
+//! and fifty nodes that move at ns-2's usual density, ten of which always have a packet for one of
+//! their neighbours. Each iteration is a thousand frames, so microseconds read as nanoseconds a
+//! frame.
+
+use std::hint::black_box;
+
+use base::{Duration, Instant, RandomStream};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use radio::mobility::{RandomWaypoint, Start};
+use radio::{Dcf, DcfConfig, Field, Hearer, Mobility, Outgoing, Propagation, RadioConfig, Report};
+
+const FRAMES: u64 = 1_000;
+
+/// Nodes of which some always have a packet for a neighbour.
+struct Load {
+    dcf: Dcf,
+    neighbours: Vec<Hearer>,
+    random: RandomStream,
+    reports: Vec<Report>,
+    now: Instant,
+}
+
+impl Load {
+    fn new(config: DcfConfig, mobility: Mobility, senders: u32) -> Self {
+        let nodes = mobility.nodes() as u32;
+        let radio = Propagation::new(&RadioConfig::STANDARD, nodes, 1).expect("the radio is good");
+        let field = Field::new(mobility, radio.reach());
+        let mut load = Self {
+            dcf: Dcf::new(config, field, radio, 1),
+            neighbours: Vec::new(),
+            random: RandomStream::new(1, "neighbour", 0),
+            reports: Vec::new(),
+            now: Instant::ZERO,
+        };
+        for sender in 0..senders {
+            load.send(sender);
+        }
+        load
+    }
+
+    fn send(&mut self, node: u32) {
+        self.neighbours.clear();
+        self.dcf.field().hearers(self.now, node, &mut self.neighbours);
+        self.neighbours.retain(|hearer| hearer.distance_squared < 240.0 * 240.0);
+        let some = self.random.below(self.neighbours.len() as u64) as usize;
+        let to = self.neighbours.get(some).map(|hearer| hearer.node);
+        self.dcf.send(self.now, node, Outgoing { id: node, to, bytes: 1500 });
+    }
+
+    /// Frames on the air so far.
+    fn frames(&self) -> u64 {
+        let counted = self.dcf.totals();
+        counted.rts + counted.cts + counted.data + counted.acks + counted.broadcasts
+    }
+
+    fn run(&mut self, frames: u64) {
+        // Counting goes through all stations, so it is done once in a while.
+        let end = self.frames() + frames;
+        let mut left = frames;
+        while left > 0 {
+            let mut reports = std::mem::take(&mut self.reports);
+            reports.clear();
+            for _ in 0..left.div_ceil(4).max(1) {
+                self.now = self.dcf.run(Instant::FAR_FUTURE, &mut reports);
+                for report in reports.drain(..) {
+                    if let Report::Sent { node, .. } | Report::Failed { node, .. } = report {
+                        self.send(node);
+                    }
+                }
+            }
+            self.reports = reports;
+            left = end.saturating_sub(self.frames());
+        }
+    }
+
+    /// Hearers of a frame, on average over all nodes now.
+    fn hearers(&mut self) -> f64 {
+        let nodes = self.dcf.field().nodes() as u32;
+        let mut all = Vec::new();
+        for node in 0..nodes {
+            self.dcf.field().hearers(self.now, node, &mut all);
+        }
+        all.len() as f64 / f64::from(nodes)
+    }
+}
+
+fn frames(c: &mut Criterion) {
+    let mut group = c.benchmark_group("a thousand frames");
+    group.throughput(Throughput::Elements(FRAMES));
+    for (name, config) in [
+        ("standard with RTS", DcfConfig { rts_threshold: 0, ..DcfConfig::STANDARD }),
+        ("ns-2", DcfConfig::NS2),
+    ] {
+        let pair = Mobility::fixed(&[(0.0, 0.0), (200.0, 0.0)]);
+        let model = RandomWaypoint {
+            area: (1500.0, 1000.0),
+            speed: (9.0, 11.0),
+            pause: (Duration::ZERO, Duration::ZERO),
+            start: Start::Steady,
+        };
+        let fifty = Mobility::random_waypoint(&model, 50, 1).expect("the model is good");
+        for (what, mobility, senders) in [("pair", pair, 1), ("fifty nodes", fifty, 10)] {
+            let mut load = Load::new(config, mobility, senders);
+            load.run(20_000);
+            let what = format!("{what}, {:.1} hearers a frame", load.hearers());
+            group.bench_function(BenchmarkId::new(name, what), |b| {
+                b.iter(|| {
+                    load.run(FRAMES);
+                    black_box(load.now)
+                });
+            });
+        }
+    }
+}
+
+criterion_group!(benches, frames);
+criterion_main!(benches);

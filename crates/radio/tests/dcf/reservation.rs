@@ -1,0 +1,218 @@
+//! NAV, CTS, and what keeps stations from answering.
+
+use base::{Duration, Instant};
+use radio::dcf::{AirFrame, Outcome};
+use radio::{DcfConfig, FailReason};
+
+use crate::air::*;
+
+const DIFS: u64 = 50_000;
+const SIFS: u64 = 10_000;
+const SLOT: u64 = 20_000;
+
+fn end(frame: &AirFrame) -> u64 {
+    (frame.at + frame.airtime).as_nanos()
+}
+
+/// With a back-off of no slots.
+fn at_once(config: DcfConfig) -> DcfConfig {
+    DcfConfig { cw_min: 0, cw_max: 0, backoff_includes_cw: true, first_at_once: true, ..config }
+}
+
+#[test]
+fn whoever_hears_rts_or_cts_waits_for_the_end_of_the_exchange() {
+    for (listener, place) in [(2, (0.0, 100.0)), (2, (300.0, 0.0))] {
+        // Once near the sender of the RTS, once near that of the CTS alone.
+        let places = [(0.0, 0.0), (200.0, 0.0), place];
+        let mut air = with_ranges(at_once(WITH_RTS), &places, 250.0, 250.0);
+        air.send(1_000, 0, 1, 1000);
+        air.send(2_000, listener, None, 100);
+        let frames = air.run(50);
+        let order: Vec<_> = frames.iter().map(|f| (f.kind, f.from)).collect();
+        assert_eq!(order, [(RTS, 0), (CTS, 1), (DATA, 0), (ACK, 1), (DATA, 2)]);
+        // Duration fields count no ways: the NAV ends a few times 667 ns before the ACK is heard,
+        // or where the ACK itself is heard, with it.
+        let heard = end(&frames[3]) + if place.0 == 0.0 { 746 } else { 334 };
+        let at = frames[4].at.as_nanos();
+        assert!(at <= heard + DIFS && at + 3_000 > heard + DIFS, "{at} {heard}");
+    }
+}
+
+#[test]
+fn no_cts_while_the_nav_is_set() {
+    // 0 → 1 → the CTS sets the NAV of 2. 3 hears none of it and asks 2.
+    for config in [WITH_RTS, DcfConfig { cts_needs_idle: true, ..WITH_RTS }] {
+        let mut air = with_ranges(at_once(config), &row(4), 250.0, 250.0);
+        air.send(1_000, 0, 1, 1400);
+        air.send(5_000, 3, 2, 100);
+        let frames = air.run(50);
+        // Refused at the end of the RTS, or when the CTS was to start.
+        let outcome = if config.cts_needs_idle { Outcome::Received } else { Outcome::Refused };
+        assert_eq!((frames[3].kind, frames[3].from, frames[3].outcome), (RTS, 3, outcome));
+        let nav = end(&frames[1]) + 667 + u64::from(frames[1].duration_us) * 1_000;
+        let cts = frames.iter().find(|f| (f.kind, f.from) == (CTS, 2)).unwrap();
+        assert!(cts.at.as_nanos() > nav);
+        assert!(air.dcf.counters(2).cts_refused > 0);
+        assert_eq!(air.sent().len(), 2, "later it is answered");
+    }
+}
+
+#[test]
+fn an_eifs_keeps_ns2_from_answering() {
+    // 1 senses a frame of 0 that it cannot decode; the RTS of 2, which does not, ends within the
+    // EIFS after it.
+    let run = |config| {
+        let mut air = air(at_once(config), &[(0.0, 0.0), (400.0, 0.0), (600.0, 0.0)]);
+        air.send(1_000, 0, None, 500);
+        let ended = 1_000 + 192 + (500 + 34) * 8;
+        air.send(ended + 1, 2, 1, 500);
+        let frames = air.run(50);
+        let rts = frames.iter().filter(|frame| frame.kind == RTS).count();
+        (rts, air.dcf.counters(1).cts_refused)
+    };
+    let standard = DcfConfig { llc_bytes: 0, header_bytes: 34, ..WITH_RTS };
+    assert_eq!(run(standard), (1, 0));
+    assert_eq!(run(DcfConfig::NS2), (2, 1));
+    // Without the EIFS the medium is idle.
+    assert_eq!(run(DcfConfig { eifs_when_only_sensed: false, ..DcfConfig::NS2 }), (1, 0));
+}
+
+#[test]
+fn in_ns2_data_waits_for_an_idle_medium_and_asks_again() {
+    // 0 asks 1, which is near. 2 senses 0, but cannot decode its RTS, and begins a frame to all a
+    // DIFS after it: while the CTS comes, which outshouts it at 0. The NAV that this sets at 0 keeps
+    // the data back.
+    let ns2 = at_once(DcfConfig::NS2);
+    let places = [(0.0, 0.0), (50.0, 0.0), (-255.0, 0.0)];
+    let run = |config| {
+        let mut air = with_ranges(config, &places, 250.0, 260.0);
+        air.send(1_000, 0, 1, 1000);
+        air.send(1_100, 2, None, 20);
+        let frames = air.run(50);
+        (story(&frames), air.dcf.totals().data_held_back)
+    };
+    let quick = DcfConfig { eifs_when_only_sensed: false, ..ns2 };
+    let (frames, held) = run(quick);
+    let order: Vec<_> = frames.iter().map(|f| (f.0, f.1)).collect();
+    assert_eq!(order[..4], [(RTS, 0), (CTS, 1), (DATA, 2), (RTS, 0)], "it asks again");
+    assert_eq!(held, 1);
+    let (frames, held) = run(DcfConfig { data_needs_idle: false, ..quick });
+    let order: Vec<_> = frames.iter().map(|f| (f.0, f.1)).collect();
+    assert_eq!(order[..4], [(RTS, 0), (CTS, 1), (DATA, 2), (DATA, 0)]);
+    assert_eq!(held, 0);
+}
+
+#[test]
+fn a_nav_set_by_an_rts_ends_when_nothing_follows() {
+    // 1 is out of reach, so nothing follows the RTS that 2 hears.
+    let places = [(0.0, 0.0), (300.0, 0.0), (0.0, 100.0)];
+    let run = |config| {
+        let mut air = with_ranges(at_once(config), &places, 250.0, 250.0);
+        air.send(1_000, 0, 1, 1400);
+        air.send(1_100, 2, None, 20);
+        let frames = air.run(50);
+        frames.iter().find(|frame| frame.from == 2).unwrap().at.as_nanos()
+    };
+    let heard = 1_000_000 + 352_000 + 334;
+    // 2 × SIFS + CTS + 2 slots after the RTS, and a DIFS. One attempt, as 0 would ask again before.
+    let limited = DcfConfig { short_retry_limit: 1, ..WITH_RTS };
+    assert_eq!(run(limited), heard + 2 * SIFS + 304_000 + 2 * SLOT + DIFS);
+    let never = DcfConfig { rts_nav_ends: false, ..limited };
+    let duration = 3 * 10 + 304 + 192 + 1436 * 4 + 304;
+    assert_eq!(run(never), heard + duration * 1_000 + DIFS);
+}
+
+#[test]
+fn before_2003_every_seventh_failed_rts_cost_a_packet() {
+    let error = base::Chance::from_probability(0.2);
+    let base = DcfConfig { frame_error: error, ..DcfConfig::NS2 };
+    let old = DcfConfig { cts_resets_short_count: false, ..base };
+    let run = |config| {
+        let mut air = seeded(config, &row(2), 3);
+        for _ in 0..200 {
+            air.send(1_000, 0, 1, 200);
+        }
+        air.run(20_000);
+        let short = air.failed().iter().filter(|f| f.1 == FailReason::NoCts).count() as u64;
+        (short, air.dcf.counters(0).cts_missing)
+    };
+    let (lost, missing) = run(old);
+    assert_eq!(lost, missing / 7);
+    assert!(lost > 3);
+    let (lost, missing) = run(base);
+    assert!(missing > 20 && lost == 0, "{lost} of {missing}");
+}
+
+#[test]
+fn who_has_sent_a_cts_waits_for_the_data_in_ns2() {
+    // Seeds in which 1 answers an RTS and its CTS has an error at 0.
+    let run = |config: DcfConfig| {
+        let mut waits = Vec::new();
+        for seed in 0..200 {
+            let error = base::Chance::from_probability(0.3);
+            let config = DcfConfig { frame_error: error, ..at_once(config) };
+            let mut air = seeded(config, &[(0.0, 0.0), (0.0, 0.0)], seed);
+            air.send(1_000, 0, 1, 1000);
+            air.send(1_100, 1, None, 20);
+            let frames = air.run(50);
+            // RTS, CTS that is lost, and then station 1's own frame.
+            if frames[1].outcome == Outcome::Damaged && frames[2].from == 1 {
+                waits.push(frames[2].at.as_nanos() - end(&frames[1]));
+            }
+        }
+        waits.dedup();
+        waits
+    };
+    let base = DcfConfig { short_retry_limit: 1, ..WITH_RTS };
+    assert_eq!(run(base), [DIFS]);
+    let holds = DcfConfig { cts_holds_backoff: true, ..base };
+    // SIFS + data, no ways with this timeout; then a DIFS.
+    assert_eq!(run(holds), [SIFS + 192_000 + 1036 * 4_000 + DIFS]);
+}
+
+#[test]
+fn three_contenders_in_one_place_take_turns_by_their_slots() {
+    for seed in 0..30 {
+        let mut air = seeded(DcfConfig::STANDARD, &[(0.0, 0.0); 4], seed);
+        air.send(1_000, 3, None, 100);
+        for node in 0..3 {
+            air.send(1_500, node, 3, 100);
+        }
+        let frames = air.run(100);
+        // Every frame but an ACK begins a whole number of slots after a DIFS, or, where two were
+        // in the same slot, after an EIFS for those who heard them and a timeout for the two.
+        let mut last = end(&frames[0]);
+        let mut clean = true;
+        for frame in &frames[1..] {
+            let at = frame.at.as_nanos();
+            if frame.kind == ACK {
+                assert_eq!(at, last + SIFS);
+            } else if clean && frame.outcome != Outcome::Collided && frame.outcome != Outcome::Deaf
+            {
+                assert!((at - last - DIFS).is_multiple_of(SLOT), "{} ns", at - last);
+            }
+            clean &= frame.outcome == Outcome::Received;
+            last = end(frame);
+        }
+        let mut sent = air.sent();
+        sent.sort_unstable();
+        assert_eq!(sent, [1, 2, 3, 4]);
+        assert_eq!(air.received().iter().filter(|got| got.0 == 3).count(), 3);
+    }
+}
+
+#[test]
+fn what_is_overheard_is_told_to_who_listens() {
+    let mut air = air(DcfConfig::STANDARD, &row(3));
+    air.dcf.listen(2, true);
+    let id = air.send(1_000, 0, 1, 100);
+    air.run(50);
+    let overheard = |report: &&radio::Report| matches!(report, radio::Report::Overheard { .. });
+    assert_eq!(air.reports.iter().filter(overheard).count(), 0, "400 m");
+    let id2 = air.send(60_000, 1, 0, 100);
+    air.run(100);
+    let at = Instant::from_micros(60_000) + Duration::from_nanos(192_000 + 136 * 4_000 + 667);
+    let all: Vec<_> = air.reports.iter().filter(overheard).collect();
+    assert_eq!(all, [&radio::Report::Overheard { node: 2, from: 1, to: 0, id: id2, at }]);
+    assert_ne!(id, id2);
+}
