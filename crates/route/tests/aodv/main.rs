@@ -2,5 +2,6 @@
 
 mod net;
 mod ns2;
+mod numbers;
 mod properties;
 mod standard;

@@ -43,6 +43,24 @@ fn story() -> impl Strategy<Value = Story> {
         .prop_map(|(nodes, links, steps, loss, seed)| Story { nodes, links, steps, loss, seed })
 }
 
+/// Many nodes that send to one and hear of it from each other, while links between them come and
+/// go faster than routes end: what it takes to make a loop where there can be one.
+fn crowd() -> impl Strategy<Value = Story> {
+    let node = 0..6usize;
+    let pair = (node.clone(), node.clone());
+    let step = prop_oneof![
+        3 => (1..250u64).prop_map(Step::Wait),
+        1 => (250..4000u64).prop_map(Step::Wait),
+        4 => (pair.clone(), any::<bool>()).prop_map(|((a, b), there)| Step::Link(a, b, there)),
+        5 => node.prop_map(|from| Step::Send(from, 0)),
+        1 => pair.clone().prop_map(|(a, b)| Step::Send(a, b)),
+    ];
+    let links = prop::collection::vec(pair, 4..16);
+    let steps = prop::collection::vec(step, 40..160);
+    (4..=6usize, links, steps, prop_oneof![2 => Just(0.0), 1 => Just(0.2)], any::<u64>())
+        .prop_map(|(nodes, links, steps, loss, seed)| Story { nodes, links, steps, loss, seed })
+}
+
 /// RFC 3561 and its choices.
 fn standard() -> impl Strategy<Value = AodvConfig> {
     let flags = any::<[bool; 6]>();
@@ -118,6 +136,15 @@ proptest! {
             // Hellos go on only where something is used.
             prop_assert_eq!(net.node(node).routes().count(), 0, "routes outlive their timers");
         }
+    }
+
+    #[test]
+    fn a_crowd_makes_no_loop(config in standard(), story in crowd()) {
+        let net = tell(config, &story, |net| {
+            net.check_loops();
+            net.check_books();
+        });
+        prop_assert_eq!(net.under_way(), 0);
     }
 
     #[test]

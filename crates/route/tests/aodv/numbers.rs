@@ -1,0 +1,140 @@
+//! Sequence numbers keep routes from leading into each other; each rule here is one that RFC 3561
+//! needs for that, or leaves open.
+
+use base::Duration;
+use route::{AodvConfig, AodvRoute, Hop, LocalRepair};
+use wire::{AodvError, AodvMessage};
+
+use crate::net::{Fate, Net, Node, at, ms};
+
+/// RFC 3561 without its dice, and without repairs.
+const EXACT: AodvConfig = AodvConfig {
+    jitter: Duration::ZERO,
+    gratuitous: false,
+    ttl_start: 5,
+    local_repair: LocalRepair::Off,
+    ..AodvConfig::STANDARD
+};
+
+fn route(net: &Net, node: Node, to: Node) -> Option<AodvRoute> {
+    net.node(node).routes().find(|route| route.destination == at(to))
+}
+
+fn error(destination: Node, seq: u32) -> AodvMessage {
+    let mut error = AodvError::new(false);
+    error.push(at(destination), seq);
+    AodvMessage::Error(error)
+}
+
+/// Node 3's way to 0 is over 2 and 1. Node 1 loses its link to 0 and asks; 3 hears the question before
+/// it hears of the loss, and would answer with the way that leads back to 1.
+#[test]
+fn a_question_is_faster_than_the_news() {
+    let mut net = Net::chain(EXACT, 4);
+    net.send(3, 0);
+    net.run(ms(100));
+    assert_eq!(net.path(3, 0), [3, 2, 1, 0]);
+    net.link(1, 3, true);
+    net.link(1, 0, false);
+    let id = net.send(1, 0);
+    net.run_checked(ms(300), Net::check_loops);
+    assert!(net.log.contains(&"105 1 RREQ 0#1 by 1#1 hops 0 ttl 3".to_owned()), "{:#?}", net.log);
+    assert_eq!(net.node(3).stats().replies_from_cache, 0);
+    assert_eq!(net.fate_of(id), None);
+    // Nor does anybody go back to the old number once the link is there again.
+    net.link(1, 0, true);
+    net.run_checked(ms(20_000), Net::check_loops);
+    assert_eq!(net.fate_of(id), Some(Fate::Delivered(0)));
+}
+
+/// RFC 3561 §6.1: a number never goes back, whatever others say.
+#[test]
+fn an_error_of_somebody_who_knows_no_number_ends_the_route_and_keeps_ours() {
+    for told in [0, 1, 7] {
+        let mut net = Net::chain(EXACT, 3);
+        net.send(0, 2);
+        net.run(ms(100));
+        let before = route(&net, 0, 2).unwrap();
+        assert_eq!((before.seq, before.next_hop), (Some(0), Some(at(1))));
+        net.inject(0, 1, error(2, told), 1, Hop::To(at(0)));
+        let after = route(&net, 0, 2).unwrap();
+        assert_eq!((after.seq, after.next_hop), (Some(told.max(1)), None));
+    }
+}
+
+#[test]
+fn an_error_counts_only_from_the_next_hop() {
+    let mut net = Net::chain(EXACT, 3);
+    net.send(1, 2);
+    net.run(ms(100));
+    net.inject(1, 0, error(2, 9), 1, Hop::To(at(1)));
+    assert_eq!(route(&net, 1, 2).unwrap().next_hop, Some(at(2)));
+}
+
+/// To hear a neighbour says that it is there, not how new that is.
+#[test]
+fn a_neighbour_that_is_heard_keeps_its_number() {
+    let mut net = Net::chain(EXACT, 2);
+    net.send(0, 1);
+    net.run(ms(7000));
+    let lost = route(&net, 0, 1).unwrap();
+    assert_eq!((lost.seq, lost.next_hop), (Some(1), None));
+    net.inject(0, 1, error(9, 0), 1, Hop::All);
+    assert_eq!(route(&net, 0, 1).unwrap().next_hop, None, "errors make no neighbours");
+    net.inject(0, 1, AodvMessage::Request(asks_for_nobody()), 1, Hop::All);
+    let heard = route(&net, 0, 1).unwrap();
+    assert_eq!((heard.seq, heard.next_hop, heard.hops), (Some(1), Some(at(1)), 1));
+}
+
+/// A request of node 7 for node 8, which passes node 1.
+fn asks_for_nobody() -> wire::AodvRequest {
+    wire::AodvRequest {
+        join: false,
+        repair: false,
+        gratuitous: false,
+        destination_only: false,
+        hops: 3,
+        id: 1,
+        destination: at(8),
+        destination_seq: None,
+        originator: at(7),
+        originator_seq: 1,
+    }
+}
+
+/// Node 1 has lost its route to 0, whose packets still pass: those behind renew their ways to 0, which
+/// lead through node 1. So it keeps the number, beyond DELETE_PERIOD.
+#[test]
+fn the_number_of_a_source_is_kept_while_its_packets_pass() {
+    let mut net = Net::chain(EXACT, 4);
+    net.send(0, 3);
+    net.run(ms(1000));
+    net.inject(1, 0, error(0, 5), 1, Hop::To(at(1)));
+    assert_eq!(route(&net, 1, 0).unwrap().next_hop, None);
+    for second in 1..20 {
+        net.run(ms(1000 * second));
+        net.send(0, 3);
+    }
+    net.run(ms(19_010));
+    let kept = route(&net, 1, 0).unwrap();
+    assert_eq!((kept.seq, kept.until), (Some(5), ms(19_001 + 15_000)));
+    assert!(route(&net, 2, 0).unwrap().next_hop.is_some());
+}
+
+/// RFC 3561 §6.5: what a request passes on is the newest number on its way, and nobody learns it
+/// from there.
+#[test]
+fn a_request_carries_the_newest_number_that_it_meets() {
+    let mut net = Net::chain(EXACT, 4);
+    net.send(1, 3);
+    net.run(ms(100));
+    net.inject(1, 2, error(3, 9), 1, Hop::To(at(1)));
+    net.log.clear();
+    net.send(0, 3);
+    net.run(ms(110));
+    assert_eq!(net.log[0], "100 0 RREQ 3#? by 0#1 hops 0 ttl 5");
+    assert_eq!(net.log[1], "101 1 RREQ 3#9 by 0#1 hops 1 ttl 4");
+    // Node 2 has an older route, so the destination is asked.
+    assert_eq!(net.log[2], "102 2 RREQ 3#9 by 0#1 hops 2 ttl 3");
+    assert_eq!(net.log[3], "103 3 RREP 3#9 for 0 hops 0 life 6000 to 2");
+}
