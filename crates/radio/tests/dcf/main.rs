@@ -5,3 +5,4 @@ mod contention;
 mod exchange;
 mod properties;
 mod reservation;
+mod saturation;
