@@ -50,6 +50,9 @@ pub extern "C" fn _start() -> ! {
         let believes = Duration::from_secs(20);
         let config = route::Config { believes, buffer: None };
         let _ = route::Router::new(end(1, 1).address, config).on_no_way(0, &packet);
+        let mut aodv = route::Aodv::new(route::AodvConfig::STANDARD, end(1, 1).address, 1, 1);
+        aodv.send(Instant::ZERO, packet);
+        let _ = aodv.poll(Instant::ZERO);
         let _ = packet.encode(&mut [0; 60], wire::Payload::pattern);
     }
     let _ = link::Delay::Fixed(Duration::ZERO);

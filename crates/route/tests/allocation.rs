@@ -1,0 +1,120 @@
+//! Routing in its steady state allocates nothing: a relay of AODV whose routes are found, used, broken
+//! and found again.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use base::{Instant, Ipv4Addr};
+use route::{Aodv, AodvConfig, Output};
+use wire::{
+    AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload, Routed, UdpDatagram,
+};
+
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: all work is the system allocator's; counting touches a thread's own cell only.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract, which is the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const fn at(node: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(0x0a00_0001 + node)
+}
+
+fn message(from: u32, to: Option<u32>, message: AodvMessage) -> Routed {
+    let to = to.map_or(Ipv4Addr::BROADCAST, at);
+    let ip = IpHeader { ttl: 20, ..IpHeader::new(at(from), to) };
+    Routed::plain(Packet { ip, body: Body::Aodv(message) })
+}
+
+fn data(from: u32, to: u32) -> Packet {
+    let payload = Payload::new(0, 0, 500);
+    let ip = IpHeader { ttl: 20, ..IpHeader::new(at(from), at(to)) };
+    Packet { ip, body: Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload }) }
+}
+
+/// Node 1 relays from 0, which is next to it, to 9, which is behind 2 or 3.
+fn round(aodv: &mut Aodv, round: u32) -> usize {
+    let start = u64::from(round) * 2000;
+    let now = Instant::from_millis(start);
+    let request = AodvRequest {
+        join: false,
+        repair: false,
+        gratuitous: false,
+        destination_only: false,
+        hops: 0,
+        id: round,
+        destination: at(9),
+        destination_seq: Some(3 * round),
+        originator: at(0),
+        originator_seq: 3 * round,
+    };
+    aodv.on_packet(now, at(0), message(0, None, AodvMessage::Request(request)));
+    let next = 2 + round % 2;
+    let reply = AodvReply {
+        repair: false,
+        ack_required: false,
+        prefix: 0,
+        hops: 2,
+        destination: at(9),
+        destination_seq: 3 * round + 1,
+        originator: at(0),
+        lifetime_ms: 6000,
+    };
+    aodv.on_packet(now, at(next), message(next, Some(1), AodvMessage::Reply(reply)));
+    let (mut outputs, mut queue) = (0, [None; 4]);
+    for packet in 0..8u32 {
+        aodv.on_packet(now, at(0), Routed::plain(data(0, 9)));
+        aodv.send(now, data(1, 20 + packet % 3));
+        while let Some(output) = aodv.poll(now) {
+            if let (Output::Transmit { packet, .. }, Some(slot)) =
+                (output, queue.iter_mut().find(|slot| slot.is_none()))
+            {
+                *slot = Some(packet).filter(|packet| !packet.is_control());
+            }
+            outputs += 1;
+        }
+    }
+    if let Some(failed) = queue.iter_mut().find_map(Option::take) {
+        aodv.on_link_failure(now, at(next), failed, || queue.iter_mut().find_map(Option::take));
+    }
+    let end = Instant::from_millis(start + 1999);
+    while let Some(at) = aodv.next_timeout().filter(|at| *at <= end) {
+        aodv.on_timeout(at);
+        while aodv.poll(at).is_some() {
+            outputs += 1;
+        }
+    }
+    outputs
+}
+
+#[test]
+fn a_relay_of_aodv_allocates_nothing_in_its_steady_state() {
+    for config in [AodvConfig::STANDARD, AodvConfig::NS2] {
+        let mut aodv = Aodv::new(config, at(1), 1, 1);
+        // ns-2.35's repairs wait as long as the run has lasted; so many are kept at most.
+        assert!((0..2200).map(|n| round(&mut aodv, n)).sum::<usize>() > 20_000);
+        let grown = ALLOCATIONS.get();
+        assert!(grown > 0, "the allocator counts");
+        let outputs: usize = (2200..5000).map(|n| round(&mut aodv, n)).sum();
+        assert!(outputs > 30_000);
+        assert_eq!(ALLOCATIONS.get(), grown);
+        assert!(aodv.stats().link_failures > 2000 && aodv.stats().discoveries > 100);
+    }
+}
