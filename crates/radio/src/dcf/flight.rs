@@ -49,29 +49,40 @@ pub(super) struct Flight {
 }
 
 /// All frames on the air. Places and their lists are used again.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Flights {
     flights: Vec<Flight>,
     free: Vec<u32>,
+    /// Room in a new list.
+    room: usize,
 }
 
+/// So many places, and so much room in a list, are there from the start (or as many as nodes): more
+/// than a network at the usual density ever needs within a few hundred metres.
+const PLACES: usize = 32;
+const ROOM: usize = 64;
+
 impl Flights {
+    pub fn new(nodes: usize) -> Self {
+        let room = nodes.min(ROOM);
+        let mut flights = Self { flights: Vec::new(), free: Vec::new(), room };
+        for place in 0..nodes.min(PLACES) {
+            flights.add();
+            flights.free.push(place as u32);
+        }
+        flights
+    }
+
+    fn add(&mut self) -> u32 {
+        let heard = Vec::with_capacity(self.room);
+        let kind = FrameKind::Data;
+        self.flights.push(Flight { kind, from: 0, to: NONE, end: 0, duration: 0, entry: 0, heard });
+        (self.flights.len() - 1) as u32
+    }
+
     /// Takes a place; its list is empty.
     pub fn open(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            let heard = Vec::new();
-            let kind = FrameKind::Data;
-            self.flights.push(Flight {
-                kind,
-                from: 0,
-                to: NONE,
-                end: 0,
-                duration: 0,
-                entry: 0,
-                heard,
-            });
-            (self.flights.len() - 1) as u32
-        })
+        self.free.pop().unwrap_or_else(|| self.add())
     }
 
     pub fn close(&mut self, flight: u32) {

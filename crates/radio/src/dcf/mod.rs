@@ -73,7 +73,7 @@ impl Dcf {
             lossy: config.frame_error != base::Chance::NEVER,
             stations: vec![Station::NEW; nodes as usize],
             desks: (0..nodes).map(|node| Desk::new(&config, seed, node)).collect(),
-            flights: Flights::default(),
+            flights: Flights::new(nodes as usize),
             agenda: Agenda::with_capacity(2 * nodes as usize + 16),
             hearers: Vec::with_capacity(nodes as usize),
             recorder: Recorder::default(),
