@@ -182,7 +182,11 @@ fn did_you_mean(word: &str, known: &[&str]) -> String {
 /// What serde's derived code calls its expectations, in words for the author of a file.
 fn in_words(expected: &dyn Expected) -> String {
     match expected.to_string().as_str() {
+        "u8" => "a whole number from 0 to 255".into(),
+        "u16" => "a whole number from 0 to 65535".into(),
+        "i16" => "a whole number from -32768 to 32767".into(),
         "u32" => "a whole number from 0 to 4294967295".into(),
+        "usize" => "a whole number".into(),
         "f64" => "a number".into(),
         "a boolean" => "true or false".into(),
         "a sequence" => "an array".into(),

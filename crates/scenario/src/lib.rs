@@ -60,12 +60,15 @@ mod tcp;
 mod tree;
 
 pub use self::aid::Aid;
+pub use adhoc::aodv::{Hello, Near, Repair, Search};
 pub use adhoc::arp::{Again, Resolution};
-pub use adhoc::compat::{DEVIATIONS, Deviation, Part};
+pub use adhoc::compat::{Deviation, Part, deviations};
+pub use adhoc::dsr::{Cache, FlowState, Highest, Memory, Numbers, Paths};
+pub use adhoc::mac::Timeout;
 pub use adhoc::routing::Static;
 pub use adhoc::{
-    Adhoc, Aodv, Arp, Capture, Compat, Dcf, Dsr, DsrCache, Feedback, Mac, Mobility, Model,
-    Movement, MovementFormat, Point, Propagation, Radio, Routing, Tdma,
+    Adhoc, Aodv, Arp, Capture, Compat, Dcf, Dsr, Feedback, Mac, Mobility, Model, Movement,
+    MovementFormat, Point, Propagation, Radio, Routing, Tdma,
 };
 pub use error::Error;
 pub use fault::{

@@ -1,5 +1,6 @@
 //! From a file, or its text, to a checked scenario.
 
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -89,14 +90,13 @@ fn too_large(name: &str) -> Error {
 }
 
 pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
-    let failed = |message: String| match message.split_once('\n') {
-        Some((message, help)) => Error::of_file(name, message, help),
-        None => Error::of_file(name, &message, ""),
-    };
-    let bytes = match read_bytes(path, MOST_BYTES) {
-        Ok(bytes) => bytes,
-        Err(message) => return Err(failed(message)),
-    };
+    let bytes = read_bytes(path, MOST_BYTES).map_err(|unreadable| match unreadable {
+        Unreadable::TooLarge(_) => too_large(name),
+        Unreadable::Directory => {
+            Error::of_file(name, &unreadable.to_string(), "name a scenario file in it")
+        }
+        _ => Error::of_file(name, &unreadable.to_string(), ""),
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let message = format!("this is not text in UTF-8: byte {} of the file", at + 1);
@@ -104,24 +104,42 @@ pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
     })
 }
 
-/// The bytes of the regular file at `path`, `most` of them at most. The error says what is wrong,
-/// and after a line break what would be right.
-pub(crate) fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>, String> {
-    let failed = |error: std::io::Error| error.to_string();
+/// Why a file was not read.
+pub(crate) enum Unreadable {
+    Directory,
+    Irregular,
+    /// It has more bytes than this.
+    TooLarge(u64),
+    Failed(std::io::Error),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory => f.write_str("this is a directory"),
+            Self::Irregular => f.write_str("this is not a regular file"),
+            Self::TooLarge(most) => write!(f, "this file is larger than {} MiB", most >> 20),
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+/// The bytes of the regular file at `path`, `most` of them at most.
+pub(crate) fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable> {
     // Asked before it is opened, because opening a FIFO waits for its other end.
-    let about = std::fs::metadata(path).map_err(failed)?;
+    let about = std::fs::metadata(path).map_err(Unreadable::Failed)?;
     if about.is_dir() {
-        return Err("this is a directory\nname a file in it".into());
+        return Err(Unreadable::Directory);
     }
     if !about.is_file() {
-        return Err("this is not a regular file".into());
+        return Err(Unreadable::Irregular);
+    }
+    if about.len() > most {
+        return Err(Unreadable::TooLarge(most));
     }
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(failed)?;
-    // It may have grown since it was looked at.
-    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > most {
-        return Err(format!("this file is larger than {} MiB", most >> 20));
-    }
-    Ok(bytes)
+    let file = File::open(path).map_err(Unreadable::Failed)?;
+    // It may have grown since.
+    file.take(most + 1).read_to_end(&mut bytes).map_err(Unreadable::Failed)?;
+    if bytes.len() as u64 > most { Err(Unreadable::TooLarge(most)) } else { Ok(bytes) }
 }

@@ -177,7 +177,7 @@ fn lay_under(tcp: &mut Node) -> Result<(), Fault> {
 
 /// Adds what is not `written`. Whoever names a preset on the command line wants it, and not what
 /// the file has instead.
-pub(crate) fn merge(written: &mut Vec<Entry>, preset: Vec<Entry>) {
+fn merge(written: &mut Vec<Entry>, preset: Vec<Entry>) {
     for entry in preset {
         match written.iter_mut().find(|other| other.key == entry.key) {
             None => written.push(entry),

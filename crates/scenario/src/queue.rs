@@ -13,6 +13,10 @@ pub struct Queue {
     /// Ad hoc networks only: who goes first. Default `"none"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
+    /// Ad hoc networks only: `false` if the packet that arrives is counted, too, so that the queue
+    /// is full with one packet less than `packets` (ns-2.35 has such queues). Default true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_place: Option<bool>,
     /// Drop-tail only: an ECN-capable packet is marked if at least this many wait at its arrival.
     /// Default: no marks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +91,7 @@ impl Default for Queue {
             packets: 50,
             discipline: Discipline::DropTail,
             priority: None,
+            last_place: None,
             ecn_threshold: None,
             source_quench: false,
             min_threshold: None,
@@ -99,6 +104,12 @@ impl Default for Queue {
 }
 
 impl Queue {
+    /// How many packets wait at most.
+    pub fn limit(&self) -> usize {
+        let limit = self.packets as usize;
+        if self.last_place == Some(false) { limit.saturating_sub(1) } else { limit }
+    }
+
     /// RED's parameters with their defaults; `None` for drop-tail.
     pub fn red(&self) -> Option<Red> {
         // Floyd & Jacobson 1993 §V: a maximum threshold of at least twice the minimum; three

@@ -237,7 +237,7 @@ macro_rules! table {
         $(#[$about:meta])*
         $name:ident of $config:ty = $standard:expr, $expecting:literal;
         $($(#[$doc:meta])* $field:ident: $type:ty,)*
-        $(given $($given:ident = $value:expr,)*)?
+        $(; given $($given:ident = $value:expr,)*)?
     ) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]

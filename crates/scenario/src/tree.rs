@@ -68,6 +68,12 @@ impl Node {
         Ok(Self { origin, value: table_of(table.into_inner(), Origin::Text)? })
     }
 
+    /// Reads a TOML value of our own.
+    pub fn parse_value(text: &str) -> Result<Self, Fault> {
+        let value = DeValue::parse(text).map_err(|error| broken(&error, text))?;
+        node_of(value, Origin::Text)
+    }
+
     /// Reads the value of an override: a TOML value, or else the text itself.
     pub fn parse_override(text: &str, number: usize) -> Result<Self, Fault> {
         let place = |_| Origin::Set(number);

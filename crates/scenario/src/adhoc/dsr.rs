@@ -1,32 +1,281 @@
 //! `routing = { protocol = "dsr", … }`.
 
+use base::Duration;
+use route::{
+    CacheKind, CachePart, DsrConfig, ReplyFromCache, RequestMemory, RingZero, SalvageReplies,
+    Shorten,
+};
 use serde::{Deserialize, Serialize};
 
-/// `protocol = "dsr"`: RFC 4728.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the keys of DSR")]
-pub struct Dsr {
-    /// Learn from what is heard for others. Default true.
-    pub promiscuous: bool,
-    /// Answer requests for others from the own cache. Default true.
-    pub reply_from_cache: bool,
-    /// What is kept of routes. Default `"path"`.
-    pub cache: DsrCache,
+use crate::Time;
+use crate::setting::{Lifetime, OrNone, Setting, Word, Words, table};
+
+table! {
+    /// `protocol = "dsr"`: RFC 4728. What is left out is as the RFC has it; what ns-2.35 does
+    /// otherwise is in `docs/ns-2.md`.
+    Dsr of DsrConfig = DsrConfig::STANDARD, "a table with the keys of DSR";
+    /// `promiscuous`: listen to what is sent to others. Default true.
+    #[serde(rename = "promiscuous")]
+    tap: bool,
+    /// What routes are kept in: `"link-max-life"`, or
+    /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`. Default
+    /// `"link-max-life"`.
+    cache: Cache,
+    /// The most nodes of a route, both ends included. Default 17, the most that fit.
+    max_nodes: u8,
+    /// The hop limit of a propagating request. Default 255.
+    hop_limit: u8,
+    /// Which searches begin with a request that nobody forwards: `"never"`, `"first"` (the first
+    /// for a target) or `"each"`. Default `"first"`.
+    ring_zero: Word<RingZero>,
+    /// How long an answer to such a request is waited for. Default 30 ms.
+    ring_zero_wait: Time,
+    /// From a request to the next one. Default 500 ms.
+    request_period: Time,
+    /// What each further period is multiplied with. Default 2.
+    request_backoff: u32,
+    /// The longest period. Default 10 s.
+    request_period_max: Time,
+    /// How often a request is sent again before what waits is given up; `"none"`: without end.
+    /// Default 16.
+    request_retries: OrNone<u8>,
+    /// By what a request is known: `{ numbers = { nodes = 64, numbers = 16 } }` or
+    /// `{ highest = { nodes = 128 } }`. Default: numbers.
+    request_memory: Memory,
+    /// A broadcast, and what answers one, is put off by up to this. Default 10 ms.
+    jitter: Time,
+    /// The target answers every copy of a request. Default true.
+    answer_every_copy: bool,
+    /// Who answers a request for another node from its cache: `"never"`, `"ring-zero"` (requests
+    /// that are not forwarded) or `"always"`. Default `"always"`.
+    reply_from_cache: Word<ReplyFromCache>,
+    /// Cut loops out of an answer from the cache, in place of not giving it. Default false.
+    compress_cached_replies: bool,
+    /// An answer from the cache is put off by the jitter, too. Default true.
+    jitter_cached_replies: bool,
+    /// H of RFC 4728 §8.2.5, by which answers from caches wait for shorter ones; `"none"`: they
+    /// don't. Default `"none"`.
+    reply_delay: OrNone<Time>,
+    /// Who forwards a reply keeps what it says. Default true.
+    cache_forwarded_replies: bool,
+    /// The way that a request has come is kept. Default true.
+    cache_requests: bool,
+    /// Source routes of what is forwarded or overheard are kept. Default true.
+    cache_source_routes: bool,
+    /// So are those of what is received. Default true.
+    cache_received_routes: bool,
+    /// Where overheard replies go, if there are paths: `"primary"` or `"secondary"`. Default
+    /// `"secondary"`.
+    overheard_replies: Word<CachePart>,
+    /// Where source routes of packets go: `"primary"` or `"secondary"`. Default `"secondary"`.
+    source_routes: Word<CachePart>,
+    /// What is learned of a link is learned of both its directions. Default true.
+    learn_both_ways: bool,
+    /// A link that fails is forgotten in both directions. Default false.
+    forget_both_ways: bool,
+    /// The most packets that wait for a route; the oldest makes room. Default 64.
+    send_buffer: u16,
+    /// How long one waits. Default 30 s.
+    send_buffer_timeout: Time,
+    /// What waits is looked at after this, up to twice this; `"none"`: there are exact timers.
+    /// Default `"none"`.
+    scan: OrNone<Time>,
+    /// Any new route frees what waits for it. Default true.
+    release_on_any_route: bool,
+    /// Time between packets that a reply sets free. Default 0 s.
+    release_spacing: Time,
+    /// A packet over a failed link is sent another way, if one is known. Default true.
+    salvage: bool,
+    /// How often. Default 15.
+    salvage_limit: u8,
+    /// How many requests (that nobody forwards) a forwarder sends for a packet that it knows no
+    /// other way for, and keeps meanwhile. Default 0: it is lost.
+    salvage_requests: u8,
+    /// When a packet with a reply is salvaged: `"never"` or `"unless-broken"` (the link that failed
+    /// is one of the reply's). Default `"never"`.
+    salvage_replies: Word<SalvageReplies>,
+    /// A failed link draws one error to each source that has packets queued for it. Default true.
+    error_per_source: bool,
+    /// The error goes out before the packet is salvaged. Default true.
+    error_first: bool,
+    /// Who forwards or overhears an error believes it. Default true.
+    snoop_errors: bool,
+    /// The last error to reach this node rides on its next request, if it is no older than this;
+    /// `"none"`: it doesn't. Default `"forever"`.
+    spread_error: OrNone<Lifetime>,
+    /// A node that overhears a packet which would reach it later tells the source of the shorter
+    /// way, not again to the same `"per-sender"` or of the same route (`"per-route"`); or `"none"`.
+    /// Default `"per-sender"`.
+    shorten: OrNone<Word<Shorten>>,
+    /// For how long it does not do so again. Default 1 s.
+    shorten_holdoff: Time,
+    /// A packet to a neighbour carries a source route, too. Default false.
+    route_to_neighbour: bool,
+    /// Sizes are those that ns-2.35 counts. Default false.
+    ns2_sizes: bool,
+    /// Bytes more for each TCP packet. Default 0.
+    tcp_padding: i16,
+    /// `{ timeout = "60 s", establish = 3, refresh = "5 s" }`: packets of an established flow carry
+    /// no source route (RFC 4728 §3.5); or `"none"`. Default `"none"`.
+    flow_state: OrNone<FlowState>,
 }
 
-/// What a node keeps of routes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", expecting = "a word")]
-pub enum DsrCache {
-    /// Whole routes from itself.
-    #[default]
-    Path,
-    /// Links, which it joins to routes.
-    Link,
+/// What routes are kept in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "\"link-max-life\" or { paths = { primary = 30, secondary = 64 } }"
+)]
+pub enum Cache {
+    /// Whole paths, in two parts (RFC 4728 §4.1).
+    Paths(Paths),
+    /// Links with a lifetime each (RFC 4728 App. A).
+    LinkMaxLife,
 }
 
-impl Default for Dsr {
-    fn default() -> Self {
-        Self { promiscuous: true, reply_from_cache: true, cache: DsrCache::Path }
+/// `{ primary = 30, secondary = 64, timeout = "300 s" }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `primary`, `secondary`, `timeout`")]
+pub struct Paths {
+    /// Paths that were asked for.
+    pub primary: u16,
+    /// Paths that were only seen.
+    pub secondary: u16,
+    /// How long a path is kept; `"forever"` is a value, too. Default 300 s.
+    #[serde(default = "five_minutes")]
+    pub timeout: Lifetime,
+}
+
+/// RouteCacheTimeout of RFC 4728 §9.
+const fn five_minutes() -> Lifetime {
+    Lifetime::Limited(Time::from_secs(300))
+}
+
+impl Setting<CacheKind> for Cache {
+    fn of(value: CacheKind) -> Self {
+        match value {
+            CacheKind::Paths { primary, secondary, timeout } => {
+                Self::Paths(Paths { primary, secondary, timeout: Setting::of(timeout) })
+            }
+            CacheKind::LinkMaxLife => Self::LinkMaxLife,
+        }
     }
+    fn value(&self) -> CacheKind {
+        match self {
+            Self::Paths(Paths { primary, secondary, timeout }) => CacheKind::Paths {
+                primary: *primary,
+                secondary: *secondary,
+                timeout: timeout.value(),
+            },
+            Self::LinkMaxLife => CacheKind::LinkMaxLife,
+        }
+    }
+}
+
+/// By what a request is known to have been here before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "{ numbers = { nodes = 64, numbers = 16 } } or { highest = { nodes = 128 } }"
+)]
+pub enum Memory {
+    /// The last numbers of each node.
+    Numbers(Numbers),
+    /// The number of each node that came last.
+    Highest(Highest),
+}
+
+/// `{ nodes = 64, numbers = 16 }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `nodes` and `numbers`")]
+pub struct Numbers {
+    /// Nodes that are remembered.
+    pub nodes: u16,
+    /// Requests of each.
+    pub numbers: u8,
+}
+
+/// `{ nodes = 128 }`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the key `nodes`")]
+pub struct Highest {
+    /// Nodes that are remembered.
+    pub nodes: u16,
+}
+
+impl Setting<RequestMemory> for Memory {
+    fn of(value: RequestMemory) -> Self {
+        match value {
+            RequestMemory::Numbers { nodes, numbers } => Self::Numbers(Numbers { nodes, numbers }),
+            RequestMemory::Highest { nodes } => Self::Highest(Highest { nodes }),
+        }
+    }
+    fn value(&self) -> RequestMemory {
+        match *self {
+            Self::Numbers(Numbers { nodes, numbers }) => RequestMemory::Numbers { nodes, numbers },
+            Self::Highest(Highest { nodes }) => RequestMemory::Highest { nodes },
+        }
+    }
+}
+
+/// `flow_state = { … }`: RFC 4728 §3.5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `timeout`, `establish`, `refresh`")]
+pub struct FlowState {
+    /// How long a flow lives after its last packet, in whole seconds.
+    pub timeout: Time,
+    /// How many packets establish it.
+    pub establish: u8,
+    /// After this its source route is sent again.
+    pub refresh: Time,
+}
+
+const SECOND: u64 = Duration::from_secs(1).as_nanos();
+
+impl FlowState {
+    /// Can a header say the timeout: whole seconds, 16 bits of them?
+    pub(crate) const fn can_be_said(&self) -> bool {
+        let nanos = self.timeout.0.as_nanos();
+        nanos.is_multiple_of(SECOND) && nanos / SECOND <= u16::MAX as u64 && nanos > 0
+    }
+}
+
+impl Setting<route::FlowState> for FlowState {
+    fn of(value: route::FlowState) -> Self {
+        let route::FlowState { timeout_s, establish, refresh } = value;
+        Self { timeout: Time::from_secs(timeout_s.into()), establish, refresh: Time(refresh) }
+    }
+    fn value(&self) -> route::FlowState {
+        let seconds = self.timeout.0.as_nanos() / SECOND;
+        route::FlowState {
+            timeout_s: u16::try_from(seconds).unwrap_or(u16::MAX),
+            establish: self.establish,
+            refresh: self.refresh.0,
+        }
+    }
+}
+
+impl Words for RingZero {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("never", Self::Never), ("first", Self::First), ("each", Self::Each)];
+}
+
+impl Words for ReplyFromCache {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("never", Self::Never), ("ring-zero", Self::RingZero), ("always", Self::Always)];
+}
+
+impl Words for CachePart {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("primary", Self::Primary), ("secondary", Self::Secondary)];
+}
+
+impl Words for SalvageReplies {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("never", Self::Never), ("unless-broken", Self::UnlessBroken)];
+}
+
+impl Words for Shorten {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("per-sender", Self::PerSender), ("per-route", Self::PerRoute)];
 }

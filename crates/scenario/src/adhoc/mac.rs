@@ -1,11 +1,13 @@
 //! `mac = { … }`: how nodes share the air.
 
+use base::Chance;
+use radio::dcf::{Capture, ResponseTimeout};
+use radio::{DcfConfig, TdmaConfig};
 use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use base::{Duration, Rate};
-
+use crate::setting::{Setting, Word, Words, table};
 use crate::tagged::{self, Tagged};
 use crate::{BitRate, Size, Time};
 
@@ -19,73 +21,131 @@ pub enum Mac {
     Tdma(Tdma),
 }
 
-/// `kind = "dcf"`: IEEE 802.11-2012 §9.3.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the keys of a DCF")]
-pub struct Dcf {
+table! {
+    /// `kind = "dcf"`: IEEE 802.11-1999 with the DSSS physical layer. What ns-2.35 does otherwise is
+    /// in `docs/ns-2.md`.
+    Dcf of DcfConfig = DcfConfig::STANDARD, "a table with the keys of a DCF";
     /// For frames to one node. Default 2 Mbit/s.
-    pub data_rate: BitRate,
+    data_rate: BitRate,
     /// For RTS, CTS, ACK and frames to all. Default 1 Mbit/s.
-    pub basic_rate: BitRate,
-    /// Packets for one node that are larger are announced by an RTS. Default 0 B: all are.
-    pub rts_threshold: Size,
-    /// How often a frame goes out that no CTS or (without RTS) no ACK answers. Default 7.
-    pub short_retry_limit: u32,
-    /// The same of frames above `rts_threshold`. Default 4.
-    pub long_retry_limit: u32,
-    /// The first contention window. Default 31.
-    pub cw_min: u32,
-    /// The largest one. Default 1023.
-    pub cw_max: u32,
+    basic_rate: BitRate,
+    /// What precedes each frame: preamble and PLCP header. Default 192 us.
+    preamble: Time,
     /// Default 20 us.
-    pub slot: Time,
+    slot: Time,
     /// Default 10 us.
-    pub sifs: Time,
+    sifs: Time,
+    /// The first contention window, a power of two less one. Default 31.
+    cw_min: u16,
+    /// The largest one. Default 1023.
+    cw_max: u16,
+    /// Frames longer than this, header and FCS counted, go after RTS and CTS. Default 2347 B: none.
+    rts_threshold: Size,
+    /// How often a frame goes out that no CTS or (without RTS) no ACK answers. Default 7.
+    short_retry_limit: u8,
+    /// The same of frames above `rts_threshold`. Default 4.
+    long_retry_limit: u8,
+    /// Header and FCS of a data frame. Default 28 B.
+    header_bytes: Size,
+    /// LLC and SNAP in front of a packet. Default 8 B.
+    llc_bytes: Size,
+    /// A back-off is drawn from 0 to CW, both included. Default true.
+    backoff_includes_cw: bool,
+    /// A frame that finds the medium idle for a DIFS goes at once. Default true.
+    first_at_once: bool,
+    /// An RTS is not answered while anything makes the medium busy. Default false: only the NAV
+    /// keeps a station from it.
+    cts_needs_idle: bool,
+    /// After a CTS, data waits for an idle medium. Default false.
+    data_needs_idle: bool,
+    /// Who has sent a CTS counts no slots until the data could have ended. Default false.
+    cts_holds_backoff: bool,
+    /// EIFS by way of the NAV. Default false.
+    eifs_is_nav: bool,
+    /// An EIFS also after what was only sensed. Default false.
+    eifs_when_only_sensed: bool,
+    /// Which of two frames that overlap can be received: the `"stronger"` one, or only the
+    /// `"first"`, if it is stronger. By how much, `radio.capture` says. Default `"stronger"`.
+    capture: Word<Capture>,
+    /// A CTS resets the short retry count. Default true.
+    cts_resets_short_count: bool,
+    /// Retry counts of one packet are there for the next. Default false.
+    counts_outlive_packets: bool,
+    /// After the last failure of a packet a back-off runs. Default true.
+    backoff_after_giving_up: bool,
+    /// How long a station waits for CTS or ACK: `"preamble"`, until one should have come, or
+    /// `{ whole-frame = "4 us" }`, until its end, with this much for the way. Default `"preamble"`.
+    response_timeout: Timeout,
+    /// A DIFS lies between a timeout and the first slot of the back-off. Default false.
+    difs_after_timeout: bool,
+    /// A NAV set by an RTS ends if nothing follows. Default true.
+    rts_nav_ends: bool,
+    /// Duration fields are rounded up to a microsecond, not to the nearest. Default true.
+    durations_round_up: bool,
+    /// How long a packet is on its way into the interface queue. Default 0 s.
+    delay_down: Time,
+    /// How long a received packet is on its way up. Default 0 s.
+    delay_up: Time,
+    // `radio.packet_error_rate` has it.
+    ; given frame_error = Chance::NEVER,
 }
 
-/// `kind = "tdma"`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the keys of a TDMA")]
-pub struct Tdma {
-    /// For all frames. Default 2 Mbit/s.
-    pub data_rate: BitRate,
-    /// The largest packet that fits into a slot. Default 1500 B.
-    pub slot: Size,
+/// How long a station waits for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", expecting = "\"preamble\" or { whole-frame = \"4 us\" }")]
+pub enum Timeout {
+    /// Until its preamble should have come.
+    Preamble,
+    /// Until it should have ended, with this much for the way there and back.
+    WholeFrame(Time),
+}
+
+impl Setting<ResponseTimeout> for Timeout {
+    fn of(value: ResponseTimeout) -> Self {
+        match value {
+            ResponseTimeout::Preamble => Self::Preamble,
+            ResponseTimeout::WholeFrame { propagation } => Self::WholeFrame(Time(propagation)),
+        }
+    }
+    fn value(&self) -> ResponseTimeout {
+        match *self {
+            Self::Preamble => ResponseTimeout::Preamble,
+            Self::WholeFrame(Time(propagation)) => ResponseTimeout::WholeFrame { propagation },
+        }
+    }
+}
+
+impl Words for Capture {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("stronger", Self::Stronger), ("first", Self::First)];
+}
+
+table! {
+    /// `kind = "tdma"`: nodes take turns, in order of their numbers, wherever they are. Nothing is
+    /// acknowledged, so that routing learns of no failure.
+    Tdma of TdmaConfig = TdmaConfig::STANDARD, "a table with the keys of a TDMA";
+    /// `data_rate`: for all frames. Default 2 Mbit/s.
+    #[serde(rename = "data_rate")]
+    rate: BitRate,
+    /// What precedes each frame. Default 192 us.
+    preamble: Time,
+    /// The largest packet that a slot holds; a larger one takes several turns. Default 1500 B.
+    slot_bytes: Size,
+    /// What the link layer adds to a packet. Default 36 B.
+    header_bytes: Size,
+    /// A round begins with a slot in which nodes say what they will send. Default false.
+    announced: bool,
+    /// How long a packet is on its way into the interface queue. Default 0 s.
+    delay_down: Time,
+    /// How long a received packet is on its way up. Default 0 s.
+    delay_up: Time,
+    // `radio.packet_error_rate` has it.
+    ; given frame_error = Chance::NEVER,
 }
 
 impl Default for Mac {
     fn default() -> Self {
         Self::Dcf(Dcf::default())
-    }
-}
-
-const fn mbit(rate: u64) -> BitRate {
-    BitRate(Rate::from_bps(rate * 1_000_000))
-}
-
-const fn micros(time: u64) -> Time {
-    Time(Duration::from_micros(time))
-}
-
-impl Default for Dcf {
-    fn default() -> Self {
-        Self {
-            data_rate: mbit(2),
-            basic_rate: mbit(1),
-            rts_threshold: Size(0),
-            short_retry_limit: 7,
-            long_retry_limit: 4,
-            cw_min: 31,
-            cw_max: 1023,
-            slot: micros(20),
-            sifs: micros(10),
-        }
-    }
-}
-
-impl Default for Tdma {
-    fn default() -> Self {
-        Self { data_rate: mbit(2), slot: Size(1500) }
     }
 }
 

@@ -12,14 +12,15 @@ pub(crate) mod routing;
 
 use std::sync::Arc;
 
-use ::radio::BadParameter;
 use ::radio::mobility::{ConstantVelocity, RandomWaypoint, Start};
+use ::radio::{BadParameter, DcfConfig, TdmaConfig};
+use base::Chance;
 use serde::{Deserialize, Serialize};
 
 pub use aodv::Aodv;
 pub use arp::Arp;
 pub use compat::Compat;
-pub use dsr::{Dsr, DsrCache};
+pub use dsr::Dsr;
 pub use mac::{Dcf, Mac, Tdma};
 pub use mobility::{Mobility, Model, Movement, MovementFormat, Point};
 pub use radio::{Capture, Propagation, Radio};
@@ -122,6 +123,20 @@ impl Adhoc {
                 Ok(::radio::Mobility::fixed(&places.collect::<Vec<_>>()))
             }
         }
+    }
+
+    /// What 802.11 is told; `None` if that is not how nodes share the air.
+    pub fn dcf(&self) -> Option<DcfConfig> {
+        let Mac::Dcf(dcf) = &self.mac else { return None };
+        let frame_error = Chance::from_probability(self.radio.packet_error_rate);
+        Some(DcfConfig { frame_error, ..dcf.config() })
+    }
+
+    /// What TDMA is told; `None` if that is not how nodes share the air.
+    pub fn tdma(&self) -> Option<TdmaConfig> {
+        let Mac::Tdma(tdma) = &self.mac else { return None };
+        let frame_error = Chance::from_probability(self.radio.packet_error_rate);
+        Some(TdmaConfig { frame_error, ..tdma.config() })
     }
 
     /// Writes out the defaults that depend on other keys.

@@ -24,10 +24,9 @@ pub(crate) fn load(named: &mobility::Movement, scenario: &str) -> Result<Movemen
     let folder = Path::new(scenario).parent().unwrap_or(Path::new(""));
     let path = folder.join(&named.file);
     let name = path.display().to_string();
-    let bytes = read_bytes(&path, MOST_BYTES).map_err(|error| {
-        let error = error.replace('\n', "; ");
+    let bytes = read_bytes(&path, MOST_BYTES).map_err(|unreadable| {
         Missing::File(format!(
-            "{name}: {error}\nthe name of a movement file is seen from the scenario's folder"
+            "{name}: {unreadable}\nthe name of a movement file is seen from the scenario's folder"
         ))
     })?;
     let wrong = |error: MovementError| {

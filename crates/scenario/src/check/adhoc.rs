@@ -3,10 +3,13 @@
 use ::radio::BadParameter;
 
 use super::{Checked, Problem, link, must, positive, probability, within};
+use crate::adhoc::aodv::Search;
 use crate::adhoc::arp::{Again, Arp};
+use crate::adhoc::dsr::{Cache, Highest, Memory, Numbers};
+use crate::adhoc::mac::Timeout;
 use crate::adhoc::mobility::{Mobility, Model, Point};
-use crate::adhoc::{Adhoc, Dcf, Mac, Propagation, Radio, Tdma};
-use crate::{Distance, Lifetime};
+use crate::adhoc::{Adhoc, Aodv, Dcf, Dsr, Mac, Propagation, Radio, Routing, Tdma};
+use crate::{Distance, Lifetime, OrNone, Time};
 
 /// Node n has the address 10.0.0.1 + n, and all share one subnet of 16 bits.
 const MOST_NODES: u64 = 65_000;
@@ -40,6 +43,11 @@ pub(super) fn check(network: &Adhoc) -> Checked {
         Mac::Tdma(tdma) => self::tdma(tdma)?,
     }
     link::queue(&key("queue"), &network.queue)?;
+    match &network.routing {
+        Routing::Aodv(aodv) => self::aodv(aodv)?,
+        Routing::Dsr(dsr) => self::dsr(dsr)?,
+        Routing::Static(_) => {}
+    }
     arp(&network.arp)
 }
 
@@ -158,19 +166,179 @@ fn dcf(dcf: &Dcf) -> Checked {
     {
         within(key(name), "the number of attempts", limit.into(), 1, 255)?;
     }
-    within(key("cw_min"), "a contention window of", dcf.cw_min.into(), 1, 65_535)?;
-    within(key("cw_max"), "a contention window of", dcf.cw_max.into(), 1, 65_535)?;
+    for (name, window) in [("cw_min", dcf.cw_min), ("cw_max", dcf.cw_max)] {
+        // 802.11-1999 §9.2.4: windows are a power of two less one.
+        let fits = window > 0 && window < u16::MAX && (window + 1).is_power_of_two();
+        must(fits, key(name), || {
+            format!(
+                "a contention window of {window}\nit is a power of two less one: 15, 31, … 32767"
+            )
+        })?;
+    }
     must(dcf.cw_min <= dcf.cw_max, key("cw_max"), || {
         format!("cw_max {} is below cw_min, {}", dcf.cw_max, dcf.cw_min)
     })?;
     for (name, time) in [("slot", dcf.slot), ("sifs", dcf.sifs)] {
         positive(key(name), time)?;
+        at_most(key(name), time, Time::from_millis(10))?;
+    }
+    for (name, time) in
+        [("preamble", dcf.preamble), ("delay_down", dcf.delay_down), ("delay_up", dcf.delay_up)]
+    {
+        at_most(key(name), time, Time::from_secs(1))?;
+    }
+    if let Timeout::WholeFrame(time) = dcf.response_timeout {
+        at_most(key("response_timeout"), time, Time::from_millis(10))?;
+    }
+    for (name, size) in [("header_bytes", dcf.header_bytes), ("llc_bytes", dcf.llc_bytes)] {
+        within(key(name), "a number of bytes:", size.0, 0, 1000)?;
+    }
+    within(
+        key("rts_threshold"),
+        "a frame of so many bytes:",
+        dcf.rts_threshold.0,
+        0,
+        u32::MAX.into(),
+    )
+}
+
+fn at_most(key: String, found: Time, most: Time) -> Checked {
+    must(found <= most, key, || format!("{found} is too long\nit is {most} at most"))
+}
+
+/// The longest of a protocol's times: with it, no sum of a few leaves the range of time.
+const LONGEST: Time = Time::from_secs(100_000_000);
+
+fn aodv(aodv: &Aodv) -> Checked {
+    let key = |name: &str| format!("network.routing.{name}");
+    let times = [
+        ("active_route_timeout", aodv.active_route_timeout),
+        ("my_route_timeout", aodv.my_route_timeout),
+        ("node_traversal_time", aodv.node_traversal_time),
+        ("request_memory", aodv.request_memory),
+        ("buffer_timeout", aodv.buffer_timeout),
+    ];
+    for (name, time) in times {
+        positive(key(name), time)?;
+        at_most(key(name), time, LONGEST)?;
+    }
+    // Larger ones only cost time, and the sum of rings stays below 255.
+    let counts = [
+        ("net_diameter", aodv.net_diameter),
+        ("ttl_start", aodv.ttl_start),
+        ("ttl_increment", aodv.ttl_increment),
+    ];
+    for (name, count) in counts {
+        within(key(name), "a number of hops:", count.into(), 1, 255)?;
+    }
+    let optional = [
+        ("reverse_route_life", aodv.reverse_route_life),
+        ("expiry_interval", aodv.expiry_interval),
+        ("hello.interval", OrNone(aodv.hello.0.as_ref().map(|hello| hello.interval))),
+    ];
+    for (name, time) in optional {
+        if let OrNone(Some(time)) = time {
+            positive(key(name), time)?;
+            at_most(key(name), time, LONGEST)?;
+        }
+    }
+    if let Lifetime::Limited(time) = aodv.delete_period {
+        at_most(key("delete_period"), time, LONGEST)?;
+    }
+    if let Search::OnDemand(pause) = aodv.search {
+        at_most(key("search.on-demand"), pause, LONGEST)?;
+    }
+    for (name, time) in [
+        ("jitter", aodv.jitter),
+        ("release_spacing", aodv.release_spacing),
+        ("blacklist_timeout", aodv.blacklist_timeout),
+    ] {
+        at_most(key(name), time, LONGEST)?;
+    }
+    within(
+        key("buffer_packets"),
+        "the number of packets",
+        aodv.buffer_packets as u64,
+        1,
+        1_000_000,
+    )?;
+    within(key("table_size"), "the number of routes", aodv.table_size as u64, 1, 1_000_000)
+}
+
+fn dsr(dsr: &Dsr) -> Checked {
+    let key = |name: &str| format!("network.routing.{name}");
+    // The route of a DSR header here has room for this many.
+    within(key("max_nodes"), "the number of nodes", dsr.max_nodes.into(), 2, 17)?;
+    within(key("hop_limit"), "a hop limit of", dsr.hop_limit.into(), 1, 255)?;
+    within(key("request_backoff"), "a factor of", dsr.request_backoff.into(), 1, 1000)?;
+    within(key("salvage_limit"), "the number of times", dsr.salvage_limit.into(), 0, 15)?;
+    within(key("send_buffer"), "the number of packets", dsr.send_buffer.into(), 1, 65_535)?;
+    for (name, time) in [
+        ("ring_zero_wait", dsr.ring_zero_wait),
+        ("request_period", dsr.request_period),
+        ("request_period_max", dsr.request_period_max),
+        ("send_buffer_timeout", dsr.send_buffer_timeout),
+    ] {
+        positive(key(name), time)?;
+        at_most(key(name), time, LONGEST)?;
+    }
+    for (name, time) in [
+        ("jitter", dsr.jitter),
+        ("release_spacing", dsr.release_spacing),
+        ("shorten_holdoff", dsr.shorten_holdoff),
+        ("reply_delay", dsr.reply_delay.0.unwrap_or_default()),
+        ("scan", dsr.scan.0.unwrap_or_default()),
+    ] {
+        at_most(key(name), time, LONGEST)?;
+    }
+    if let OrNone(Some(scan)) = dsr.scan {
+        positive(key("scan"), scan)?;
+    }
+    if let Cache::Paths(paths) = dsr.cache {
+        let key = |name: &str| key(&format!("cache.paths.{name}"));
+        within(key("primary"), "the number of paths", paths.primary.into(), 1, 65_535)?;
+        within(key("secondary"), "the number of paths", paths.secondary.into(), 1, 65_535)?;
+        if let Lifetime::Limited(time) = paths.timeout {
+            positive(key("timeout"), time)?;
+            at_most(key("timeout"), time, LONGEST)?;
+        }
+    }
+    let (name, nodes) = match dsr.request_memory {
+        Memory::Numbers(Numbers { nodes, numbers }) => {
+            let key = key("request_memory.numbers.numbers");
+            within(key, "the number of requests", numbers.into(), 1, 16)?;
+            ("numbers", nodes)
+        }
+        Memory::Highest(Highest { nodes }) => ("highest", nodes),
+    };
+    let nodes_key = key(&format!("request_memory.{name}.nodes"));
+    within(nodes_key, "the number of nodes", nodes.into(), 1, 65_535)?;
+    if let OrNone(Some(flow)) = dsr.flow_state {
+        must(flow.can_be_said(), key("flow_state.timeout"), || {
+            format!("a timeout of {}\na header says whole seconds, 1 s to 65535 s", flow.timeout)
+        })?;
+        within(
+            key("flow_state.establish"),
+            "the number of packets",
+            flow.establish.into(),
+            1,
+            255,
+        )?;
+        at_most(key("flow_state.refresh"), flow.refresh, LONGEST)?;
     }
     Ok(())
 }
 
 fn tdma(tdma: &Tdma) -> Checked {
-    within("network.mac.slot".into(), "a slot for packets of", tdma.slot.0, 100, 65_535)
+    let key = |name: &str| format!("network.mac.{name}");
+    within(key("slot_bytes"), "a slot for packets of", tdma.slot_bytes.0, 100, 65_535)?;
+    within(key("header_bytes"), "a number of bytes:", tdma.header_bytes.0, 0, 1000)?;
+    for (name, time) in
+        [("preamble", tdma.preamble), ("delay_down", tdma.delay_down), ("delay_up", tdma.delay_up)]
+    {
+        at_most(key(name), time, Time::from_secs(1))?;
+    }
+    Ok(())
 }
 
 fn arp(arp: &Arp) -> Checked {

@@ -5,7 +5,7 @@ use crate::{Delay, Link, LinkChange, Queue};
 
 pub(super) fn link(key: &str, link: &Link) -> Checked {
     delay(&format!("{key}.delay"), link.delay)?;
-    no_priority(key, &link.queue)?;
+    of_a_link(key, &link.queue)?;
     errors(key, link.bit_error_rate, link.packet_error_rate)?;
     queue(&format!("{key}.queue"), &link.queue)?;
     probability(format!("{key}.mark_loss"), link.mark_loss)
@@ -17,16 +17,23 @@ pub(super) fn change(key: &str, change: &LinkChange) -> Checked {
     }
     errors(key, change.bit_error_rate, change.packet_error_rate)?;
     if let Some(found) = &change.queue {
-        no_priority(key, found)?;
+        of_a_link(key, found)?;
         queue(&format!("{key}.queue"), found)?;
     }
     probability(format!("{key}.mark_loss"), change.mark_loss.unwrap_or(0.0))
 }
 
-fn no_priority(key: &str, queue: &Queue) -> Checked {
-    must(queue.priority.is_none(), format!("{key}.queue.priority"), || {
-        "a queue of a link has no priorities\nnetworks of kind \"adhoc\" have them".into()
-    })
+fn of_a_link(key: &str, queue: &Queue) -> Checked {
+    for (name, written) in
+        [("priority", queue.priority.is_some()), ("last_place", queue.last_place.is_some())]
+    {
+        must(!written, format!("{key}.queue.{name}"), || {
+            format!(
+                "a queue of a link has no `{name}`\nthose of networks of kind \"adhoc\" have it"
+            )
+        })?;
+    }
+    Ok(())
 }
 
 pub(super) fn delay(key: &str, delay: Delay) -> Checked {

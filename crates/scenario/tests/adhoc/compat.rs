@@ -1,52 +1,94 @@
 //! `compat = "ns-2"`.
 
-use scenario::{Arp, DEVIATIONS, Lifetime, Part, Priority};
+use scenario::{Arp, Lifetime, Mac, Part, Priority, Routing, deviations};
 
 use super::adhoc;
 
-const PROTOCOLS: [(&str, Part); 3] = [
-    (r#"{ protocol = "aodv" }"#, Part::Aodv),
-    (r#"{ protocol = "dsr" }"#, Part::Dsr),
-    (r#"{ protocol = "static" }"#, Part::Any),
-];
+type Base = [(&'static str, &'static str); 2];
 
-fn is_of(part: Part, protocol: Part) -> bool {
-    part == protocol || matches!(part, Part::Any | Part::Arp | Part::Dcf)
+/// Every combination of parts, and what a scenario writes to have it.
+fn networks() -> Vec<(Vec<Part>, Base)> {
+    let mut networks = Vec::new();
+    for (mac, link) in [(r#"{ kind = "dcf" }"#, Part::Dcf), (r#"{ kind = "tdma" }"#, Part::Tdma)] {
+        for (routing, protocols) in [
+            (r#"{ protocol = "aodv" }"#, &[Part::Aodv, Part::NotDsr][..]),
+            (r#"{ protocol = "dsr" }"#, &[Part::Dsr]),
+            (r#"{ protocol = "static" }"#, &[Part::NotDsr]),
+        ] {
+            let parts = [&[Part::Any, Part::Arp, link], protocols].concat();
+            networks.push((parts, [("network.mac", mac), ("network.routing", routing)]));
+        }
+    }
+    networks
 }
 
 /// The list is closed, and each key of it can be written by itself.
 #[test]
 fn compat_is_short_for_its_keys() {
-    for (routing, protocol) in PROTOCOLS {
-        let base = ("network.routing", routing);
-        let mine = || DEVIATIONS.iter().filter(|deviation| is_of(deviation.of, protocol));
+    for (parts, base) in networks() {
+        let mine = || deviations().filter(|deviation| parts.contains(&deviation.of));
         let keys: Vec<_> = mine().map(|d| (format!("network.{}", d.key), d)).collect();
+        let with = |more: &[(&str, &str)]| adhoc(&[&base, more].concat());
 
-        let mut by_hand = vec![base];
-        by_hand.extend(keys.iter().map(|(key, d)| (key.as_str(), d.ns2)));
-        let mut by_hand = adhoc(&by_hand);
-        let short = adhoc(&[base, ("network.compat", "ns-2")]);
+        let by_hand: Vec<_> = keys.iter().map(|(key, d)| (key.as_str(), d.ns2)).collect();
+        let mut by_hand = with(&by_hand);
+        let short = with(&[("network.compat", "ns-2")]);
         by_hand.compat = short.compat;
-        assert_eq!(short, by_hand, "{routing}");
+        assert_eq!(short, by_hand);
 
-        let mut undone = vec![base, ("network.compat", "ns-2")];
+        let mut undone = vec![("network.compat", "ns-2")];
         undone.extend(keys.iter().map(|(key, d)| (key.as_str(), d.standard)));
-        let mut undone = adhoc(&undone);
-        let standard = adhoc(&[base]);
+        let mut undone = with(&undone);
+        let standard = with(&[]);
         undone.compat = standard.compat;
         // A default that is not written is the same as the default.
         undone.queue.priority = undone.queue.priority.filter(|p| *p != Priority::None);
-        assert_eq!(undone, standard, "{routing}");
+        undone.queue.last_place = undone.queue.last_place.filter(|last| !last);
+        assert_eq!(undone, standard);
+    }
+}
+
+/// The list has all that the protocols know of ns-2.35, and the defaults are the standards'.
+#[test]
+fn nothing_is_missing() {
+    for (_, base) in networks() {
+        let of = |compat| adhoc(&[&base[..], &[("network.compat", compat)]].concat());
+        let (standard, ns2) = (of("standard"), of("ns-2"));
+        match &standard.mac {
+            Mac::Dcf(_) => {
+                let (ours, theirs) = (radio::DcfConfig::STANDARD, radio::DcfConfig::NS2);
+                assert_eq!((standard.dcf(), ns2.dcf()), (Some(ours), Some(theirs)));
+            }
+            Mac::Tdma(_) => {
+                let (ours, theirs) = (radio::TdmaConfig::STANDARD, radio::TdmaConfig::NS2);
+                assert_eq!((standard.tdma(), ns2.tdma()), (Some(ours), Some(theirs)));
+            }
+        }
+        match (&standard.routing, &ns2.routing) {
+            (Routing::Aodv(ours), Routing::Aodv(theirs)) => {
+                assert_eq!(ours.config(), route::AodvConfig::STANDARD);
+                assert_eq!(theirs.config(), route::AodvConfig::NS2);
+                assert_eq!((standard.queue.limit(), ns2.queue.limit()), (50, 49));
+            }
+            (Routing::Dsr(ours), Routing::Dsr(theirs)) => {
+                assert_eq!(ours.config(), route::DsrConfig::STANDARD);
+                assert_eq!(theirs.config(), route::DsrConfig::NS2);
+                assert_eq!((standard.queue.limit(), ns2.queue.limit()), (50, 50));
+            }
+            _ => assert_eq!(standard.routing, ns2.routing),
+        }
+        assert_eq!(standard.radio.config(), radio::RadioConfig::STANDARD);
+        assert_eq!(ns2.radio.config(), radio::RadioConfig::NS2);
     }
 }
 
 #[test]
 fn each_key_makes_a_difference() {
-    for deviation in DEVIATIONS {
-        let (routing, _) = PROTOCOLS.into_iter().find(|(_, p)| is_of(deviation.of, *p)).unwrap();
+    for deviation in deviations() {
+        let (_, base) =
+            networks().into_iter().find(|(parts, _)| parts.contains(&deviation.of)).unwrap();
         let key = format!("network.{}", deviation.key);
-        let base = ("network.routing", routing);
-        let with = |value: &str| adhoc(&[base, (key.as_str(), value)]);
+        let with = |value: &str| adhoc(&[&base[..], &[(key.as_str(), value)]].concat());
         assert_ne!(with(deviation.standard), with(deviation.ns2), "{key}");
         assert!(!deviation.standard_says.is_empty() && !deviation.ns2_does.is_empty());
     }
@@ -79,12 +121,14 @@ fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
     for (part, title) in [
         (Part::Any, "Every ad hoc network"),
-        (Part::Dcf, "802.11: `mac.kind = \"dcf\"`"),
+        (Part::Dcf, "IEEE 802.11-1999: `mac.kind = \"dcf\"`"),
+        (Part::Tdma, "TDMA: `mac.kind = \"tdma\"`"),
         (Part::Arp, "ARP: unless `arp = false`"),
-        (Part::Aodv, "AODV: `routing.protocol = \"aodv\"`"),
-        (Part::Dsr, "DSR: `routing.protocol = \"dsr\"`"),
+        (Part::NotDsr, "Interface queue, but under DSR"),
+        (Part::Aodv, "AODV (RFC 3561): `routing.protocol = \"aodv\"`"),
+        (Part::Dsr, "DSR (RFC 4728): `routing.protocol = \"dsr\"`"),
     ] {
-        let mut rows = DEVIATIONS.iter().filter(|deviation| deviation.of == part).peekable();
+        let mut rows = deviations().filter(|deviation| deviation.of == part).peekable();
         if rows.peek().is_none() {
             continue;
         }
@@ -107,7 +151,8 @@ const INTRODUCTION: &str = "\
 
 An ad hoc network does what the standards say. With `compat = \"ns-2\"` in `[network]` the keys below
 have other defaults, those of ns-2.35: what that simulator does otherwise, whether by choice or by
-mistake. Each key can be written by itself, and what is written wins. Nothing else depends on
-`compat`. (This page is made from the list in `crates/scenario/src/adhoc/compat.rs`, and tested
+mistake. Each key can be written by itself, and what is written wins. Besides these keys, TCP flows
+that name no preset take what they leave open from `preset = \"ns-2\"`; nothing else depends on
+`compat`. (This page is made from the list in `crates/scenario/src/adhoc/compat`, and tested
 against it.)
 ";

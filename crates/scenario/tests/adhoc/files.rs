@@ -19,7 +19,7 @@ fn the_example_is_read() {
     assert_eq!(network.mobility, Mobility::Model(model));
     assert_eq!(network.radio.propagation, Propagation::TwoRay);
     assert!(matches!(network.mac, Mac::Dcf(_)));
-    assert!(matches!(&network.routing, Routing::Dsr(dsr) if dsr.promiscuous));
+    assert!(matches!(&network.routing, Routing::Dsr(dsr) if dsr.tap));
     assert_eq!((network.arp, network.feedback), (Arp::default(), Feedback::IcmpUnreachable));
 }
 
@@ -136,10 +136,6 @@ fn what_is_wrong_with_a_movement_file_is_told_with_its_place() {
 
 #[test]
 fn a_radio_is_what_the_air_takes() {
-    let config = adhoc(&[("network.radio", "{}")]).radio.config();
-    assert_eq!(config, radio::RadioConfig::STANDARD);
-    let config = adhoc(&[("network.radio", "{}"), ("network.compat", "ns-2")]).radio.config();
-    assert_eq!(config, radio::RadioConfig::NS2);
     let other = r#"{ propagation = "log-distance", exponent = 2.5, shadowing = "4 dB", capture = "none",
         receive_threshold = "-70 dBm", sense_threshold = "1e-11 W", antenna_gain = "3 dB" }"#;
     let config = adhoc(&[("network.radio", other)]).radio.config();
@@ -189,7 +185,10 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (Just("network.radio.packet_error_rate"), (0.0..=1.0_f64).prop_map(|x| format!("{x:?}"))),
         (
             Just("network.mac"),
-            word(&[r#"{ kind = "tdma" }"#, r#"{ kind = "dcf", slot = "9 us" }"#])
+            word(&[
+                r#"{ kind = "tdma" }"#,
+                r#"{ kind = "dcf", slot = "9 us", response_timeout = { whole-frame = "3 us" } }"#
+            ])
         ),
         (Just("network.queue.priority"), word(&["none", "routing-first", "classes"])),
         (Just("network.queue.ecn_threshold"), word(&["1", "20"])),
@@ -197,7 +196,13 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (Just("network.arp"), word(&["true", "false", r#"{ hold = 1, again = "next-packet" }"#])),
         (
             Just("network.routing"),
-            word(&[r#"{ protocol = "aodv" }"#, r#"{ protocol = "static" }"#])
+            word(&[
+                r#"{ protocol = "aodv", local_repair = "off", hello = { interval = "2 s" } }"#,
+                r#"{ protocol = "aodv", search = { on-demand = "3 s" }, data_ttl = 9 }"#,
+                r#"{ protocol = "dsr", cache = { paths = { primary = 3, secondary = 4 } }, spread_error = "none" }"#,
+                r#"{ protocol = "dsr", flow_state = { timeout = "9 s", establish = 1, refresh = "1 s" }, shorten = "none" }"#,
+                r#"{ protocol = "static" }"#,
+            ])
         ),
         (Just("network.feedback"), word(&["none", "rfn"])),
         (Just("network.compat"), word(&["ns-2", "standard"])),

@@ -328,7 +328,7 @@ help: add propagation = "log-distance""#,
         "a key of the other mac",
         MAC,
         r#"mac = { kind = "tdma", cw_min = 31 }"#,
-        "test.toml:10:24: unknown key `cw_min`\nhelp: the keys here are data_rate, slot",
+        "test.toml:10:24: unknown key `cw_min`\nhelp: the keys here are data_rate, preamble, slot_bytes, header_bytes, announced, delay_down, delay_up",
     ),
     (
         "an unknown priority",
@@ -352,7 +352,7 @@ help: add propagation = "log-distance""#,
         "a key of another protocol",
         ROUTING,
         r#"routing = { protocol = "aodv", promiscuous = true }"#,
-        "test.toml:12:32: unknown key `promiscuous`\nhelp: there are no keys here",
+        "test.toml:12:32: unknown key `promiscuous`\nhelp: the keys here are active_route_timeout, my_route_timeout, node_traversal_time, net_diameter, ttl_start, ttl_increment, ttl_threshold, timeout_buffer, rreq_retries, search, rreq_rate, rerr_rate, request_memory, reverse_route_life, delete_period, expiry_interval, refresh, neighbour_routes, local_repair, rescue, errors, purge_on_error, jitter, release_spacing, buffer_packets, buffer_timeout, data_ttl, gratuitous, destination_only, ack_replies, blacklist_timeout, hello, link_layer_detection, control_detection, whole_seconds, repairing_is_valid, answer_next_hop, even_numbers, udp, table_size",
     ),
     (
         "static routing with a key",
@@ -389,6 +389,78 @@ help: add propagation = "log-distance""#,
         r#"compat = "standard""#,
         "compat = 2",
         "test.toml:13:10: expected a word, found the bare number 2",
+    ),
+    (
+        "a window between powers",
+        MAC,
+        r#"mac = { kind = "dcf", cw_min = 30 }"#,
+        "test.toml:10:32: a contention window of 30\nhelp: it is a power of two less one: 15, 31, … 32767",
+    ),
+    (
+        "a longer list of words",
+        ROUTING,
+        r#"routing = { protocol = "dsr", reply_from_cache = "often" }"#,
+        "test.toml:12:50: `often` is not known here\nhelp: known are never, ring-zero, always",
+    ),
+    (
+        "true for a word",
+        ROUTING,
+        r#"routing = { protocol = "dsr", reply_from_cache = true }"#,
+        r#"test.toml:12:50: expected one of "never", "ring-zero", "always", found true"#,
+    ),
+    (
+        "a cache of paths without their number",
+        ROUTING,
+        r#"routing = { protocol = "dsr", cache = { paths = { primary = 3 } } }"#,
+        "test.toml:12:49: the key `secondary` is missing\nhelp: add `secondary = …` to this table",
+    ),
+    (
+        "a route that does not fit",
+        ROUTING,
+        r#"routing = { protocol = "dsr", max_nodes = 18 }"#,
+        "test.toml:12:43: the number of nodes 18 out of range 2–17",
+    ),
+    (
+        "a timeout that no header can say",
+        ROUTING,
+        r#"routing = { protocol = "dsr", flow_state = { timeout = "1.5 s", establish = 3, refresh = "5 s" } }"#,
+        "test.toml:12:56: a timeout of 1500 ms\nhelp: a header says whole seconds, 1 s to 65535 s",
+    ),
+    (
+        "a number for a time or none",
+        ROUTING,
+        r#"routing = { protocol = "dsr", scan = 30 }"#,
+        r#"test.toml:12:38: expected a time with its unit, such as "20 ms", found the bare number 30"#,
+    ),
+    (
+        "a count beyond its bits",
+        ROUTING,
+        r#"routing = { protocol = "aodv", net_diameter = 256 }"#,
+        "test.toml:12:47: expected a whole number from 0 to 255, found the bare number 256",
+    ),
+    (
+        "a time that never passes",
+        ROUTING,
+        r#"routing = { protocol = "aodv", active_route_timeout = "0 s" }"#,
+        "test.toml:12:55: this must be longer than 0 s",
+    ),
+    (
+        "a time beyond time",
+        ROUTING,
+        r#"routing = { protocol = "aodv", my_route_timeout = "5000000 h" }"#,
+        "test.toml:12:51: 18000000000 s is too long\nhelp: it is 100000000 s at most",
+    ),
+    (
+        "near without distance",
+        ROUTING,
+        r#"routing = { protocol = "aodv", local_repair = { near = { add_ttl = 2 } } }"#,
+        "test.toml:12:56: the key `max_hops` is missing\nhelp: add `max_hops = …` to this table",
+    ),
+    (
+        "half a repair",
+        ROUTING,
+        r#"routing = { protocol = "aodv", local_repair = "near" }"#,
+        "test.toml:12:47: `near` needs a value\nhelp: write { near = … }",
     ),
     (
         "a fault",
@@ -436,7 +508,7 @@ application = "ftp"
 "#;
     assert_eq!(
         Scenario::parse("x.toml", text, &[]).unwrap_err().to_string(),
-        "x.toml:7:66: a queue of a link has no priorities\n\
-         help: networks of kind \"adhoc\" have them"
+        "x.toml:7:66: a queue of a link has no `priority`\n\
+         help: those of networks of kind \"adhoc\" have it"
     );
 }

@@ -3,11 +3,14 @@
 //! As a preset does for TCP, `compat` lays its values under the keys that a scenario writes, in the
 //! tree, before it is read.
 
+mod aodv;
+mod dcf;
+mod dsr;
+
 use serde::{Deserialize, Serialize};
 
-use crate::error::Fault;
-use crate::preset::merge;
-use crate::tree::{Node, Value};
+use crate::error::{Fault, Origin};
+use crate::tree::{Entry, Node, Value};
 
 /// Whose defaults hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -47,14 +50,23 @@ pub enum Part {
     Arp,
     /// Where `mac.kind = "dcf"`.
     Dcf,
+    /// Where `mac.kind = "tdma"`.
+    Tdma,
+    /// Where `routing.protocol` is not `"dsr"`.
+    NotDsr,
     /// Where `routing.protocol = "aodv"`.
     Aodv,
     /// Where `routing.protocol = "dsr"`.
     Dsr,
 }
 
-/// Every key whose default depends on `compat`, and nothing else does.
-pub const DEVIATIONS: &[Deviation] = &[
+/// Every key whose default depends on `compat`. Besides these, TCP flows that name no preset take
+/// what they leave open from the preset `"ns-2"`.
+pub fn deviations() -> impl Iterator<Item = &'static Deviation> {
+    OTHERS.iter().chain(dcf::DCF).chain(dcf::TDMA).chain(aodv::AODV).chain(dsr::DSR)
+}
+
+const OTHERS: &[Deviation] = &[
     Deviation {
         key: "feedback",
         of: Part::Any,
@@ -67,7 +79,7 @@ pub const DEVIATIONS: &[Deviation] = &[
     },
     Deviation {
         key: "queue.priority",
-        of: Part::Aodv,
+        of: Part::NotDsr,
         standard: r#""none""#,
         ns2: r#""routing-first""#,
         standard_says: "RFC 3561 says nothing of queues.",
@@ -83,6 +95,15 @@ pub const DEVIATIONS: &[Deviation] = &[
         ns2_does: "DSR runs with `CMUPriQueue` only: four queues of `packets` each, served in \
                    strict order: routing, real-time, TCP acknowledgments, the rest \
                    (queue/dsr-priqueue.cc). Acknowledgments overtake data at every hop.",
+    },
+    Deviation {
+        key: "queue.last_place",
+        of: Part::NotDsr,
+        standard: "true",
+        ns2: "false",
+        standard_says: "A queue of 50 packets holds 50.",
+        ns2_does: "Its drop-tail queue counts the packet that arrives, too, and is full with 49 \
+                   (queue/drop-tail.cc, queue/priqueue.cc); that of DSR is not.",
     },
     Deviation {
         key: "arp.hold",
@@ -156,25 +177,46 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
         Part::Any => true,
         Part::Arp => arp,
         Part::Dcf => mac == "dcf",
+        Part::Tdma => mac == "tdma",
+        Part::NotDsr => protocol != "dsr",
         Part::Aodv => protocol == "aodv",
         Part::Dsr => protocol == "dsr",
     };
-    let mut keys = String::new();
-    if network.get("mac").is_none() {
-        keys.push_str("mac.kind = \"dcf\"\n");
-    }
-    for deviation in DEVIATIONS.iter().filter(|deviation| applies(deviation.of)) {
-        keys.push_str(&format!("{} = {}\n", deviation.key, deviation.ns2));
-    }
     if let Some(arp) = network.get_mut("arp")
         && matches!(arp.value, Value::Boolean(true))
     {
         arp.value = Value::Table(Vec::new());
     }
-    let mut keys = Node::parse(&keys)?;
-    keys.move_to(origin);
-    if let (Value::Table(written), Value::Table(keys)) = (&mut network.value, keys.value) {
-        merge(written, keys);
+    if network.get("mac").is_none() {
+        lay_under(network, &["mac", "kind"], "\"dcf\"", origin)?;
+    }
+    for deviation in deviations().filter(|deviation| applies(deviation.of)) {
+        let keys: Vec<_> = deviation.key.split('.').collect();
+        lay_under(network, &keys, deviation.ns2, origin)?;
     }
     Ok(())
+}
+
+/// Writes `value` at `keys`, unless something is written there.
+fn lay_under(node: &mut Node, keys: &[&str], value: &str, origin: Origin) -> Result<(), Fault> {
+    let (Some((first, rest)), Value::Table(entries)) = (keys.split_first(), &mut node.value) else {
+        return Ok(());
+    };
+    let place = match entries.iter().position(|entry| entry.key == *first) {
+        Some(_) if rest.is_empty() => return Ok(()),
+        Some(place) => place,
+        None => {
+            let mut node = match rest {
+                [] => Node::parse_value(value)?,
+                _ => Node { origin, value: Value::Table(Vec::new()) },
+            };
+            node.move_to(origin);
+            entries.push(Entry { key: (*first).to_owned(), origin, node });
+            entries.len() - 1
+        }
+    };
+    match entries.get_mut(place) {
+        Some(entry) if !rest.is_empty() => lay_under(&mut entry.node, rest, value, origin),
+        _ => Ok(()),
+    }
 }

@@ -1,0 +1,171 @@
+//! Where 802.11 of ns-2.35 (mac/mac-802_11.cc) is not that of IEEE 802.11-1999; and its TDMA
+//! (mac/mac-tdma.cc), for which there is no standard.
+
+use super::{Deviation, Part};
+
+const fn key(
+    key: &'static str,
+    [standard, ns2]: [&'static str; 2],
+    standard_says: &'static str,
+    ns2_does: &'static str,
+) -> Deviation {
+    Deviation { key, of: Part::Dcf, standard, ns2, standard_says, ns2_does }
+}
+
+pub(super) const DCF: &[Deviation] = &[
+    key(
+        "mac.rts_threshold",
+        [r#""2347 B""#, r#""0 B""#],
+        "Annex D: dot11RTSThreshold is 2347 by default, so that no frame is announced.",
+        "`RTSThreshold_` 0: an RTS goes before every frame for one node.",
+    ),
+    key(
+        "mac.header_bytes",
+        [r#""28 B""#, r#""34 B""#],
+        "§7.2.2: three addresses where there is no distribution system; 24 bytes and the FCS.",
+        "Counts a fourth address in every data frame (`sizeof(hdr_mac802_11)`).",
+    ),
+    key(
+        "mac.llc_bytes",
+        [r#""8 B""#, r#""0 B""#],
+        "RFC 1042: LLC and SNAP stand in front of an IP packet.",
+        "Has neither.",
+    ),
+    key(
+        "mac.backoff_includes_cw",
+        ["true", "false"],
+        "§9.2.4: a back-off is drawn from [0, CW], both ends included.",
+        "`Random::random() % cw`: [0, CW − 1].",
+    ),
+    key(
+        "mac.first_at_once",
+        ["true", "false"],
+        "§9.2.5.1: a frame that finds the medium idle for a DIFS goes at once.",
+        "Defers for a DIFS and a back-off before every frame.",
+    ),
+    key(
+        "mac.cts_needs_idle",
+        ["false", "true"],
+        "§9.2.5.7: a CTS answers an RTS unless the NAV says that the medium is busy.",
+        "A CTS that is due is dropped if the medium is busy for any reason or the NAV is set, also by \
+         an EIFS (`check_pktCTRL`): a main cause of false link failures in chains.",
+    ),
+    key(
+        "mac.data_needs_idle",
+        ["false", "true"],
+        "§9.2.5.7: the data frame follows the CTS after a SIFS, whatever the medium does.",
+        "Looks at the medium once more (`check_pktTx`); if it is busy, the contention window grows \
+         and the frame backs off, and no retry is counted.",
+    ),
+    key(
+        "mac.cts_holds_backoff",
+        ["false", "true"],
+        "Knows no such rule: slots count again a DIFS after the CTS.",
+        "Who has sent a CTS counts no slots until the data could have ended (`transmit`, timer of \
+         the CTS).",
+    ),
+    key(
+        "mac.eifs_is_nav",
+        ["false", "true"],
+        "§9.2.3.4: an EIFS takes the place of the DIFS after a frame that was not understood, and \
+         the next one that is understood ends it.",
+        "`set_nav(usec(eifs))`: the DIFS comes on top, nothing ends it, and no RTS is answered \
+         meanwhile.",
+    ),
+    key(
+        "mac.eifs_when_only_sensed",
+        ["false", "true"],
+        "§9.2.3.4: after a frame that the physical layer announced; it announces none that it only \
+         senses.",
+        "Also after what was only sensed, or began while the station was sending.",
+    ),
+    key(
+        "mac.capture",
+        [r#""stronger""#, r#""first""#],
+        "Leaves to the receiver which of two frames it takes; here it is the stronger one.",
+        "Only the one that came first can be received, if it is stronger by `CPThresh_`; a stronger \
+         one that comes later collides (`recv`).",
+    ),
+    key(
+        "mac.counts_outlive_packets",
+        ["false", "true"],
+        "§9.2.5.3: retry counts belong to a frame.",
+        "One pair a station: what the one packet leaves, the next begins with (`ssrc_`, `slrc_`).",
+    ),
+    key(
+        "mac.backoff_after_giving_up",
+        ["true", "false"],
+        "§9.2.5.2: a back-off follows every transmission, also the last vain one.",
+        "Only after a success.",
+    ),
+    key(
+        "mac.response_timeout",
+        [r#""preamble""#, r#"{ whole-frame = "4 us" }"#],
+        "§9.2.8: no answer has begun within SIFS, a slot and the time in which reception shows.",
+        "Waits until the answer should have ended, and 2 × 2 µs for the way; neighbours beyond \
+         600 m cannot talk.",
+    ),
+    key(
+        "mac.difs_after_timeout",
+        ["false", "true"],
+        "§9.2.5.2: slots count on if the medium was idle for a DIFS before the timeout.",
+        "Each timeout begins with a DIFS.",
+    ),
+    key(
+        "mac.rts_nav_ends",
+        ["true", "false"],
+        "§9.2.5.4: a NAV set by an RTS may be reset if nothing follows.",
+        "It is never reset.",
+    ),
+    key(
+        "mac.durations_round_up",
+        ["true", "false"],
+        "§7.1.3.2: a duration is rounded up to a whole microsecond.",
+        "It is rounded to the nearest (`usec`).",
+    ),
+    key(
+        "mac.delay_down",
+        [r#""0 s""#, r#""25 us""#],
+        "Knows no link layer above it that takes time.",
+        "`LL delay_` 25 µs before a packet is in the interface queue.",
+    ),
+    key(
+        "mac.delay_up",
+        [r#""0 s""#, r#""25 us""#],
+        "The same.",
+        "25 µs before the network layer has what was received.",
+    ),
+];
+
+const fn tdma(
+    key: &'static str,
+    [standard, ns2]: [&'static str; 2],
+    ns2_does: &'static str,
+) -> Deviation {
+    let standard_says = "There is none; here it is as little as will do.";
+    Deviation { key, of: Part::Tdma, standard, ns2, standard_says, ns2_does }
+}
+
+pub(super) const TDMA: &[Deviation] = &[
+    tdma(
+        "mac.header_bytes",
+        [r#""36 B""#, r#""34 B""#],
+        "The header of its 802.11, without LLC and SNAP.",
+    ),
+    tdma(
+        "mac.announced",
+        ["false", "true"],
+        "A round begins with a slot in which nodes say what they will send; what comes later waits \
+         for the next round.",
+    ),
+    tdma(
+        "mac.delay_down",
+        [r#""0 s""#, r#""25 us""#],
+        "`LL delay_` 25 µs before a packet is in the interface queue.",
+    ),
+    tdma(
+        "mac.delay_up",
+        [r#""0 s""#, r#""25 us""#],
+        "25 µs before the network layer has what was received.",
+    ),
+];
