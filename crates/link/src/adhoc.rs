@@ -132,6 +132,11 @@ impl AdhocQueue {
             Priority::RoutingFirst if item.class == Class::Routing => Place::Front,
             _ => Place::Tail,
         };
+        self.enqueue_at(now, item, place)
+    }
+
+    /// The same for a packet that is to go before all of its class, or behind them.
+    pub fn enqueue_at(&mut self, now: Instant, item: Item, place: Place) -> Enqueued {
         let own = match self.priority {
             Priority::None | Priority::RoutingFirst => 0,
             Priority::Classes => item.class as usize,

@@ -139,13 +139,17 @@ impl Host {
         if quoted.source != self.address {
             return Arrived::Nothing;
         }
-        let signal = Signal { kind: SignalKind::RouteRestored, about };
+        self.on_signal(now, quoted.destination, &Signal { kind: SignalKind::RouteRestored, about });
+        Arrived::SocketsTo(quoted.destination)
+    }
+
+    /// News for all connections to a peer, such as this host's own routing has.
+    pub fn on_signal(&mut self, now: Instant, peer: Ipv4Addr, signal: &Signal) {
         for socket in &mut self.sockets {
-            if socket.tcp().remote().address == quoted.destination {
-                socket.on_signal(now, &signal);
+            if socket.tcp().remote().address == peer {
+                socket.on_signal(now, signal);
             }
         }
-        Arrived::SocketsTo(quoted.destination)
     }
 
     /// Protocol and port unreachable end an attempt to connect (RFC 9293 §3.9.2.2).

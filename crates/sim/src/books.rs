@@ -28,10 +28,28 @@ pub enum Drop {
     RouterBuffer,
     /// A route notification of which a router wanted no more.
     NoticeDiscarded,
+    /// Routing knew no route, and was not to look for one.
+    NoRoute,
+    /// The link layer could not bring it to the next hop, or routing had lost the link.
+    LinkFailure,
+    /// Routing looked for a route and found none.
+    DiscoveryFailed,
+    /// Routing's buffer of packets without a route was full.
+    SendBufferFull,
+    /// It waited for a route for too long.
+    SendBufferTimeout,
+    /// It had been salvaged as often as may be.
+    SalvageLimit,
+    /// It came back to where it had been.
+    Loop,
+    /// It carries a route that a node can't follow.
+    BadRoute,
+    /// ARP did not find the next hop, or held another packet for it.
+    Arp,
 }
 
 impl Drop {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 19] = [
         Self::BitError,
         Self::QueueOverflow,
         Self::Red,
@@ -42,6 +60,15 @@ impl Drop {
         Self::Nobody,
         Self::RouterBuffer,
         Self::NoticeDiscarded,
+        Self::NoRoute,
+        Self::LinkFailure,
+        Self::DiscoveryFailed,
+        Self::SendBufferFull,
+        Self::SendBufferTimeout,
+        Self::SalvageLimit,
+        Self::Loop,
+        Self::BadRoute,
+        Self::Arp,
     ];
 
     /// Its name in results.
@@ -57,6 +84,15 @@ impl Drop {
             Self::Nobody => "nobody",
             Self::RouterBuffer => "router-buffer",
             Self::NoticeDiscarded => "notice-discarded",
+            Self::NoRoute => "no-route",
+            Self::LinkFailure => "link-failure",
+            Self::DiscoveryFailed => "discovery-failed",
+            Self::SendBufferFull => "send-buffer-full",
+            Self::SendBufferTimeout => "send-buffer-timeout",
+            Self::SalvageLimit => "salvage-limit",
+            Self::Loop => "loop",
+            Self::BadRoute => "bad-route",
+            Self::Arp => "arp",
         }
     }
 }
@@ -128,6 +164,12 @@ impl<P> Packets<P> {
         let packet = self.end(id)?;
         self.dropped[why as usize] += 1;
         Some(packet)
+    }
+
+    /// A packet that has no handle is lost.
+    pub fn note_drop(&mut self, why: Drop) {
+        self.made += 1;
+        self.dropped[why as usize] += 1;
     }
 
     /// Packets on their way.

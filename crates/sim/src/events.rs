@@ -81,6 +81,11 @@ impl Events {
         }
     }
 
+    /// When something happens next, or before: a wake-up that no longer counts may stand there.
+    pub fn peek(&self) -> Option<Instant> {
+        self.heap.peek().map(|Reverse(key)| Instant::from_nanos((key >> 64) as u64))
+    }
+
     /// The next event that counts.
     pub fn next(&mut self) -> Option<Event> {
         loop {

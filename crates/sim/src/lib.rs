@@ -20,4 +20,4 @@ mod sockets;
 mod topology;
 pub mod trace;
 
-pub use run::{PathAtWork, Run, RunError, run};
+pub use run::{AdhocAtWork, PathAtWork, Run, RunError, run};

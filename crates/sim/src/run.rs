@@ -1,5 +1,6 @@
 //! One run: a scenario and a seed in, a result out.
 
+mod adhoc;
 mod hosts;
 mod outcome;
 mod path;
@@ -13,6 +14,7 @@ use scenario::{Network, Scenario, Time, Transport};
 use tcp::Stats;
 use wire::Packet;
 
+pub use adhoc::AdhocAtWork;
 pub use path::PathAtWork;
 
 use crate::books::Packets;
@@ -32,6 +34,8 @@ pub enum RunError {
     Books(String),
     /// A stream was not delivered as it was sent, or acknowledged before it was.
     Stream(String),
+    /// The network can't be put up.
+    Setup(String),
 }
 
 impl std::fmt::Display for RunError {
@@ -39,6 +43,7 @@ impl std::fmt::Display for RunError {
         match self {
             Self::Books(what) => write!(f, "the books don't balance: {what}"),
             Self::Stream(what) => write!(f, "a stream is broken: {what}"),
+            Self::Setup(what) => write!(f, "the network can't be put up: {what}"),
         }
     }
 }
@@ -64,8 +69,11 @@ pub trait NetworkAtWork: Sized {
     /// A packet on its way, with what this network adds to it.
     type Unit;
 
-    /// Puts it up, for as many nodes as it says, before the first event.
-    fn new(scenario: &Scenario, seed: u64) -> Self;
+    /// Puts it up before the first event.
+    ///
+    /// # Errors
+    /// The scenario is not one that was checked, or not of this kind.
+    fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError>;
     /// How many nodes it has, and how many entities of its own ([`Class::Fault`],
     /// [`Class::Network`]) want to be woken.
     fn sizes(&self) -> Sizes;
@@ -79,6 +87,11 @@ pub trait NetworkAtWork: Sized {
     fn settle(run: &mut Run<'_, Self>);
     /// How many packets it holds.
     fn held(&self) -> u64;
+    /// Do the network's own books balance?
+    ///
+    /// # Errors
+    /// Says what is missing.
+    fn balance(&self) -> Result<(), String>;
     /// Writes down what it did.
     fn report(run: &mut Run<'_, Self>, result: &mut RunResult);
 }
@@ -127,15 +140,22 @@ pub fn run(
     trace: Option<&mut Trace>,
 ) -> Result<RunResult, RunError> {
     match &scenario.network {
-        Network::Path(_) => Run::<PathAtWork>::new(scenario, seed, trace).complete(),
-        Network::Adhoc(_) => panic!("networks of kind \"adhoc\" do not run yet"),
+        Network::Path(_) => Run::<PathAtWork>::new(scenario, seed, trace)?.complete(),
+        Network::Adhoc(_) => Run::<AdhocAtWork>::new(scenario, seed, trace)?.complete(),
     }
 }
 
 impl<'a, N: NetworkAtWork> Run<'a, N> {
     /// Before the first event.
-    pub fn new(scenario: &'a Scenario, seed: u64, trace: Option<&'a mut Trace>) -> Self {
-        let net = N::new(scenario, seed);
+    ///
+    /// # Errors
+    /// The scenario is not one that was checked, or its network is of another kind.
+    pub fn new(
+        scenario: &'a Scenario,
+        seed: u64,
+        trace: Option<&'a mut Trace>,
+    ) -> Result<Self, RunError> {
+        let net = N::new(scenario, seed)?;
         let Sizes { nodes, faults, entities } = net.sizes();
         let Time(duration) = scenario.duration;
         let hosts: Vec<Host> = (0..nodes).map(|n| Host::new(address(n))).collect();
@@ -177,7 +197,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             failed: None,
         };
         run.open();
-        run
+        Ok(run)
     }
 
     /// Puts up the receivers and the first wake-ups.
@@ -237,6 +257,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
     fn finish(mut self) -> Result<RunResult, RunError> {
         let held = self.net.held() + self.local.len() as u64;
         self.packets.balance(held).map_err(RunError::Books)?;
+        self.net.balance().map_err(RunError::Books)?;
         Ok(self.result())
     }
 }

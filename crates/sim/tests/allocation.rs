@@ -80,7 +80,7 @@ fn allocates_nothing(scenario: &Scenario) {
         let events = common::run(scenario, seed).events;
         let (from, to) = (events / 5, events * 9 / 10);
         assert!(to - from > 10_000, "only {events} events");
-        let mut run = sim::Run::<sim::PathAtWork>::new(scenario, seed, None);
+        let mut run = sim::Run::<sim::PathAtWork>::new(scenario, seed, None).unwrap();
         for _ in 0..from {
             assert!(run.step().unwrap());
         }

@@ -175,6 +175,11 @@ impl Dsr {
         waiting + self.outbox.kept()
     }
 
+    /// How it is set.
+    pub const fn config(&self) -> &DsrConfig {
+        &self.config
+    }
+
     /// What it did.
     pub const fn stats(&self) -> &RouteStats {
         &self.stats

@@ -1,6 +1,6 @@
 //! What hosts do: packets delivered to sockets, timers, applications, and what the trace is told.
 
-use base::Instant;
+use base::{Instant, Ipv4Addr};
 use link::Place;
 use node::Arrived;
 use scenario::Transport;
@@ -35,18 +35,21 @@ impl<N: NetworkAtWork> Run<'_, N> {
                     self.serve(socket);
                 }
             }
-            Arrived::SocketsTo(peer) => {
-                for number in 0..self.sockets.len() {
-                    let SocketAt { node: at, number: at_host, .. } = self.sockets[number];
-                    let concerned = |at_host| self.hosts[node].talks_to(at_host, peer);
-                    if at == node && at_host.is_some_and(concerned) {
-                        self.serve(number);
-                    }
-                }
-            }
+            Arrived::SocketsTo(peer) => self.serve_peers(node, peer),
             Arrived::Datagram(datagram) => self.on_datagram(datagram),
             Arrived::Answer(answer) => N::send(self, node, answer, Place::Tail),
             Arrived::Nothing => {}
+        }
+    }
+
+    /// Each connection of a node to this peer may have something to do.
+    pub(super) fn serve_peers(&mut self, node: usize, peer: Ipv4Addr) {
+        for number in 0..self.sockets.len() {
+            let SocketAt { node: at, number: at_host, .. } = self.sockets[number];
+            let concerned = |at_host| self.hosts[node].talks_to(at_host, peer);
+            if at == node && at_host.is_some_and(concerned) {
+                self.serve(number);
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use scenario::{Network, Scenario};
 use wire::Packet;
 
 use super::outcome::per;
-use super::{NetworkAtWork, Run, Sizes};
+use super::{NetworkAtWork, Run, RunError, Sizes};
 use crate::events::Class;
 use crate::faults::{self, Deed, FaultAtWork};
 use crate::results::{Direction, LinkResult, RunResult};
@@ -40,13 +40,12 @@ pub struct PathAtWork {
 impl NetworkAtWork for PathAtWork {
     type Unit = Packet;
 
-    fn new(scenario: &Scenario, seed: u64) -> Self {
-        #[allow(irrefutable_let_patterns, reason = "a second kind is to come")]
+    fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         let Network::Path(path) = &scenario.network else {
-            unreachable!("run() chooses by the kind of network");
+            return Err(RunError::Setup("an ad hoc network is no path".into()));
         };
         let (topology, links) = Topology::build(path, Sabotage::seed(seed));
-        Self {
+        Ok(Self {
             touched: VecDeque::with_capacity(links.len()),
             cuts: vec![0; links.len()],
             routers: routes::routers(path, topology.nodes()),
@@ -57,7 +56,7 @@ impl NetworkAtWork for PathAtWork {
             faults: faults::at_work(path, scenario.duration, seed),
             deeds: Vec::with_capacity(4),
             foreign: 0,
-        }
+        })
     }
 
     fn sizes(&self) -> Sizes {
@@ -106,6 +105,10 @@ impl NetworkAtWork for PathAtWork {
         let held: usize = self.links.iter().map(PathLink::held).sum();
         let kept: usize = self.routers.iter().map(Router::kept).sum();
         (held + kept) as u64
+    }
+
+    fn balance(&self) -> Result<(), String> {
+        Ok(())
     }
 
     fn report(run: &mut Run<'_, Self>, result: &mut RunResult) {

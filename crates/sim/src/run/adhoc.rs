@@ -1,0 +1,171 @@
+//! An ad hoc network: nodes with radios that route for each other.
+//!
+//! A packet of a host goes to its node's routing; what routing sends waits in the interface queue
+//! until the air takes it, one frame a node at a time; what the air brings to a neighbour goes to
+//! that node's routing as a copy, and the original ends when the link layer knows its fate.
+
+mod air;
+mod feedback;
+mod ledger;
+mod relay;
+mod routing;
+mod setup;
+
+use std::collections::VecDeque;
+
+use base::{Duration, Instant};
+use link::{AdhocQueue, Item, Place};
+use radio::Report;
+use route::Router;
+use scenario::{Feedback, Network, Scenario};
+use wire::{Packet, Routed};
+
+use super::{NetworkAtWork, Run, RunError, Sizes};
+use crate::events::Class;
+use crate::results::RunResult;
+use air::Air;
+use ledger::Ledger;
+use routing::Routing;
+
+/// The air's number among the network's entities; node n has n + 1.
+const AIR: u32 = 0;
+
+/// Radios, queues and routing at work.
+pub struct AdhocAtWork {
+    air: Air,
+    /// What the air has said and nobody has looked at yet.
+    reports: Vec<Report>,
+    nodes: Vec<Node>,
+    /// Nodes whose routing may want something.
+    stirred: VecDeque<usize>,
+    ledger: Ledger,
+    feedback: Feedback,
+    /// How long a packet is on its way from routing to the interface queue.
+    delay: Duration,
+}
+
+/// What a node has below its host.
+struct Node {
+    queue: AdhocQueue,
+    /// What is on its way to the queue, and when it is there.
+    arriving: VecDeque<(Instant, Item, Place)>,
+    routing: Routing,
+    /// Whom it has told of failed routes.
+    router: Router,
+    /// It is among the stirred.
+    stirred: bool,
+}
+
+impl NetworkAtWork for AdhocAtWork {
+    type Unit = Routed;
+
+    fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
+        match &scenario.network {
+            Network::Adhoc(adhoc) => setup::build(adhoc, scenario, seed),
+            Network::Path(_) => Err(RunError::Setup("a path is no ad hoc network".into())),
+        }
+    }
+
+    fn sizes(&self) -> Sizes {
+        Sizes { nodes: self.nodes.len(), faults: 0, entities: self.nodes.len() + 1 }
+    }
+
+    fn open(run: &mut Run<'_, Self>) {
+        for node in 0..run.net.nodes.len() {
+            run.stir(node);
+        }
+        Self::settle(run);
+        run.wake_air();
+    }
+
+    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place) {
+        run.send_from(node, packet, place);
+    }
+
+    fn on_event(run: &mut Run<'_, Self>, _: Class, entity: usize) {
+        match entity.checked_sub(1) {
+            None => run.run_air(),
+            Some(node) => run.on_node(node),
+        }
+    }
+
+    /// Delivers what hosts send to themselves, and does what routing wants.
+    fn settle(run: &mut Run<'_, Self>) {
+        loop {
+            if let Some((node, id)) = run.local.pop_front() {
+                if let Some(packet) = run.packets.deliver(id) {
+                    run.arrived(node, &packet.packet);
+                }
+            } else if let Some(node) = run.net.stirred.pop_front() {
+                run.net.nodes[node].stirred = false;
+                run.serve_routing(node, Place::Tail);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn held(&self) -> u64 {
+        let waiting = self.nodes.iter().map(|node| node.queue.len() + node.arriving.len());
+        let waiting: usize = waiting.sum();
+        let on_air = (0..self.nodes.len()).filter(|node| !self.air.is_free(*node as u32)).count();
+        (waiting + on_air) as u64
+    }
+
+    fn balance(&self) -> Result<(), String> {
+        let kept: usize = self.nodes.iter().map(|node| node.routing.kept()).sum();
+        self.ledger.balance(kept as u64)
+    }
+
+    fn report(run: &mut Run<'_, Self>, result: &mut RunResult) {
+        let routing = run.net.routing_result();
+        let mac = run.net.air.result();
+        for value in [routing.packets_sent, routing.data_hops, routing.ack_hops, mac.rts, mac.data]
+        {
+            run.fingerprint.statistic(value);
+        }
+        result.routing = Some(routing);
+        result.mac = Some(mac);
+    }
+}
+
+impl AdhocAtWork {
+    fn new(air: Air, nodes: Vec<Node>, delay: Duration, feedback: Feedback) -> Self {
+        Self {
+            air,
+            reports: Vec::with_capacity(64),
+            stirred: VecDeque::with_capacity(nodes.len()),
+            nodes,
+            ledger: Ledger::default(),
+            feedback,
+            delay,
+        }
+    }
+}
+
+impl Run<'_, AdhocAtWork> {
+    /// Asks a node's routing soon what it wants.
+    fn stir(&mut self, node: usize) {
+        if !std::mem::replace(&mut self.net.nodes[node].stirred, true) {
+            self.net.stirred.push_back(node);
+        }
+    }
+
+    fn wake_air(&mut self) {
+        if let Some(at) = self.net.air.next_timeout() {
+            self.events.wake(Class::Network, AIR, at);
+        }
+    }
+
+    /// Lets the air go on until it has something to say, or until something else happens.
+    fn run_air(&mut self) {
+        let until = self.events.peek().unwrap_or(Instant::FAR_FUTURE).min(self.end);
+        let mut reports = std::mem::take(&mut self.net.reports);
+        self.now = self.net.air.run(until, &mut reports).max(self.now);
+        for report in reports.drain(..) {
+            self.on_report(report);
+        }
+        self.net.reports = reports;
+        self.wake_air();
+    }
+}

@@ -1,0 +1,76 @@
+//! Whatever link layer the nodes share.
+
+use base::Instant;
+use radio::{Dcf, Outgoing, Report, Tdma};
+
+use crate::results::MacResult;
+
+/// The air, with everybody's link layer.
+#[allow(clippy::large_enum_variant, reason = "there is one")]
+pub enum Air {
+    Dcf(Dcf),
+    Tdma(Tdma),
+}
+
+/// The same call to whichever it is.
+macro_rules! each {
+    ($self:expr, $mac:ident => $call:expr) => {
+        match $self {
+            Air::Dcf($mac) => $call,
+            Air::Tdma($mac) => $call,
+        }
+    };
+}
+
+impl Air {
+    pub fn is_free(&self, node: u32) -> bool {
+        each!(self, mac => mac.is_free(node))
+    }
+
+    /// The node is free: a packet for the air.
+    pub fn send(&mut self, now: Instant, node: u32, packet: Outgoing) {
+        let taken = each!(self, mac => mac.send(now, node, packet));
+        debug_assert!(taken, "node {node} has a packet on the air already");
+    }
+
+    /// This node hears what is for others, too.
+    pub fn listen(&mut self, node: u32) {
+        each!(self, mac => mac.listen(node, true));
+    }
+
+    pub fn next_timeout(&self) -> Option<Instant> {
+        each!(self, mac => mac.next_timeout())
+    }
+
+    /// Goes on until there is something to report, or until `until`; returns the instant reached.
+    pub fn run(&mut self, until: Instant, reports: &mut Vec<Report>) -> Instant {
+        each!(self, mac => mac.run(until, reports))
+    }
+
+    /// Can the one decode what the other sends, where they are now?
+    pub fn in_range(&mut self, now: Instant, from: u32, to: u32) -> bool {
+        each!(self, mac => {
+            let (a, b) = (mac.field().position(from, now), mac.field().position(to, now));
+            let (dx, dy) = (a.0 - b.0, a.1 - b.1);
+            let propagation = mac.propagation();
+            propagation.power_between(from, to, dx * dx + dy * dy) >= propagation.receive_power()
+        })
+    }
+
+    pub fn result(&self) -> MacResult {
+        let total = each!(self, mac => mac.totals());
+        MacResult {
+            rts: total.rts,
+            cts: total.cts,
+            data: total.data,
+            ack: total.acks,
+            broadcast: total.broadcasts,
+            retries: total.retries,
+            collisions: total.collisions,
+            failed_rts: total.failed_no_cts,
+            failed_data: total.failed_no_ack,
+            duplicates: total.duplicates,
+            airtime_us: total.airtime.as_nanos() / 1000,
+        }
+    }
+}

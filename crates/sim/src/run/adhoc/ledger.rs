@@ -1,0 +1,44 @@
+//! The account of packets that are in routing's hands.
+
+/// Packets of hosts that went into routing machines, and came out of them. Routing's own packets
+/// are made and consumed without an account.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ledger {
+    /// From hosts, from neighbours, and back from the link layer.
+    into: u64,
+    /// To the interface queue, to hosts, and dropped.
+    out: u64,
+    /// Hops of data and of pure acknowledgments, as routing sent them.
+    pub data_hops: u64,
+    pub ack_hops: u64,
+    /// Packets that a link layer gave up.
+    pub link_failures: u64,
+    /// Of these, with the neighbour in range.
+    pub false_link_failures: u64,
+}
+
+impl Ledger {
+    /// One goes in.
+    pub fn enters(&mut self) {
+        self.into += 1;
+    }
+
+    /// One comes out.
+    pub fn leaves(&mut self) {
+        self.out += 1;
+    }
+
+    /// Are they all there, with so many kept by routing machines?
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn balance(&self, kept: u64) -> Result<(), String> {
+        if self.into == self.out + kept {
+            return Ok(());
+        }
+        Err(format!(
+            "{} packets went into routing, but {} came out and {kept} are kept",
+            self.into, self.out
+        ))
+    }
+}

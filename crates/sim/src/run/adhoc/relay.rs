@@ -1,0 +1,275 @@
+//! Packets between hosts, routing, interface queues and the air.
+
+use base::Ecn;
+use link::{Class as Rank, DropReason as QueueDrop, Enqueued, Item, Place};
+use radio::{Outgoing, Report};
+use route::{DropReason, Hop, Output};
+use wire::{Body, Packet, Routed};
+
+use super::super::Run;
+use super::AdhocAtWork;
+use crate::books::Drop;
+use crate::events::Class;
+use crate::nodes::{address, node_at};
+use crate::results::RoutingResult;
+use crate::sabotage::Crime;
+
+impl AdhocAtWork {
+    pub(super) fn routing_result(&self) -> RoutingResult {
+        let ledger = &self.ledger;
+        let mut result = RoutingResult {
+            link_failures: ledger.link_failures,
+            false_link_failures: ledger.false_link_failures,
+            data_hops: ledger.data_hops,
+            ack_hops: ledger.ack_hops,
+            ..RoutingResult::default()
+        };
+        for node in &self.nodes {
+            let stats = node.routing.stats();
+            result.packets_sent += stats.packets_sent;
+            result.bytes_sent += stats.bytes_sent;
+            result.discoveries += stats.discoveries;
+            result.route_errors += stats.route_errors;
+            result.replies_from_cache += stats.replies_from_cache;
+            result.salvaged += stats.salvaged;
+        }
+        result
+    }
+}
+
+impl Run<'_, AdhocAtWork> {
+    /// A host sends a packet.
+    pub(super) fn send_from(&mut self, node: usize, packet: Packet, place: Place) {
+        if packet.ip.destination == address(node) {
+            let id = self.packets.make(Routed::plain(packet));
+            self.local.push_back((node, id));
+            return;
+        }
+        self.net.ledger.enters();
+        self.net.nodes[node].routing.send(self.now, packet);
+        match place {
+            Place::Tail => self.stir(node),
+            Place::Front => self.serve_routing(node, Place::Front),
+        }
+    }
+
+    /// Does what a node's routing wants; what it sends goes to this place of the queue.
+    pub(super) fn serve_routing(&mut self, node: usize, place: Place) {
+        while let Some(output) = self.net.nodes[node].routing.poll(self.now) {
+            match output {
+                Output::Transmit { packet, hop } => self.enqueue(node, packet, hop, place),
+                Output::Deliver(packet) => {
+                    self.net.ledger.leaves();
+                    self.fingerprint.packet(self.now, node as u32, u8::MAX, &packet);
+                    self.arrived(node, &packet);
+                }
+                Output::Drop { packet, reason } => self.give_up(node, &packet, reason),
+                Output::Signal(signal) => self.signal(node, &signal),
+                Output::Purge(neighbour) => self.purge(node, neighbour),
+                Output::RouteFound(to) => self.route_found(node, to),
+                Output::RouteLost(_) => {}
+            }
+        }
+        if let Some(at) = self.net.nodes[node].routing.next_timeout() {
+            self.events.wake(Class::Network, node as u32 + 1, at);
+        }
+    }
+
+    /// Routing gave up on a packet.
+    fn give_up(&mut self, node: usize, packet: &Routed, reason: DropReason) {
+        if !packet.is_control() {
+            self.net.ledger.leaves();
+        }
+        self.lose(node, packet, reason_of(reason));
+        self.answer_for(node, &packet.packet, reason);
+    }
+
+    /// A packet that is in no slot is lost.
+    fn lose(&mut self, node: usize, packet: &Routed, why: Drop) {
+        self.packets.note_drop(why);
+        self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
+    }
+
+    /// Puts a packet into a node's interface queue.
+    fn enqueue(&mut self, node: usize, mut packet: Routed, hop: Hop, place: Place) {
+        let ledger = &mut self.net.ledger;
+        if !packet.is_control() {
+            ledger.leaves();
+        }
+        let class = rank_of(&packet);
+        match class {
+            Rank::Routing => {}
+            Rank::Ack => ledger.ack_hops += 1,
+            Rank::RealTime | Rank::Other => ledger.data_hops += 1,
+        }
+        if self.sabotage.on_link(&mut packet.packet) == Crime::Leak {
+            return;
+        }
+        let next_hop = match hop {
+            Hop::All => None,
+            Hop::To(neighbour) => match node_at(neighbour, self.net.nodes.len()) {
+                Some(neighbour) => Some(neighbour as u32),
+                None => return self.lose(node, &packet, Drop::Nobody),
+            },
+        };
+        let item = Item {
+            bytes: packet.len(),
+            ecn_capable: packet.packet.ip.ecn.is_capable(),
+            next_hop,
+            class,
+            id: self.packets.make(packet),
+        };
+        if self.net.delay.is_zero() {
+            return self.into_queue(node, item, place);
+        }
+        let at = self.now + self.net.delay;
+        self.net.nodes[node].arriving.push_back((at, item, place));
+        self.events.wake(Class::Network, node as u32 + 1, at);
+    }
+
+    /// A node is woken: for a packet that has reached its queue, or for its routing.
+    pub(super) fn on_node(&mut self, node: usize) {
+        while let Some((at, item, place)) = self.net.nodes[node].arriving.front().copied() {
+            if at > self.now {
+                self.events.wake(Class::Network, node as u32 + 1, at);
+                break;
+            }
+            self.net.nodes[node].arriving.pop_front();
+            self.into_queue(node, item, place);
+        }
+        let routing = &mut self.net.nodes[node].routing;
+        match routing.next_timeout() {
+            Some(at) if at <= self.now => {
+                routing.on_timeout(self.now);
+                self.stir(node);
+            }
+            Some(at) => self.events.wake(Class::Network, node as u32 + 1, at),
+            None => {}
+        }
+    }
+
+    fn into_queue(&mut self, node: usize, item: Item, place: Place) {
+        let queue = &mut self.net.nodes[node].queue;
+        let verdict = match place {
+            Place::Tail => queue.enqueue(self.now, item),
+            Place::Front => queue.enqueue_at(self.now, item, place),
+        };
+        match verdict {
+            Enqueued::Accepted { mark, pushed_out } => {
+                if mark && let Some(packet) = self.packets.get(item.id) {
+                    packet.packet.ip.ecn = Ecn::Ce;
+                }
+                if let Some(other) = pushed_out {
+                    self.drop_queued(node, other, Drop::QueueOverflow);
+                }
+            }
+            Enqueued::Dropped { reason: QueueDrop::RedDrop } => {
+                self.drop_queued(node, item.id, Drop::Red);
+            }
+            Enqueued::Dropped { .. } | Enqueued::Refused => {
+                self.drop_queued(node, item.id, Drop::QueueOverflow);
+            }
+        }
+        self.feed(node);
+    }
+
+    fn drop_queued(&mut self, node: usize, id: u32, why: Drop) {
+        if let Some(packet) = self.packets.drop(id, why) {
+            self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
+        }
+    }
+
+    /// Gives the air a node's next packet, if it can take one.
+    fn feed(&mut self, node: usize) {
+        if !self.net.air.is_free(node as u32) {
+            return;
+        }
+        let Some(item) = self.net.nodes[node].queue.take(self.now) else { return };
+        let outgoing = Outgoing { id: item.id, to: item.next_hop, bytes: item.bytes };
+        self.net.air.send(self.now, node as u32, outgoing);
+        self.wake_air();
+    }
+
+    /// The air says something.
+    pub(super) fn on_report(&mut self, report: Report) {
+        match report {
+            Report::Received { node, from, id, .. } => {
+                let Some(packet) = self.packets.get(id).copied() else { return };
+                self.fingerprint.packet(self.now, node, u8::MAX - 1, &packet.packet);
+                if !packet.is_control() {
+                    self.net.ledger.enters();
+                }
+                let routing = &mut self.net.nodes[node as usize].routing;
+                routing.on_packet(self.now, address(from as usize), packet);
+                self.stir(node as usize);
+            }
+            Report::Overheard { node, from, to, id, .. } => {
+                let Some(packet) = self.packets.get(id) else { return };
+                let (from, to) = (address(from as usize), address(to as usize));
+                self.net.nodes[node as usize].routing.on_overheard(self.now, from, to, packet);
+                self.stir(node as usize);
+            }
+            Report::Sent { node, id, .. } => {
+                self.packets.deliver(id);
+                self.feed(node as usize);
+            }
+            Report::Failed { node, id, to, .. } => self.link_failed(node as usize, id, to),
+        }
+    }
+
+    /// A link layer gave up on a packet.
+    fn link_failed(&mut self, node: usize, id: u32, to: u32) {
+        let Some(packet) = self.packets.deliver(id) else { return };
+        let ledger = &mut self.net.ledger;
+        ledger.link_failures += 1;
+        if self.net.air.in_range(self.now, node as u32, to) {
+            ledger.false_link_failures += 1;
+        }
+        if !packet.is_control() {
+            ledger.enters();
+        }
+        let (now, packets) = (self.now, &mut self.packets);
+        let super::Node { queue, routing, .. } = &mut self.net.nodes[node];
+        routing.on_link_failure(now, address(to as usize), packet, &mut || {
+            let item = queue.take_for(to)?;
+            let packet = packets.deliver(item.id)?;
+            if !packet.is_control() {
+                ledger.enters();
+            }
+            Some(packet)
+        });
+        self.serve_routing(node, Place::Tail);
+        self.feed(node);
+    }
+
+    /// Drops what waits for a neighbour.
+    fn purge(&mut self, node: usize, neighbour: base::Ipv4Addr) {
+        let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
+        while let Some(item) = self.net.nodes[node].queue.take_for(neighbour as u32) {
+            self.drop_queued(node, item.id, Drop::LinkFailure);
+        }
+    }
+}
+
+/// In which class a packet waits.
+fn rank_of(packet: &Routed) -> Rank {
+    match &packet.packet.body {
+        Body::Aodv(_) | Body::Nothing => Rank::Routing,
+        Body::Tcp(segment) if segment.sequence_len() == 0 => Rank::Ack,
+        Body::Tcp(_) | Body::Udp(_) | Body::Icmp(_) => Rank::Other,
+    }
+}
+
+fn reason_of(reason: DropReason) -> Drop {
+    match reason {
+        DropReason::NoRoute => Drop::NoRoute,
+        DropReason::LinkFailure => Drop::LinkFailure,
+        DropReason::DiscoveryFailed => Drop::DiscoveryFailed,
+        DropReason::TimeToLive => Drop::TimeToLive,
+        DropReason::BufferFull => Drop::SendBufferFull,
+        DropReason::BufferTimeout => Drop::SendBufferTimeout,
+        DropReason::SalvageLimit => Drop::SalvageLimit,
+        DropReason::Loop => Drop::Loop,
+        DropReason::BadRoute => Drop::BadRoute,
+    }
+}

@@ -1,0 +1,76 @@
+//! Whatever routing protocol a node speaks.
+
+use base::{Instant, Ipv4Addr};
+use route::{Aodv, Dsr, Fixed, Output, RouteStats};
+use wire::{Packet, Routed};
+
+/// A node's routing.
+#[allow(clippy::large_enum_variant, reason = "all nodes of a network speak the same")]
+pub enum Routing {
+    Fixed(Fixed),
+    Aodv(Aodv),
+    Dsr(Dsr),
+}
+
+/// The same call to whichever it is.
+macro_rules! each {
+    ($self:expr, $protocol:ident => $call:expr) => {
+        match $self {
+            Routing::Fixed($protocol) => $call,
+            Routing::Aodv($protocol) => $call,
+            Routing::Dsr($protocol) => $call,
+        }
+    };
+}
+
+impl Routing {
+    /// Does it learn from what is for others?
+    pub fn listens(&self) -> bool {
+        match self {
+            Self::Dsr(dsr) => dsr.config().tap,
+            Self::Fixed(_) | Self::Aodv(_) => false,
+        }
+    }
+
+    pub fn send(&mut self, now: Instant, packet: Packet) {
+        each!(self, protocol => protocol.send(now, packet));
+    }
+
+    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
+        each!(self, protocol => protocol.on_packet(now, from, packet));
+    }
+
+    pub fn on_overheard(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr, packet: &Routed) {
+        each!(self, protocol => protocol.on_overheard(now, from, to, packet));
+    }
+
+    pub fn on_link_failure(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: Routed,
+        queued: &mut dyn FnMut() -> Option<Routed>,
+    ) {
+        each!(self, protocol => protocol.on_link_failure(now, to, packet, queued));
+    }
+
+    pub fn on_timeout(&mut self, now: Instant) {
+        each!(self, protocol => protocol.on_timeout(now));
+    }
+
+    pub fn poll(&mut self, now: Instant) -> Option<Output> {
+        each!(self, protocol => protocol.poll(now))
+    }
+
+    pub fn next_timeout(&self) -> Option<Instant> {
+        each!(self, protocol => protocol.next_timeout())
+    }
+
+    pub fn kept(&self) -> usize {
+        each!(self, protocol => protocol.kept())
+    }
+
+    pub fn stats(&self) -> RouteStats {
+        *each!(self, protocol => protocol.stats())
+    }
+}
