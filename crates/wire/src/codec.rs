@@ -4,9 +4,10 @@ use core::fmt;
 
 use crate::checksum::Checksum;
 use crate::cursor::{Writer, set_checksum};
-use crate::ip::{ICMP, ReadHeader, TCP, UDP};
+use crate::ip::{ICMP, NO_NEXT_HEADER, ReadHeader, TCP, UDP};
 use crate::{
-    AODV_PORT, AodvMessage, Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram,
+    AODV_PORT, AodvMessage, Body, DSR, DsrHeader, IcmpMessage, IpHeader, Packet, Payload, Routed,
+    TcpSegment, UdpDatagram,
 };
 
 /// Why a packet cannot be encoded.
@@ -68,6 +69,12 @@ pub enum DecodeError {
         /// Its type.
         kind: u8,
     },
+    /// A DSR option that has an illegal length or stands there twice, or an unknown one that may not be
+    /// passed over.
+    DsrOption {
+        /// Its type.
+        kind: u8,
+    },
     /// An AODV message has an extension that may not be passed over (RFC 3561 §9).
     AodvExtension {
         /// The extension's type.
@@ -109,6 +116,7 @@ impl fmt::Display for DecodeError {
             Self::ArpMessage { operation } => {
                 write!(f, "unknown ARP message: operation {operation}")
             }
+            Self::DsrOption { kind } => write!(f, "illegal DSR option {kind}"),
             Self::AodvMessage { kind } => write!(f, "unknown AODV message: type {kind}"),
             Self::AodvExtension { kind } => {
                 write!(f, "unknown AODV extension {kind}, which may not be passed over")
@@ -146,15 +154,30 @@ impl Packet {
         buf: &mut [u8],
         fill: impl FnOnce(Payload, &mut [u8]),
     ) -> Result<usize, EncodeError> {
+        self.encode_behind(None, buf, fill)
+    }
+
+    /// The same, with a DSR header between the IP header and the rest.
+    fn encode_behind(
+        &self,
+        dsr: Option<&DsrHeader>,
+        buf: &mut [u8],
+        fill: impl FnOnce(Payload, &mut [u8]),
+    ) -> Result<usize, EncodeError> {
         if let Body::Tcp(TcpSegment { options, .. }) = &self.body
             && !options.fit()
         {
             return Err(EncodeError::TcpOptionsTooLong { len: options.len() });
         }
-        let len = self.len();
+        let dsr = dsr.filter(|dsr| dsr.size() > 0);
+        let len = self.len().saturating_add(dsr.map_or(0, DsrHeader::size));
         let total_len = u16::try_from(len).map_err(|_| EncodeError::TooLong { len })?;
         let mut packet = Writer::new(buf, usize::from(total_len))?;
-        self.ip.write(total_len, self.protocol(), &mut packet)?;
+        let protocol = if dsr.is_some() { DSR } else { self.protocol() };
+        self.ip.write(total_len, protocol, &mut packet)?;
+        if let Some(dsr) = dsr {
+            dsr.write(self.protocol(), &mut packet)?;
+        }
 
         let body = packet.rest();
         let mut to = Writer::new(body, body.len())?;
@@ -189,49 +212,97 @@ impl Packet {
     /// If the bytes are not a whole packet with right checksums in a protocol that we speak. Never
     /// panics.
     pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, DecodeError> {
-        let ReadHeader { header, protocol, total_len, len, fragment_offset, more_fragments } =
-            ReadHeader::read(bytes)?;
-        let (header_bytes, _) = bytes.split_at_checked(len).ok_or(DecodeError::Truncated)?;
-        if Checksum::default().add(header_bytes).finish() != 0 {
-            return Err(DecodeError::HeaderChecksum);
-        }
-        if usize::from(total_len) < len {
-            return Err(DecodeError::HeaderLength);
-        }
-        let body = bytes.get(len..usize::from(total_len)).ok_or(DecodeError::Truncated)?;
-        if more_fragments || fragment_offset != 0 {
-            return Err(DecodeError::Fragment);
-        }
-        let check = |body: &[u8]| match transport_checksum(&header, protocol, body) {
-            0 => Ok(()),
-            _ => Err(DecodeError::Checksum),
-        };
-        let (body, payload) = match protocol {
-            TCP => {
-                check(body)?;
-                let (segment, payload) = TcpSegment::read(body)?;
-                (Body::Tcp(segment), payload)
-            }
-            UDP => {
-                let (datagram, has_checksum) = UdpDatagram::frame(body)?;
-                if has_checksum {
-                    check(datagram)?;
-                }
-                let (datagram, payload) = UdpDatagram::read(datagram)?;
-                match datagram.destination_port {
-                    AODV_PORT => (Body::Aodv(AodvMessage::read(payload)?), [].as_slice()),
-                    _ => (Body::Udp(datagram), payload),
-                }
-            }
-            ICMP => {
-                check(body)?;
-                let (message, payload) = IcmpMessage::read(body)?;
-                (Body::Icmp(message), payload)
-            }
-            other => return Err(DecodeError::Protocol(other)),
-        };
-        Ok(Decoded { packet: Packet { ip: header, body }, payload })
+        let (ip, protocol, body) = read_whole(bytes)?;
+        let (body, payload) = read_body(&ip, protocol, body)?;
+        Ok(Decoded { packet: Packet { ip, body }, payload })
     }
+}
+
+impl Routed {
+    /// Writes the packet's bytes as [`Packet::encode`] does, with its DSR header; what
+    /// [`padding`](Self::padding) stands for is in no header and not written.
+    ///
+    /// # Errors
+    /// As for [`Packet::encode`].
+    pub fn encode(
+        &self,
+        buf: &mut [u8],
+        fill: impl FnOnce(Payload, &mut [u8]),
+    ) -> Result<usize, EncodeError> {
+        self.packet.encode_behind(self.dsr.as_ref(), buf, fill)
+    }
+
+    /// Reads the packet that `bytes` begin with, and the bytes of its payload.
+    ///
+    /// # Errors
+    /// As for [`Packet::decode`].
+    pub fn decode(bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+        let (ip, protocol, rest) = read_whole(bytes)?;
+        let (dsr, protocol, rest) = match protocol {
+            DSR => {
+                let (header, protocol, rest) = DsrHeader::read(rest)?;
+                ((header != DsrHeader::default()).then_some(header), protocol, rest)
+            }
+            _ => (None, protocol, rest),
+        };
+        let (body, payload) = read_body(&ip, protocol, rest)?;
+        Ok((Self { packet: Packet { ip, body }, dsr, padding: 0 }, payload))
+    }
+}
+
+/// An IP header, the protocol number of what follows, and that.
+fn read_whole(bytes: &[u8]) -> Result<(IpHeader, u8, &[u8]), DecodeError> {
+    let ReadHeader { header, protocol, total_len, len, fragment_offset, more_fragments } =
+        ReadHeader::read(bytes)?;
+    let (header_bytes, _) = bytes.split_at_checked(len).ok_or(DecodeError::Truncated)?;
+    if Checksum::default().add(header_bytes).finish() != 0 {
+        return Err(DecodeError::HeaderChecksum);
+    }
+    if usize::from(total_len) < len {
+        return Err(DecodeError::HeaderLength);
+    }
+    let body = bytes.get(len..usize::from(total_len)).ok_or(DecodeError::Truncated)?;
+    if more_fragments || fragment_offset != 0 {
+        return Err(DecodeError::Fragment);
+    }
+    Ok((header, protocol, body))
+}
+
+/// What a packet carries, and the bytes of its payload.
+fn read_body<'a>(
+    ip: &IpHeader,
+    protocol: u8,
+    body: &'a [u8],
+) -> Result<(Body, &'a [u8]), DecodeError> {
+    let check = |body: &[u8]| match transport_checksum(ip, protocol, body) {
+        0 => Ok(()),
+        _ => Err(DecodeError::Checksum),
+    };
+    Ok(match protocol {
+        TCP => {
+            check(body)?;
+            let (segment, payload) = TcpSegment::read(body)?;
+            (Body::Tcp(segment), payload)
+        }
+        UDP => {
+            let (datagram, has_checksum) = UdpDatagram::frame(body)?;
+            if has_checksum {
+                check(datagram)?;
+            }
+            let (datagram, payload) = UdpDatagram::read(datagram)?;
+            match datagram.destination_port {
+                AODV_PORT => (Body::Aodv(AodvMessage::read(payload)?), [].as_slice()),
+                _ => (Body::Udp(datagram), payload),
+            }
+        }
+        ICMP => {
+            check(body)?;
+            let (message, payload) = IcmpMessage::read(body)?;
+            (Body::Icmp(message), payload)
+        }
+        NO_NEXT_HEADER => (Body::Nothing, [].as_slice()),
+        other => return Err(DecodeError::Protocol(other)),
+    })
 }
 
 /// The checksum of a TCP segment, UDP datagram or ICMP message; 0 if `body` includes a right one.

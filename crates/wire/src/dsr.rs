@@ -188,12 +188,17 @@ impl DsrHeader {
         if !self.has_options() {
             return flow;
         }
+        flow + 4 + self.options_size().next_multiple_of(4)
+    }
+
+    /// The length of its options without padding.
+    pub(crate) fn options_size(&self) -> u32 {
         let request = self.request.as_ref().map_or(0, |r| 8 + 4 * u32::from(r.route.len));
         let reply = self.reply.as_ref().map_or(0, |r| 3 + 4 * u32::from(r.route.len));
         let errors: u32 = self.errors().map(DsrError::size).sum();
         let timeout = if self.timeout_s.is_some() { 4 } else { 0 };
         let route = self.source_route.as_ref().map_or(0, |r| 4 + 4 * u32::from(r.route.len));
-        flow + 4 + (request + reply + errors + timeout + route).next_multiple_of(4)
+        request + reply + errors + timeout + route
     }
 }
 

@@ -18,6 +18,9 @@
 //! | extensions of AODV messages (RFC 3561 §9): dropped, or refused where they must be understood | nothing here sends any |
 //! | RERRs of more than [`AODV_UNREACHABLE_MAX`] destinations: refused | a packet has a fixed size in memory; who has more to tell sends several |
 //! | datagrams to port 654 that are no AODV message: refused | RFC 3561 §8 has the port to itself |
+//! | DSR's acknowledgments, its requests for them, and Destination and Flow ID: passed over | the link layer acknowledges; flows are not joined |
+//! | more than one DSR request, reply or source route, and more than three errors: refused | RFC 4728 allows several replies; nobody here sends them |
+//! | DSR errors about options and about flow state that is not supported: passed over | no node here draws them |
 //! | what follows a UDP datagram in its packet (RFC 9868): dropped | UDP is background load here |
 
 #![no_std]
@@ -33,6 +36,7 @@ mod checksum;
 mod codec;
 mod cursor;
 mod dsr;
+mod dsr_codec;
 mod icmp;
 mod ip;
 mod payload;

@@ -92,6 +92,53 @@ fn aodv_seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+fn routed(packet: Packet, dsr: DsrHeader) -> Vec<u8> {
+    let packet = Routed { packet, dsr: Some(dsr), padding: 0 };
+    let mut bytes = vec![0; packet.len() as usize];
+    packet.encode(&mut bytes, Payload::pattern).unwrap();
+    bytes
+}
+
+fn dsr_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let none = DsrHeader::default();
+    let nothing = Packet { ip: IpHeader::new(HOST, PEER), body: Body::Nothing };
+    let nodes = |n: u8| {
+        let nodes: Vec<_> = (0..n).map(|i| Ipv4Addr::new(10, 0, 0, 20 + i)).collect();
+        Nodes::new(&nodes).unwrap()
+    };
+    let error = |kind| Some(DsrError { kind, salvage: 1, source: ROUTER, destination: HOST });
+    let unreachable = DsrErrorKind::NodeUnreachable(PEER);
+    let request = Some(DsrRequest { id: 77, target: PEER, route: nodes(2) });
+    let route = |salvage| {
+        Some(DsrSourceRoute {
+            first_hop_external: false,
+            last_hop_external: false,
+            salvage,
+            segments_left: 2,
+            route: nodes(3),
+        })
+    };
+    let reply = Some(DsrReply { last_hop_external: false, route: nodes(4) });
+    let of_flows = [
+        error(DsrErrorKind::UnknownFlow { destination: PEER, id: 3 }),
+        error(DsrErrorKind::DefaultFlowUnknown { destination: PEER }),
+        error(unreachable),
+    ];
+    let told = [error(unreachable), None, None];
+    let flow = Some(DsrFlow { id: 3, hops: 2 });
+    let established = DsrHeader { flow, timeout_s: Some(60), source_route: route(0), ..none };
+    vec![
+        ("dsr-request", routed(nothing, DsrHeader { request, ..none })),
+        ("dsr-request-with-error", routed(nothing, DsrHeader { request, errors: told, ..none })),
+        ("dsr-reply", routed(nothing, DsrHeader { reply, source_route: route(0), ..none })),
+        ("dsr-errors", routed(nothing, DsrHeader { errors: of_flows, ..none })),
+        ("dsr-data", routed(udp(13), DsrHeader { source_route: route(0), ..none })),
+        ("dsr-salvaged", routed(udp(13), DsrHeader { source_route: route(2), ..none })),
+        ("dsr-flow-establishment", routed(udp(13), established)),
+        ("dsr-flow", routed(udp(13), DsrHeader { flow, ..none })),
+    ]
+}
+
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let timestamps = Some(Timestamps { value: 1000, echo: 900 });
     let on_syn = TcpOptions {
@@ -176,7 +223,7 @@ fn the_committed_seeds_are_these() {
     if bless {
         std::fs::create_dir_all(&folder).unwrap();
     }
-    for (name, bytes) in seeds().into_iter().chain(aodv_seeds()) {
+    for (name, bytes) in seeds().into_iter().chain(aodv_seeds()).chain(dsr_seeds()) {
         let path = folder.join(name);
         if bless {
             std::fs::write(&path, &bytes).unwrap();
@@ -184,6 +231,7 @@ fn the_committed_seeds_are_these() {
         let committed = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert_eq!(committed, bytes, "{name}");
         let refused = Packet::decode(&bytes).is_err();
-        assert_eq!(refused, name == "tcp-bad-checksum", "{name}");
+        assert_eq!(refused, name == "tcp-bad-checksum" || name.starts_with("dsr-"), "{name}");
+        assert_eq!(Routed::decode(&bytes).is_err(), name == "tcp-bad-checksum", "{name}");
     }
 }

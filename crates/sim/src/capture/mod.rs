@@ -177,7 +177,7 @@ fn write_carried(carried: Carried<'_>, out: &mut Vec<u8>) -> Result<(), EncodeEr
             let standard = Routed { padding: 0, ..*packet };
             out.resize(start + standard.len() as usize, 0);
             let bytes = out.get_mut(start..).unwrap_or_default();
-            let encoded = standard.packet.encode(bytes, Payload::pattern);
+            let encoded = standard.encode(bytes, Payload::pattern);
             if encoded.is_err() {
                 out.truncate(start);
             }

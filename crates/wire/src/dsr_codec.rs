@@ -1,0 +1,227 @@
+//! DSR headers to bytes, and back (RFC 4728 §6, §7).
+
+use base::Ipv4Addr;
+
+use crate::cursor::{Reader, Writer};
+use crate::{
+    DSR, DecodeError, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply, DsrRequest,
+    DsrSourceRoute, EncodeError, Nodes,
+};
+
+// Option types (RFC 4728 §6.2 to §6.9, §7.2).
+const PAD_N: u8 = 0;
+const REQUEST: u8 = 1;
+const REPLY: u8 = 2;
+const ERROR: u8 = 3;
+const SOURCE_ROUTE: u8 = 96;
+const TIMEOUT: u8 = 128;
+const PAD_1: u8 = 224;
+
+/// The two bits that say what is to be done with an unknown option: 11, the packet is dropped.
+const ACTION: u8 = 0x60;
+
+// Error types (RFC 4728 §6.4, §7.3).
+const NODE_UNREACHABLE: u8 = 1;
+const UNKNOWN_FLOW: u8 = 129;
+const DEFAULT_FLOW_UNKNOWN: u8 = 130;
+
+/// F in the second byte: it is a Flow State header, not one with options.
+const FLOW_STATE: u8 = 0x80;
+/// L in a reply, F and L in a source route.
+const REPLY_LAST_EXTERNAL: u8 = 0x80;
+const FIRST_EXTERNAL: u16 = 0x8000;
+const LAST_EXTERNAL: u16 = 0x4000;
+
+impl DsrHeader {
+    /// Writes it before what has the protocol number `next`.
+    pub(crate) fn write(&self, next: u8, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let has_options = self.has_options();
+        if let Some(flow) = &self.flow {
+            to.u8(if has_options { DSR } else { next })?;
+            to.u8(FLOW_STATE | flow.hops.min(127))?;
+            to.u16(flow.id)?;
+        }
+        if !has_options {
+            return Ok(());
+        }
+        to.u8(next)?;
+        to.u8(0)?;
+        let options = self.options_size();
+        let padded = options.next_multiple_of(4);
+        to.u16(padded as u16)?;
+        if let Some(request) = &self.request {
+            option(REQUEST, 6 + list_size(&request.route), to)?;
+            to.u16(request.id)?;
+            to.u32(request.target.to_bits())?;
+            list(&request.route, to)?;
+        }
+        if let Some(reply) = &self.reply {
+            option(REPLY, 1 + list_size(&reply.route), to)?;
+            to.u8(if reply.last_hop_external { REPLY_LAST_EXTERNAL } else { 0 })?;
+            list(&reply.route, to)?;
+        }
+        for error in self.errors() {
+            error.write(to)?;
+        }
+        if let Some(timeout) = self.timeout_s {
+            option(TIMEOUT, 2, to)?;
+            to.u16(timeout)?;
+        }
+        if let Some(route) = &self.source_route {
+            option(SOURCE_ROUTE, 2 + list_size(&route.route), to)?;
+            let first = if route.first_hop_external { FIRST_EXTERNAL } else { 0 };
+            let last = if route.last_hop_external { LAST_EXTERNAL } else { 0 };
+            let counts =
+                u16::from(route.salvage.min(15)) << 6 | u16::from(route.segments_left.min(63));
+            to.u16(first | last | counts)?;
+            list(&route.route, to)?;
+        }
+        // RFC 4728 §6.8: one octet has an option of its own.
+        match padded - options {
+            0 => Ok(()),
+            1 => to.u8(PAD_1),
+            n => {
+                option(PAD_N, n - 2, to)?;
+                (2..n).try_for_each(|_| to.u8(0))
+            }
+        }
+    }
+
+    /// Reads the headers that `bytes` begin with: what they say, the protocol number of what follows,
+    /// and that.
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, u8, &[u8]), DecodeError> {
+        let mut from = Reader(bytes);
+        let mut header = Self::default();
+        let (mut next, mut second) = (from.u8()?, from.u8()?);
+        if second & FLOW_STATE != 0 {
+            header.flow = Some(DsrFlow { hops: second & !FLOW_STATE, id: from.u16()? });
+            if next != DSR {
+                return Ok((header, next, from.0));
+            }
+            (next, second) = (from.u8()?, from.u8()?);
+            if second & FLOW_STATE != 0 {
+                // RFC 4728 §8.6.2: only one.
+                return Err(DecodeError::HeaderLength);
+            }
+        }
+        let len = from.u16()?;
+        let mut options = Reader(from.slice(usize::from(len))?);
+        while !options.0.is_empty() {
+            header.read_option(&mut options)?;
+        }
+        Ok((header, next, from.0))
+    }
+
+    fn read_option(&mut self, options: &mut Reader<'_>) -> Result<(), DecodeError> {
+        let kind = options.u8()?;
+        if kind == PAD_1 {
+            return Ok(());
+        }
+        let len = options.u8()?;
+        let mut from = Reader(options.slice(usize::from(len))?);
+        let wrong = |_| DecodeError::DsrOption { kind };
+        let once =
+            |is_new: bool| if is_new { Ok(()) } else { Err(DecodeError::DsrOption { kind }) };
+        match kind {
+            REQUEST => {
+                once(self.request.is_none())?;
+                let (id, target) = (from.u16().map_err(wrong)?, from.address().map_err(wrong)?);
+                let route = read_list(from).ok_or(DecodeError::DsrOption { kind })?;
+                self.request = Some(DsrRequest { id, target, route });
+            }
+            REPLY => {
+                once(self.reply.is_none())?;
+                let flags = from.u8().map_err(wrong)?;
+                let route = read_list(from).ok_or(DecodeError::DsrOption { kind })?;
+                let last_hop_external = flags & REPLY_LAST_EXTERNAL != 0;
+                self.reply = Some(DsrReply { last_hop_external, route });
+            }
+            ERROR => {
+                if let Some(error) = DsrError::read(from).map_err(wrong)? {
+                    let slot = self.errors.iter_mut().find(|slot| slot.is_none());
+                    *slot.ok_or(DecodeError::DsrOption { kind })? = Some(error);
+                }
+            }
+            TIMEOUT => {
+                once(self.timeout_s.is_none())?;
+                self.timeout_s = Some(from.u16().map_err(wrong)?);
+            }
+            SOURCE_ROUTE => {
+                once(self.source_route.is_none())?;
+                let fields = from.u16().map_err(wrong)?;
+                let route = read_list(from).ok_or(DecodeError::DsrOption { kind })?;
+                self.source_route = Some(DsrSourceRoute {
+                    first_hop_external: fields & FIRST_EXTERNAL != 0,
+                    last_hop_external: fields & LAST_EXTERNAL != 0,
+                    salvage: (fields >> 6 & 15) as u8,
+                    segments_left: (fields & 63) as u8,
+                    route,
+                });
+            }
+            // RFC 4728 §8.1.6.
+            _ => once(kind & ACTION != ACTION)?,
+        }
+        Ok(())
+    }
+}
+
+impl DsrError {
+    fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let kind = match self.kind {
+            DsrErrorKind::NodeUnreachable(_) => NODE_UNREACHABLE,
+            DsrErrorKind::UnknownFlow { .. } => UNKNOWN_FLOW,
+            DsrErrorKind::DefaultFlowUnknown { .. } => DEFAULT_FLOW_UNKNOWN,
+        };
+        option(ERROR, self.size() - 2, to)?;
+        to.u8(kind)?;
+        to.u8(self.salvage.min(15))?;
+        to.u32(self.source.to_bits())?;
+        to.u32(self.destination.to_bits())?;
+        match self.kind {
+            DsrErrorKind::NodeUnreachable(node) => to.u32(node.to_bits()),
+            DsrErrorKind::DefaultFlowUnknown { destination } => to.u32(destination.to_bits()),
+            DsrErrorKind::UnknownFlow { destination, id } => {
+                to.u32(destination.to_bits())?;
+                to.u16(id)
+            }
+        }
+    }
+
+    /// `None`: of a type that says nothing to us.
+    fn read(mut from: Reader<'_>) -> Result<Option<Self>, DecodeError> {
+        let (kind, salvage) = (from.u8()?, from.u8()? & 15);
+        let (source, destination) = (from.address()?, from.address()?);
+        let kind = match kind {
+            NODE_UNREACHABLE => DsrErrorKind::NodeUnreachable(from.address()?),
+            UNKNOWN_FLOW => {
+                DsrErrorKind::UnknownFlow { destination: from.address()?, id: from.u16()? }
+            }
+            DEFAULT_FLOW_UNKNOWN => {
+                DsrErrorKind::DefaultFlowUnknown { destination: from.address()? }
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Self { kind, salvage, source, destination }))
+    }
+}
+
+fn option(kind: u8, len: u32, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+    to.u8(kind)?;
+    to.u8(len as u8)
+}
+
+const fn list_size(nodes: &Nodes) -> u32 {
+    4 * nodes.len() as u32
+}
+
+fn list(nodes: &Nodes, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+    nodes.as_slice().iter().try_for_each(|node| to.u32(node.to_bits()))
+}
+
+/// All that is left; `None` if it is no list of addresses, or a longer one than we know.
+fn read_list(from: Reader<'_>) -> Option<Nodes> {
+    let (addresses, rest) = from.0.as_chunks::<4>();
+    let mut nodes = Nodes::EMPTY;
+    let all = addresses.iter().all(|octets| nodes.push(Ipv4Addr::from_octets(*octets)));
+    (all && rest.is_empty()).then_some(nodes)
+}

@@ -1,0 +1,257 @@
+//! DSR headers as RFC 4728 §6 and §7 draw them, byte by byte.
+
+mod packets;
+
+use base::Ipv4Addr;
+use packets::{packet, payload_bytes, without_stream};
+use proptest::prelude::*;
+use wire::*;
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const C: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
+const D: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 4);
+const NONE: DsrHeader = DsrHeader {
+    flow: None,
+    request: None,
+    reply: None,
+    errors: [None; DSR_ERRORS_MAX],
+    timeout_s: None,
+    source_route: None,
+};
+
+fn nodes(list: &[Ipv4Addr]) -> Nodes {
+    Nodes::new(list).unwrap()
+}
+
+fn encoded(packet: &Routed) -> Vec<u8> {
+    let mut bytes = vec![0; packet.len() as usize];
+    assert_eq!(packet.encode(&mut bytes, Payload::pattern), Ok(bytes.len()));
+    bytes
+}
+
+/// What stands behind the IP header.
+fn header(dsr: DsrHeader) -> Vec<u8> {
+    let packet = Packet { ip: IpHeader::new(A, D), body: Body::Nothing };
+    let bytes = encoded(&Routed { packet, dsr: Some(dsr), padding: 0 });
+    assert_eq!(bytes[9], 48, "the protocol number");
+    bytes[20..].to_vec()
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: Vec<u32> = hex.chars().filter_map(|c| c.to_digit(16)).collect();
+    digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
+}
+
+/// Next header 59 (none), flags, length of the options; then type, length and so on.
+#[test]
+fn a_request() {
+    let request = Some(DsrRequest { id: 0x0102, target: D, route: nodes(&[B, C]) });
+    let expected = bytes("3b 00 0010  01 0e 0102 0a000004 0a000002 0a000003");
+    assert_eq!(header(DsrHeader { request, ..NONE }), expected);
+}
+
+#[test]
+fn a_reply_and_its_way_back() {
+    let reply = Some(DsrReply { last_hop_external: true, route: nodes(&[B, C, D]) });
+    let expected = bytes("3b 00 0010  02 0d 80 0a000002 0a000003 0a000004  e0");
+    assert_eq!(header(DsrHeader { reply, ..NONE }), expected, "one octet of padding");
+}
+
+#[test]
+fn errors() {
+    let error = |kind| Some(DsrError { kind, salvage: 5, source: B, destination: A });
+    let errors = [error(DsrErrorKind::NodeUnreachable(C)), None, None];
+    let expected = bytes("3b 00 0010  03 0e 01 05 0a000002 0a000001 0a000003");
+    assert_eq!(header(DsrHeader { errors, ..NONE }), expected);
+    let errors = [
+        error(DsrErrorKind::UnknownFlow { destination: D, id: 0x0203 }),
+        error(DsrErrorKind::DefaultFlowUnknown { destination: D }),
+        None,
+    ];
+    let expected = bytes(
+        "3b 00 0024  03 10 81 05 0a000002 0a000001 0a000004 0203
+                     03 0e 82 05 0a000002 0a000001 0a000004  00 00",
+    );
+    assert_eq!(header(DsrHeader { errors, ..NONE }), expected, "two octets of padding");
+}
+
+#[test]
+fn a_source_route() {
+    let route = DsrSourceRoute {
+        first_hop_external: false,
+        last_hop_external: true,
+        salvage: 3,
+        segments_left: 2,
+        route: nodes(&[B, C]),
+    };
+    // F = 0, L = 1, four reserved bits, 0011, 000010.
+    let expected = bytes("3b 00 000c  60 0a 40c2 0a000002 0a000003");
+    assert_eq!(header(DsrHeader { source_route: Some(route), ..NONE }), expected);
+}
+
+/// The Flow State header comes first and announces the other one under the same number.
+#[test]
+fn flow_state() {
+    let flow = Some(DsrFlow { id: 0x0304, hops: 2 });
+    assert_eq!(header(DsrHeader { flow, ..NONE }), bytes("3b 82 0304"));
+    let dsr = DsrHeader { flow, timeout_s: Some(60), ..NONE };
+    assert_eq!(header(dsr), bytes("30 82 0304  3b 00 0004  80 02 003c"));
+}
+
+#[test]
+fn what_it_stands_before_follows_with_its_own_number() {
+    let payload = Payload::new(0, 0, 4);
+    let body = Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload });
+    let packet = Packet { ip: IpHeader::new(A, D), body };
+    let dsr = DsrHeader { flow: Some(DsrFlow { id: 1, hops: 0 }), ..NONE };
+    let with = encoded(&Routed { packet, dsr: Some(dsr), padding: 0 });
+    let without = encoded(&Routed::plain(packet));
+    assert_eq!((with[9], with[20]), (48, 17));
+    assert_eq!(with[24..], without[20..]);
+    // Nothing to say, nothing written.
+    assert_eq!(encoded(&Routed { packet, dsr: Some(NONE), padding: 0 }), without);
+}
+
+/// RFC 4728 §8.1.6: by the bits of its type an unknown option is passed over, or the packet refused.
+#[test]
+fn options_that_are_not_known() {
+    let with = |options: &str| {
+        let options = bytes(options);
+        let dsr = DsrHeader { timeout_s: Some(1), ..NONE };
+        let packet = Packet { ip: IpHeader::new(A, D), body: Body::Nothing };
+        let mut all = encoded(&Routed { packet, dsr: Some(dsr), padding: 0 });
+        all.truncate(24);
+        all[23] = options.len() as u8;
+        all.extend(&options);
+        all[3] = all.len() as u8;
+        repair(&mut all);
+        Routed::decode(&all).map(|(packet, _)| packet.dsr)
+    };
+    let timeout = Ok(Some(DsrHeader { timeout_s: Some(7), ..NONE }));
+    assert_eq!(with("80 02 0007"), timeout);
+    for passed_over in [
+        "a0 02 0001",
+        "20 0a 0001 0a000001 0a000002",
+        "81 06 0001 0a000001",
+        "1f 00",
+        "e0 e0 00 03 000000",
+        "03 0e 02 00 0a000002 0a000001 00000000",
+    ] {
+        assert_eq!(with(&format!("{passed_over} 80 02 0007")), timeout, "{passed_over}");
+    }
+    for (refused, kind) in [
+        ("61 00", 0x61),
+        ("80 02 0007 80 02 0007", 128),
+        ("01 07 0001 0a000001 00", 1),
+        ("02 00", 2),
+        ("03 02 01 00", 3),
+        ("60 01 00", 96),
+        ("80 01 00", 128),
+    ] {
+        assert_eq!(with(refused), Err(DecodeError::DsrOption { kind }), "{refused}");
+    }
+    let four = "03 0e 01 05 0a000002 0a000001 0a000003".repeat(4);
+    assert_eq!(with(&four), Err(DecodeError::DsrOption { kind: 3 }));
+    assert_eq!(with("80 09 00"), Err(DecodeError::Truncated));
+}
+
+/// The checksum of the IP header.
+fn repair(bytes: &mut [u8]) {
+    bytes[10..12].fill(0);
+    let sum: u32 = bytes[..20].chunks(2).map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    bytes[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+}
+
+fn address() -> impl Strategy<Value = Ipv4Addr> {
+    any::<u32>().prop_map(Ipv4Addr::from_bits)
+}
+
+fn list() -> impl Strategy<Value = Nodes> {
+    prop::collection::vec(address(), 0..=DSR_ROUTE_MAX).prop_map(|list| nodes(&list))
+}
+
+fn error() -> impl Strategy<Value = DsrError> {
+    let kind = prop_oneof![
+        address().prop_map(DsrErrorKind::NodeUnreachable),
+        (address(), any::<u16>())
+            .prop_map(|(destination, id)| DsrErrorKind::UnknownFlow { destination, id }),
+        address().prop_map(|destination| DsrErrorKind::DefaultFlowUnknown { destination }),
+    ];
+    (kind, 0..16u8, address(), address()).prop_map(|(kind, salvage, source, destination)| {
+        DsrError { kind, salvage, source, destination }
+    })
+}
+
+fn any_header() -> impl Strategy<Value = DsrHeader> {
+    let option = prop::option::of::<BoxedStrategy<_>>;
+    let flow = (any::<u16>(), 0..128u8).prop_map(|(id, hops)| DsrFlow { id, hops });
+    let request = (any::<u16>(), address(), list()).prop_map(|(id, target, route)| DsrRequest {
+        id,
+        target,
+        route,
+    });
+    let reply = (any::<bool>(), list())
+        .prop_map(|(last_hop_external, route)| DsrReply { last_hop_external, route });
+    let route = (any::<[bool; 2]>(), 0..16u8, 0..64u8, list()).prop_map(
+        |([first_hop_external, last_hop_external], salvage, segments_left, route)| DsrSourceRoute {
+            first_hop_external,
+            last_hop_external,
+            salvage,
+            segments_left,
+            route,
+        },
+    );
+    (
+        prop::option::of(flow),
+        prop::option::of(request),
+        prop::option::of(reply),
+        prop::collection::vec(error(), 0..=DSR_ERRORS_MAX),
+        option(any::<u16>().boxed()),
+        prop::option::of(route),
+    )
+        .prop_map(|(flow, request, reply, list, timeout_s, source_route)| {
+            let mut errors = [None; DSR_ERRORS_MAX];
+            for (slot, error) in errors.iter_mut().zip(list) {
+                *slot = Some(error);
+            }
+            DsrHeader { flow, request, reply, errors, timeout_s, source_route }
+        })
+        .prop_filter("it says something", |header| *header != NONE)
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(packet in packet(60), dsr in any_header(), control in any::<bool>()) {
+        let packet = if control { Packet { body: Body::Nothing, ..packet } } else { packet };
+        let routed = Routed { packet, dsr: Some(dsr), padding: 0 };
+        let bytes = encoded(&routed);
+        prop_assert_eq!(bytes.len() % 4, packet.len() as usize % 4);
+        let (read, payload) = Routed::decode(&bytes).unwrap();
+        prop_assert_eq!(read, Routed { packet: without_stream(packet), ..routed });
+        prop_assert_eq!(payload, payload_bytes(&packet));
+    }
+
+    #[test]
+    fn any_damage_is_read_or_refused(
+        dsr in any_header(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in 0..4usize,
+    ) {
+        let packet = Packet { ip: IpHeader::new(A, D), body: Body::Nothing };
+        let mut bytes = encoded(&Routed { packet, dsr: Some(dsr), padding: 0 });
+        for (at, byte) in damage {
+            let at = 20 + at.index(bytes.len() - 20);
+            bytes[at] = byte;
+        }
+        bytes.truncate(bytes.len() - cut);
+        bytes[3] = bytes.len() as u8;
+        bytes[2] = (bytes.len() >> 8) as u8;
+        repair(&mut bytes);
+        if let Ok((packet, _)) = Routed::decode(&bytes) {
+            let again = encoded(&packet);
+            prop_assert_eq!(Routed::decode(&again), Ok((packet, [].as_slice())));
+        }
+    }
+}
