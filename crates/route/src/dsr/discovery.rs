@@ -92,8 +92,10 @@ impl Dsr {
     /// RFC 4728 §8.2.2.
     pub(super) fn on_request(&mut self, now: Instant, mut packet: Routed) {
         let ip = packet.packet.ip;
-        let Some(request) = packet.dsr.as_ref().and_then(|dsr| dsr.request) else { return };
-        if ip.source == self.address {
+        let Some(dsr) = &packet.dsr else { return };
+        let Some(request) = dsr.request else { return };
+        // RFC 4728 §8.2.1 leaves open what a request with a source route would be.
+        if ip.source == self.address || dsr.source_route.is_some() {
             return;
         }
         if self.config.snoop_errors {
