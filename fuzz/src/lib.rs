@@ -4,6 +4,7 @@
 mod aids;
 mod aodv;
 mod decode;
+mod dsr;
 mod movement;
 mod router;
 mod scenario_file;
@@ -26,6 +27,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "atcp", run: aids::atcp },
     Target { name: "tcp-f", run: aids::tcp_f },
     Target { name: "cwnd-limit", run: aids::cwnd_limit },
+    Target { name: "dsr", run: dsr::run },
     Target { name: "router", run: router::run },
     Target { name: "aodv", run: aodv::run },
 ];

@@ -222,6 +222,6 @@ fn list(nodes: &Nodes, to: &mut Writer<'_>) -> Result<(), EncodeError> {
 fn read_list(from: Reader<'_>) -> Option<Nodes> {
     let (addresses, rest) = from.0.as_chunks::<4>();
     let mut nodes = Nodes::EMPTY;
-    let all = addresses.iter().all(|octets| nodes.push(Ipv4Addr::from_octets(*octets)));
+    let all = addresses.iter().all(|octets| nodes.push(Ipv4Addr::from(*octets)));
     (all && rest.is_empty()).then_some(nodes)
 }

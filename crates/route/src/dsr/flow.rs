@@ -231,7 +231,10 @@ impl Dsr {
         let Some(dsr) = &mut packet.dsr else { return };
         let (Some(carried), Some(timeout_s)) = (&mut dsr.flow, dsr.timeout_s) else { return };
         carried.hops = carried.hops.saturating_add(1);
+        // A flow's packets have not been salvaged (RFC 4728 §8.6.7).
         if self.config.flow_state.is_none()
+            || on.path.first() != Some(ip.source)
+            || ip.source == self.address
             || self.flows.find(ip.source, ip.destination, carried.id).is_some()
         {
             return;

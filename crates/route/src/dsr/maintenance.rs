@@ -60,7 +60,8 @@ impl Dsr {
         let mut back = carried.path;
         back.truncate(carried.next);
         let (Some(source), Some(me)) = (back.first(), back.last()) else { return };
-        if source == self.address || me != self.address || told.contains(source) {
+        let known = source == self.address || told.contains(source);
+        if known || me != self.address || back.has_loop() {
             return;
         }
         let mut errors = [None; DSR_ERRORS_MAX];
@@ -96,6 +97,10 @@ impl Dsr {
     pub(super) fn save(&mut self, now: Instant, mut packet: Routed, broken: Option<Ipv4Addr>) {
         let ip = packet.packet.ip;
         let own = ip.source == self.address;
+        // Requests are for all, and none of them fails.
+        if packet.dsr.is_some_and(|dsr| dsr.request.is_some()) {
+            return self.drop_packet(packet, DropReason::LinkFailure);
+        }
         off_flow(&mut packet);
         if packet.dsr.is_some_and(|dsr| dsr.reply.is_some()) {
             let tells = match self.config.salvage_replies {
@@ -119,7 +124,9 @@ impl Dsr {
             return self.drop_packet(packet, DropReason::SalvageLimit);
         }
         if let Some(path) = self.cache.take_for_another(now, ip.destination) {
-            let Some(next) = path.get(1) else { return };
+            let Some(next) = path.get(1) else {
+                return self.drop_packet(packet, DropReason::BadRoute);
+            };
             self.stats.salvaged += 1;
             let salvage = salvages(&packet) + 1;
             path::put(&mut packet, &path, salvage);

@@ -1,0 +1,207 @@
+//! A DSR node under arbitrary packets, failures and spans of time: each packet of a host comes out
+//! once or is kept, no route leads in a circle, and what it says can be written and read.
+
+use base::{Duration, Instant, Ipv4Addr};
+use route::{CacheKind, Dsr, DsrConfig, Hop, Output};
+use wire::{
+    Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply, DsrRequest, DsrSourceRoute,
+    IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
+};
+
+use crate::Bytes;
+
+const SELF: Ipv4Addr = address(1);
+
+const fn address(host: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, host)
+}
+
+struct Node {
+    dsr: Dsr,
+    now: Instant,
+    /// Packets of hosts that are with it.
+    held: usize,
+    last: Option<Routed>,
+}
+
+pub fn run(input: &[u8]) {
+    let mut bytes = Bytes(input);
+    let mut config = if bytes.u8() & 1 == 0 { DsrConfig::STANDARD } else { DsrConfig::NS2 };
+    if bytes.u8() & 3 == 0 {
+        config.cache = match config.cache {
+            CacheKind::LinkMaxLife => DsrConfig::NS2.cache,
+            CacheKind::Paths { .. } => CacheKind::LinkMaxLife,
+        };
+        config.reply_delay = Some(Duration::from_millis(3));
+        config.forget_both_ways = true;
+    }
+    let dsr = Dsr::new(config, SELF, 1, 1);
+    let mut node = Node { dsr, now: Instant::ZERO, held: 0, last: None };
+    while !bytes.is_empty() {
+        let (from, to) = (address(bytes.u8() % 8), address(bytes.u8() % 8));
+        match bytes.u8() % 8 {
+            0 => {
+                node.held += 1;
+                node.dsr.send(node.now, datagram(SELF, to));
+            }
+            1 | 2 => {
+                let packet = routed(&mut bytes);
+                node.takes(&packet);
+                node.dsr.on_packet(node.now, from, packet);
+            }
+            3 => node.dsr.on_overheard(node.now, from, to, &routed(&mut bytes)),
+            4 => {
+                // What it has sent comes back, and something with it.
+                let packet = node.last.take().unwrap_or_else(|| routed(&mut bytes));
+                let other = routed(&mut bytes);
+                node.takes(&packet);
+                let mut queued = (bytes.u8() & 1 == 0).then_some(other);
+                queued.iter().for_each(|packet| node.takes(packet));
+                node.dsr.on_link_failure(node.now, to, packet, || queued.take());
+            }
+            5 => node.now += Duration::from_millis(u64::from(bytes.u16())),
+            6 => node.now += Duration::from_micros(u64::from(bytes.u16())),
+            _ => {
+                if let Some(at) = node.dsr.next_timeout() {
+                    node.now = node.now.max(at);
+                }
+            }
+        }
+        if node.dsr.next_timeout().is_some_and(|at| at <= node.now) {
+            node.dsr.on_timeout(node.now);
+        }
+        node.drain();
+        let next = node.dsr.next_timeout();
+        assert!(next.is_none_or(|at| at > node.now), "a timer that stays");
+    }
+}
+
+impl Node {
+    fn takes(&mut self, packet: &Routed) {
+        let request = packet.dsr.is_some_and(|dsr| dsr.request.is_some());
+        // A request carries nothing of a host; what would is not looked at.
+        self.held += usize::from(!packet.is_control() && !request);
+    }
+
+    fn drain(&mut self) {
+        let mut outputs = 0;
+        while let Some(output) = self.dsr.poll(self.now) {
+            outputs += 1;
+            assert!(outputs < 512, "outputs without end");
+            let left = match output {
+                Output::Transmit { packet, hop } => {
+                    check(&packet, hop);
+                    self.last = Some(packet);
+                    !packet.is_control()
+                }
+                Output::Drop { packet, .. } => !packet.is_control(),
+                Output::Deliver(_) => true,
+                _ => false,
+            };
+            self.held = match self.held.checked_sub(usize::from(left)) {
+                Some(held) => held,
+                None => panic!("a packet that nobody gave it: {output:?}"),
+            };
+        }
+        assert_eq!(self.dsr.kept(), self.held);
+        assert!(self.held <= 256, "it grows");
+    }
+}
+
+fn check(packet: &Routed, hop: Hop) {
+    let mut room = [0; 2048];
+    let plain = Routed { padding: 0, ..*packet };
+    let Ok(len) = packet.encode(&mut room, Payload::pattern) else { panic!("{packet:?}") };
+    let Ok((again, _)) = Routed::decode(&room[..len]) else { panic!("{packet:?}") };
+    assert_eq!(again, plain);
+    let Some(dsr) = &packet.dsr else { return };
+    let ip = &packet.packet.ip;
+    if let Some(request) = &dsr.request {
+        no_loop(&[ip.source], &request.route, &[]);
+    }
+    if let Some(route) = &dsr.source_route {
+        let source: &[Ipv4Addr] = if route.salvage == 0 { &[ip.source] } else { &[] };
+        let nodes = no_loop(source, &route.route, &[ip.destination]);
+        let next = nodes.len() - 1 - usize::from(route.segments_left);
+        assert_eq!(hop, Hop::To(nodes[next]));
+        assert_eq!(nodes[next - 1], SELF);
+    }
+}
+
+fn no_loop(first: &[Ipv4Addr], route: &Nodes, last: &[Ipv4Addr]) -> Vec<Ipv4Addr> {
+    let nodes = [first, route.as_slice(), last].concat();
+    let mut sorted = nodes.clone();
+    sorted.sort();
+    sorted.dedup();
+    assert_eq!(sorted.len(), nodes.len(), "a circle: {nodes:?}");
+    nodes
+}
+
+fn datagram(from: Ipv4Addr, to: Ipv4Addr) -> Packet {
+    let payload = Payload::new(0, 0, 8);
+    let body = Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload });
+    Packet { ip: IpHeader::new(from, to), body }
+}
+
+fn nodes(bytes: &mut Bytes) -> Nodes {
+    let mut nodes = Nodes::EMPTY;
+    for _ in 0..bytes.u8() % 6 {
+        nodes.push(address(bytes.u8() % 8));
+    }
+    nodes
+}
+
+fn error(bytes: &mut Bytes) -> DsrError {
+    let (source, destination) = (address(bytes.u8() % 8), address(bytes.u8() % 8));
+    let other = address(bytes.u8() % 8);
+    let kind = match bytes.u8() % 4 {
+        0 => DsrErrorKind::UnknownFlow { destination: other, id: 1 },
+        1 => DsrErrorKind::DefaultFlowUnknown { destination: other },
+        _ => DsrErrorKind::NodeUnreachable(other),
+    };
+    DsrError { kind, salvage: bytes.u8() & 15, source, destination }
+}
+
+/// A packet such as others might send.
+fn routed(bytes: &mut Bytes) -> Routed {
+    let mut packet = datagram(address(bytes.u8() % 8), address(bytes.u8() % 8));
+    packet.ip.identification = u16::from(bytes.u8());
+    packet.ip.ttl = bytes.u8();
+    let parts = bytes.u8();
+    if parts & 1 == 0 {
+        packet.body = Body::Nothing;
+    }
+    let mut dsr = DsrHeader::default();
+    if parts & 2 != 0 {
+        dsr.request = Some(DsrRequest {
+            id: u16::from(bytes.u8()),
+            target: address(bytes.u8() % 8),
+            route: nodes(bytes),
+        });
+        packet.body = Body::Nothing;
+    }
+    if parts & 4 != 0 {
+        dsr.reply = Some(DsrReply { last_hop_external: false, route: nodes(bytes) });
+    }
+    if parts & 8 != 0 {
+        for slot in dsr.errors.iter_mut().take(1 + usize::from(bytes.u8() % 3)) {
+            *slot = Some(error(bytes));
+        }
+    }
+    if parts & 16 != 0 {
+        dsr.source_route = Some(DsrSourceRoute {
+            first_hop_external: false,
+            last_hop_external: false,
+            salvage: bytes.u8() & 15,
+            segments_left: bytes.u8() & 7,
+            route: nodes(bytes),
+        });
+    }
+    if parts & 32 != 0 {
+        dsr.flow = Some(DsrFlow { id: u16::from(bytes.u8() & 7), hops: bytes.u8() & 7 });
+    }
+    if parts & 64 != 0 {
+        dsr.timeout_s = Some(60);
+    }
+    Routed { packet, dsr: (parts & 128 == 0).then_some(dsr), padding: 0 }
+}
