@@ -1,10 +1,10 @@
 //! An ad hoc network as a scenario says it.
 
-use base::{Chance, Duration, Instant, Ipv4Addr};
+use base::{Duration, Instant, Ipv4Addr};
 use link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
-use radio::{Dcf, DcfConfig, Field, Hearer, Propagation, Tdma, TdmaConfig};
-use route::{Aodv, AodvConfig, Config, Dsr, DsrConfig, Fixed, Router, shortest_paths};
-use scenario::{Adhoc, BitRate, Compat, Mac, Scenario, Time};
+use radio::{Dcf, Field, Hearer, Propagation, Tdma};
+use route::{Aodv, Config, Dsr, Fixed, Router, shortest_paths};
+use scenario::{Adhoc, Scenario};
 
 use super::super::RunError;
 use super::air::Air;
@@ -12,7 +12,6 @@ use super::routing::Routing;
 use super::{AdhocAtWork, Node};
 use crate::nodes::address;
 use crate::sabotage::Sabotage;
-use crate::topology::bytes;
 
 /// How long a router believes a route failure notification of another (as on a path).
 const BELIEVES: Duration = Duration::from_secs(20);
@@ -25,23 +24,16 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
     let propagation = Propagation::new(&adhoc.radio.config(), nodes, seed).map_err(wrong)?;
     let field = Field::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
     let routing = protocols(adhoc, scenario, field.clone(), &propagation, seed);
-    let (mut air, delay) = match &adhoc.mac {
-        Mac::Dcf(_) => {
-            let config = dcf(adhoc);
+    let (mut air, delay) = match (adhoc.dcf(), adhoc.tdma()) {
+        (Some(config), _) => {
             let delay = config.delay_down + config.delay_up;
             (Air::Dcf(Dcf::new(config, field, propagation, seed)), delay)
         }
-        Mac::Tdma(tdma) => {
-            let BitRate(rate) = tdma.data_rate;
-            let config = TdmaConfig {
-                rate,
-                slot_bytes: bytes(tdma.slot),
-                frame_error: Chance::from_probability(adhoc.radio.packet_error_rate),
-                ..TdmaConfig::STANDARD
-            };
+        (None, Some(config)) => {
             let delay = config.delay_down + config.delay_up;
             (Air::Tdma(Tdma::new(config, field, propagation, seed)), delay)
         }
+        (None, None) => return Err(RunError::Setup("there is no link layer".into())),
     };
     for (node, routing) in routing.iter().enumerate() {
         if routing.listens() {
@@ -57,29 +49,6 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         stirred: false,
     });
     Ok(AdhocAtWork::new(air, nodes.collect(), delay, adhoc.feedback))
-}
-
-fn dcf(adhoc: &Adhoc) -> DcfConfig {
-    let Mac::Dcf(mac) = &adhoc.mac else { return DcfConfig::STANDARD };
-    let base = match adhoc.compat {
-        Compat::Standard => DcfConfig::STANDARD,
-        Compat::Ns2 => DcfConfig::NS2,
-    };
-    let (BitRate(data_rate), BitRate(basic_rate)) = (mac.data_rate, mac.basic_rate);
-    let (Time(slot), Time(sifs)) = (mac.slot, mac.sifs);
-    DcfConfig {
-        data_rate,
-        basic_rate,
-        slot,
-        sifs,
-        cw_min: mac.cw_min as u16,
-        cw_max: mac.cw_max as u16,
-        rts_threshold: bytes(mac.rts_threshold).saturating_add(base.frame_bytes(0)),
-        short_retry_limit: mac.short_retry_limit as u8,
-        long_retry_limit: mac.long_retry_limit as u8,
-        frame_error: Chance::from_probability(adhoc.radio.packet_error_rate),
-        ..base
-    }
 }
 
 fn queue(adhoc: &Adhoc) -> AdhocQueueConfig {
@@ -115,21 +84,16 @@ fn protocols(
     propagation: &Propagation,
     seed: u64,
 ) -> Vec<Routing> {
-    let ns2 = adhoc.compat == Compat::Ns2;
     let nodes = 0..adhoc.nodes();
     match &adhoc.routing {
-        scenario::Routing::Aodv(_) => {
-            let config = if ns2 { AodvConfig::NS2 } else { AodvConfig::STANDARD };
-            let one = |node: u32| {
-                Routing::Aodv(Aodv::new(config, address(node as usize), seed, node.into()))
-            };
+        scenario::Routing::Aodv(aodv) => {
+            let config = aodv.config();
+            let one = |n: u32| Routing::Aodv(Aodv::new(config, address(n as usize), seed, n.into()));
             nodes.map(one).collect()
         }
-        scenario::Routing::Dsr(_) => {
-            let config = if ns2 { DsrConfig::NS2 } else { DsrConfig::STANDARD };
-            let one = |node: u32| {
-                Routing::Dsr(Dsr::new(config, address(node as usize), seed, node.into()))
-            };
+        scenario::Routing::Dsr(dsr) => {
+            let config = dsr.config();
+            let one = |n: u32| Routing::Dsr(Dsr::new(config, address(n as usize), seed, n.into()));
             nodes.map(one).collect()
         }
         scenario::Routing::Static(_) => shortest(scenario, field, propagation),
