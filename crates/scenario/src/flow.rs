@@ -1,5 +1,6 @@
 //! `[[flow]]`: who sends what to whom, and over which transport.
 
+use base::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{Aid, Size, Tcp, Time};
@@ -44,7 +45,7 @@ fn is_one(copies: &u32) -> bool {
 }
 
 /// What an application sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
     rename_all = "kebab-case",
     expecting = "{ transfer = \"1 MB\" }, \"ftp\" or { cbr = { every = \"0.25 s\", size = \"512 B\" } }"
@@ -59,13 +60,30 @@ pub enum Application {
 }
 
 /// `{ every = "0.25 s", size = "512 B" }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys `every` and `size`")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys `every`, `size` and `spread`")]
 pub struct Cbr {
     /// From one packet to the next.
     pub every: Time,
     /// Payload of each packet.
     pub size: Size,
+    /// How far each gap may be from `every`, as a share of it: 0.5 is any from half to one and a
+    /// half times as long (what ns-2 calls `random_ 1`). Default 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub spread: f64,
+}
+
+impl Cbr {
+    /// The shortest and the longest gap between two packets.
+    pub fn bounds(&self) -> (Duration, Duration) {
+        let Time(every) = self.every;
+        let reach = Duration::from_nanos((every.as_nanos() as f64 * self.spread) as u64);
+        (every.saturating_sub(reach), every + reach)
+    }
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
 }
 
 /// What carries a flow.

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant};
-use scenario::{Application, Cbr, Flow, Size, Time, Transport};
+use base::{Duration, Instant, RandomStream};
+use scenario::{Application, Flow, Size, Time, Transport};
 use tcp::RttEstimator;
 use wire::Payload;
 
@@ -36,6 +36,8 @@ pub struct FlowAtWork {
     counted_out: bool,
     /// When the application acts next.
     pub next: Option<Instant>,
+    /// What its gaps are drawn from, if they are.
+    gaps: RandomStream,
     /// First transmissions not delivered yet: end offset and time.
     sent: VecDeque<(u64, Instant)>,
     /// One past the highest offset ever sent.
@@ -82,7 +84,8 @@ impl RtoWatch {
 pub type Broken = String;
 
 impl FlowAtWork {
-    pub fn new(flow: &Flow, stream: u32) -> Self {
+    /// Its random gaps are those of this `seed`.
+    pub fn new(flow: &Flow, stream: u32, seed: u64) -> Self {
         let Time(start) = flow.start;
         let start = Instant::ZERO + start;
         Self {
@@ -98,6 +101,7 @@ impl FlowAtWork {
             gave_up: None,
             counted_out: false,
             next: Some(start),
+            gaps: RandomStream::new(seed, "cbr", stream.into()),
             sent: VecDeque::with_capacity(256),
             reached: 0,
             rto: RtoWatch::default(),
@@ -140,8 +144,11 @@ impl FlowAtWork {
         let (bytes, closes, next) = match self.application {
             Application::Transfer(Size(bytes)) => (bytes, true, None),
             Application::Ftp => (ENDLESS, false, None),
-            Application::Cbr(Cbr { every: Time(every), size: Size(size) }) => {
-                (size, false, Some(now + every))
+            Application::Cbr(cbr) => {
+                let (Time(every), Size(size)) = (cbr.every, cbr.size);
+                let (low, high) = cbr.bounds();
+                let gap = if low < high { self.gaps.duration(low, high) } else { every };
+                (size, false, Some(now + gap))
             }
         };
         self.next = next;
@@ -268,7 +275,26 @@ mod test {
         let mut flow = scenario::Scenario::parse("flow.toml", text, &[]).unwrap().flows.remove(0);
         flow.application = application;
         flow.transport = transport;
-        FlowAtWork::new(&flow, STREAM)
+        FlowAtWork::new(&flow, STREAM, 1)
+    }
+
+    /// ns-2's cbr_traffic.cc with `random_ 1`: each gap is uniform in 0.5 to 1.5 times the mean.
+    #[test]
+    fn gaps_are_spread_around_their_mean() {
+        let cbr = Cbr { every: Time::from_millis(250), size: Size(100), spread: 0.5 };
+        let mut flow = flow(Application::Cbr(cbr), Transport::Udp);
+        let mut now = secs(2);
+        let (mut least, mut most) = (Duration::MAX, Duration::ZERO);
+        for _ in 0..4000 {
+            flow.act(now);
+            let gap = flow.next.unwrap().since(now);
+            (least, most, now) = (least.min(gap), most.max(gap), now + gap);
+        }
+        let millis = Duration::from_millis;
+        assert!(least >= millis(125) && least < millis(126), "{least:?}");
+        assert!(most <= millis(375) && most > millis(374), "{most:?}");
+        let mean = now.since(secs(2)).as_secs_f64() / 4000.0;
+        assert!((mean - 0.25).abs() < 0.004, "{mean}");
     }
 
     /// One that has handed 1000 bytes to TCP.
@@ -282,7 +308,7 @@ mod test {
 
     fn constant() -> FlowAtWork {
         let every = Time::from_millis(250);
-        flow(Application::Cbr(Cbr { every, size: Size(100) }), Transport::Udp)
+        flow(Application::Cbr(Cbr { every, size: Size(100), spread: 0.0 }), Transport::Udp)
     }
 
     fn write(flow: &mut FlowAtWork, times: usize) {

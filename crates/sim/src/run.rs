@@ -163,7 +163,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             .flows
             .iter()
             .enumerate()
-            .map(|(n, flow)| FlowAtWork::new(flow, n as u32 * 2))
+            .map(|(n, flow)| FlowAtWork::new(flow, n as u32 * 2, seed))
             .collect();
         let sockets: Vec<SocketAt> = scenario
             .flows

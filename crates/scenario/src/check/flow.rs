@@ -22,6 +22,16 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
         Application::Ftp => {}
         Application::Cbr(cbr) => {
             positive(format!("{key}.application.cbr.every"), cbr.every)?;
+            must(
+                (0.0..1.0).contains(&cbr.spread),
+                format!("{key}.application.cbr.spread"),
+                || {
+                    format!(
+                        "a spread of {}\nspreads are shares of the gap, from 0 to below 1",
+                        cbr.spread
+                    )
+                },
+            )?;
             let size = format!("{key}.application.cbr.size");
             // RFC 768: what is left of an IP datagram after both headers.
             within(size, "packets of so many bytes:", cbr.size.0, 1, 65_507)?;

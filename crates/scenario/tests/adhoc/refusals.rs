@@ -463,6 +463,12 @@ help: add propagation = "log-distance""#,
         "test.toml:12:47: `near` needs a value\nhelp: write { near = … }",
     ),
     (
+        "gaps that may be none",
+        r#"application = "ftp""#,
+        r#"application = { cbr = { every = "1 s", size = "9 B", spread = 1 } }"#,
+        "test.toml:19:63: a spread of 1\nhelp: spreads are shares of the gap, from 0 to below 1",
+    ),
+    (
         "a fault",
         "[[flow]]",
         "[[network.fault]]\nkind = \"partition\"\nhop = 2\nevery = \"30 s\"\nlasts = \"6 s\"\n\n[[flow]]",
