@@ -67,7 +67,7 @@ fn queue(adhoc: &Adhoc) -> AdhocQueueConfig {
         }),
     };
     AdhocQueueConfig {
-        queue: QueueConfig { limit: queue.packets as usize, discipline, mark_loss: 0.0 },
+        queue: QueueConfig { limit: queue.limit(), discipline, mark_loss: 0.0 },
         priority: match queue.priority.unwrap_or_default() {
             scenario::Priority::None => Priority::None,
             scenario::Priority::RoutingFirst => Priority::RoutingFirst,
