@@ -258,6 +258,7 @@ impl FlowAtWork {
 #[cfg(test)]
 mod test {
     use super::*;
+    use scenario::Cbr;
 
     const STREAM: u32 = 6;
 

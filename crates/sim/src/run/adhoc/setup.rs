@@ -88,7 +88,8 @@ fn protocols(
     match &adhoc.routing {
         scenario::Routing::Aodv(aodv) => {
             let config = aodv.config();
-            let one = |n: u32| Routing::Aodv(Aodv::new(config, address(n as usize), seed, n.into()));
+            let one =
+                |n: u32| Routing::Aodv(Aodv::new(config, address(n as usize), seed, n.into()));
             nodes.map(one).collect()
         }
         scenario::Routing::Dsr(dsr) => {
