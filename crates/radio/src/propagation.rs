@@ -294,6 +294,11 @@ impl Propagation {
         self.capture
     }
 
+    /// How fast it travels (m/s).
+    pub const fn light_speed(&self) -> f64 {
+        self.light_speed
+    }
+
     /// How long a frame travels over a distance (m²), to the nanosecond.
     #[inline]
     pub fn delay(&self, distance_squared: f64) -> Duration {

@@ -230,6 +230,8 @@ pub(super) struct Timing {
     pub eifs: u64,
     /// From the end of what was not understood to the first slot.
     pub after_bad: u64,
+    /// The NAV that what was not understood leaves behind.
+    pub nav_of_bad: u64,
     pub preamble: u64,
     pub rts: u64,
     pub cts: u64,
@@ -268,6 +270,7 @@ impl Timing {
             difs,
             eifs,
             after_bad: if config.eifs_is_nav { eifs + difs } else { eifs },
+            nav_of_bad: if config.eifs_is_nav { eifs } else { 0 },
             preamble,
             rts,
             cts,

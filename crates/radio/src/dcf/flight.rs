@@ -32,6 +32,10 @@ pub(super) struct Heard {
     pub fate: Fate,
 }
 
+impl Heard {
+    pub const NOBODY: Self = Self { node: NONE, delay: 0, fate: Fate::Good };
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Flight {
     pub kind: FrameKind,

@@ -4,15 +4,15 @@
 //! (up to 2 µs later over 550 m) is put down with the instant at which it happens, and each
 //! station's own doings are compared with that.
 
-use base::Instant;
+use base::{Duration, Instant, Rate};
 
 use super::Dcf;
+use super::agenda::{Event, Kind};
 use super::config::Capture;
 use super::flight::{Fate, FrameKind, Heard};
 use super::record::{AirFrame, Outcome};
 use super::station::{BAD, COMMITTED, DIRECT, NAV_OF_RTS, NONE, Station, Suspension};
 use crate::Hearer;
-use base::{Duration, Rate};
 
 /// A frame to put on the air.
 #[derive(Clone, Copy, Debug)]
@@ -45,48 +45,67 @@ impl Dcf {
         let end = now + frame.airtime;
         self.turn_to_sending(now, end, frame.from);
         let number = self.flights.open();
-        let mut heard = core::mem::take(&mut self.flights.get(number).heard);
         let mut hearers = core::mem::take(&mut self.hearers);
         hearers.clear();
         self.field.hearers(Instant::from_nanos(now), frame.from, &mut hearers);
-        let mut furthest = 0;
-        for hearer in &hearers {
-            let Some((signal, strong)) = self.signal(frame.from, hearer) else { continue };
-            let delay = self.propagation.delay(hearer.distance_squared).as_nanos();
-            let arrival =
-                Arrival { at: now + delay, until: end + delay, signal, flight: number, strong };
-            let fate = self.arrive(hearer.node, arrival);
-            if strong {
-                heard.push(Heard { node: hearer.node, delay: delay as u32, fate });
-                furthest = delay.max(furthest);
-            }
-        }
+        let furthest = if self.shadowed {
+            self.reach::<true>(now, end, frame.from, number, &hearers)
+        } else {
+            self.reach::<false>(now, end, frame.from, number, &hearers)
+        };
         self.hearers = hearers;
         let entry = if self.recorder.is_on() { self.put_down(now, frame) } else { 0 };
         let flight = self.flights.get(number);
-        flight.heard = heard;
         (flight.kind, flight.from, flight.to) = (frame.kind, frame.from, frame.to);
         (flight.end, flight.duration, flight.entry) = (end, frame.duration, entry);
-        self.agenda.push(super::agenda::Event::new(
-            end + furthest,
-            super::agenda::Kind::End,
-            number,
-        ));
+        self.agenda.push(Event::new(end + furthest, Kind::End, number));
         self.count(frame);
         end
     }
 
-    /// How strong a frame comes to a hearer, in the measure that stations keep, and whether it can
-    /// be decoded; `None` if it is not even sensed.
-    #[inline]
-    fn signal(&self, from: u32, hearer: &Hearer) -> Option<(f32, bool)> {
-        let square = hearer.distance_squared;
-        if !self.shadowed {
-            return Some((square as f32, square <= self.receive_squared));
+    /// A frame reaches those who hear it; gives how long it travels to the furthest that can decode
+    /// it. Most are free, count no slots and have nothing else to do with it: for these nothing
+    /// below depends on a branch.
+    fn reach<const SHADOWED: bool>(
+        &mut self,
+        now: u64,
+        end: u64,
+        from: u32,
+        number: u32,
+        hearers: &[Hearer],
+    ) -> u64 {
+        let mut scratch = core::mem::take(&mut self.scratch);
+        let (mut count, mut furthest) = (0, 0);
+        for hearer in hearers {
+            let square = hearer.distance_squared;
+            let (signal, strong) = if SHADOWED {
+                let power = self.propagation.power_between(from, hearer.node, square);
+                if power < self.propagation.sense_power() {
+                    continue;
+                }
+                (power as f32, power >= self.propagation.receive_power())
+            } else {
+                (square as f32, square <= self.receive_squared)
+            };
+            let delay = travel(square, self.nanos_per_metre);
+            let new =
+                Arrival { at: now + delay, until: end + delay, signal, flight: number, strong };
+            let station = &mut self.stations[hearer.node as usize];
+            let fate = if station.is_plain() && station.rx_end <= new.at {
+                occupy(station, new, self.timing.nav_of_bad, self.config.eifs_when_only_sensed)
+            } else {
+                self.arrive(hearer.node, new)
+            };
+            // Each is written, and kept by counting it.
+            if let Some(place) = scratch.get_mut(count) {
+                *place = Heard { node: hearer.node, delay: delay as u32, fate };
+            }
+            count += usize::from(strong);
+            furthest = furthest.max(if strong { delay } else { 0 });
         }
-        let power = self.propagation.power_between(from, hearer.node, square);
-        let strong = power >= self.propagation.receive_power();
-        (power >= self.propagation.sense_power()).then_some((power as f32, strong))
+        self.flights.get(number).heard.extend_from_slice(&scratch[..count]);
+        self.scratch = scratch;
+        furthest
     }
 
     /// Power in watts, of the measure that stations keep.
@@ -116,25 +135,20 @@ impl Dcf {
         station.held = station.held.max(end);
     }
 
-    /// What a frame does to a station that it reaches, and what becomes of the frame there.
-    #[inline]
+    /// What a frame does to a station that has something to do with it, and what becomes of the
+    /// frame there.
     fn arrive(&mut self, node: u32, new: Arrival) -> Fate {
-        let station = &mut self.stations[node as usize];
-        if station.is(NAV_OF_RTS) {
+        if self.stations[node as usize].is(NAV_OF_RTS) {
             self.after_rts(node, new.at, new.strong);
         }
-        let station = &mut self.stations[node as usize];
-        if station.counts() {
+        if self.stations[node as usize].counts() {
             self.suspend(node, new.at);
         }
         let station = &mut self.stations[node as usize];
         if station.rx_end > new.at {
             return self.overlap(node, new);
         }
-        if self.config.eifs_is_nav && station.is(BAD) {
-            station.nav = station.nav.max(station.rx_end + self.timing.eifs);
-        }
-        occupy(station, new, self.config.eifs_when_only_sensed)
+        occupy(station, new, self.timing.nav_of_bad, self.config.eifs_when_only_sensed)
     }
 
     /// The medium becomes busy for a station that counts slots.
@@ -188,7 +202,9 @@ impl Dcf {
         }
         if new_wins {
             self.outshout(node, station.rx_start, station.rx_end);
-            return occupy(&mut self.stations[node as usize], new, sensed);
+            let station = &mut self.stations[node as usize];
+            station.clear(BAD);
+            return occupy(station, new, 0, sensed);
         }
         // An EIFS follows if a frame was announced that will not be understood (§9.2.3.4).
         let announced = station.rx_flight != NONE || station.is(BAD) || new.strong || sensed;
@@ -261,18 +277,43 @@ impl Dcf {
     }
 }
 
-/// A frame occupies a receiver that is free.
+/// A frame occupies a receiver that is free. What was not understood before it leaves its NAV.
 #[inline]
-fn occupy(station: &mut Station, new: Arrival, eifs_when_only_sensed: bool) -> Fate {
+fn occupy(
+    station: &mut Station,
+    new: Arrival,
+    nav_of_bad: u64,
+    eifs_when_only_sensed: bool,
+) -> Fate {
+    let reserved = if station.is(BAD) { station.rx_end + nav_of_bad } else { 0 };
+    station.nav = station.nav.max(reserved);
     (station.rx_start, station.rx_end) = (new.at, new.until);
     station.rx_signal = new.signal;
-    let listens = station.tx_end <= new.at;
-    if new.strong && listens {
-        station.rx_flight = new.flight;
-        station.clear(BAD);
-        return Fate::Good;
+    let good = new.strong & (station.tx_end <= new.at);
+    let bad = !good & eifs_when_only_sensed & (new.until > station.tx_end);
+    station.rx_flight = if good { new.flight } else { NONE };
+    station.set_to(BAD, bad);
+    if good { Fate::Good } else { Fate::Deaf }
+}
+
+/// How long a frame travels over a distance (m²), in whole nanoseconds.
+#[inline]
+pub(super) fn travel(distance_squared: f64, nanos_per_metre: f64) -> u64 {
+    // 2⁵²: a sum with it has its integer in the low bits, which is faster than a conversion.
+    const INTEGER: f64 = 4_503_599_627_370_496.0;
+    (distance_squared.sqrt() * nanos_per_metre + INTEGER).to_bits() - INTEGER.to_bits()
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn light_travels_to_the_nanosecond() {
+        let nanos_per_metre = 1e9 / 299_792_458.0;
+        for metres in [0.0, 0.1, 1.0, 33.3, 200.0, 250.0, 550.0, 12_345.6, 4e5, 9e8] {
+            let nanos = (metres * 1e9_f64 / 299_792_458.0).round();
+            assert_eq!(travel(metres * metres, nanos_per_metre), nanos as u64, "{metres} m");
+        }
     }
-    station.rx_flight = NONE;
-    station.set_to(BAD, eifs_when_only_sensed && new.until > station.tx_end);
-    Fate::Deaf
 }

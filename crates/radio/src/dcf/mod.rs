@@ -23,8 +23,9 @@ use config::Timing;
 pub use config::{Capture, DcfConfig, ResponseTimeout};
 pub use counters::Counters;
 use desk::Desk;
-use flight::Flights;
 pub use flight::FrameKind;
+use flight::{Flights, Heard};
+use medium::travel;
 pub(crate) use record::Recorder;
 pub use record::{AirFrame, Outcome};
 use station::{LISTENS, Station};
@@ -45,6 +46,7 @@ pub struct Dcf {
     shadowed: bool,
     /// Up to this distance² a frame can be decoded.
     receive_squared: f64,
+    nanos_per_metre: f64,
     /// Longer than any frame that can be decoded travels (ns).
     margin: u64,
     /// Frames have errors.
@@ -54,6 +56,8 @@ pub struct Dcf {
     flights: Flights,
     agenda: Agenda,
     hearers: Vec<Hearer>,
+    /// Who can decode the frame that is being put on the air.
+    scratch: Box<[Heard]>,
     recorder: Recorder,
     now: u64,
 }
@@ -64,18 +68,21 @@ impl Dcf {
         let nodes = field.nodes() as u32;
         let shadowed = propagation.has_shadowing();
         let range = propagation.receive_range();
+        let nanos_per_metre = 1e9 / propagation.light_speed();
         let furthest = if shadowed { propagation.reach() } else { range };
         Self {
             timing: Timing::new(&config),
             shadowed,
             receive_squared: range * range,
-            margin: propagation.delay(furthest * furthest).as_nanos() + 1,
+            nanos_per_metre,
+            margin: travel(furthest * furthest, nanos_per_metre) + 1,
             lossy: config.frame_error != base::Chance::NEVER,
             stations: vec![Station::NEW; nodes as usize],
             desks: (0..nodes).map(|node| Desk::new(&config, seed, node)).collect(),
             flights: Flights::new(nodes as usize),
             agenda: Agenda::with_capacity(2 * nodes as usize + 16),
             hearers: Vec::with_capacity(nodes as usize),
+            scratch: vec![Heard::NOBODY; nodes as usize].into_boxed_slice(),
             recorder: Recorder::default(),
             now: 0,
             config,

@@ -117,6 +117,12 @@ impl Station {
         self.phase <= Phase::Contend
     }
 
+    /// Has it no back-off under way, and no RTS to watch?
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        !self.counts() & !self.is(NAV_OF_RTS)
+    }
+
     /// From when on slots count, as far as is known: DIFS after the medium is free, physically and
     /// by the NAV, or EIFS after what was not understood (§9.2.3).
     pub fn count_from(&self, timing: &Timing) -> u64 {
@@ -138,7 +144,11 @@ impl Station {
     /// The medium becomes busy at `at`: slots that have passed are taken off the back-off.
     pub fn suspend(&mut self, at: u64, timing: &Timing) -> Suspension {
         let from = self.count_from(timing);
-        let passed = (at + ROUNDING).saturating_sub(from) / timing.slot;
+        if from > at + ROUNDING {
+            // As nearly always: the medium has not been idle for long enough.
+            return if self.is(DIRECT) { Suspension::Draws } else { Suspension::Waits };
+        }
+        let passed = (at + ROUNDING - from) / timing.slot;
         let sends = from + u64::from(self.slots) * timing.slot;
         if sends <= at + ROUNDING {
             if self.phase == Phase::After {
