@@ -39,9 +39,6 @@ pub struct DsrConfig {
     pub answer_every_copy: bool,
     /// Who answers a request for another node from its cache. RFC 4728 §8.2.3: should. ns-2.35: does.
     pub reply_from_cache: ReplyFromCache,
-    /// Loops of the way so far and the cached rest are cut out before answering, if the answering
-    /// node stays on it. RFC 4728 §8.2.3: no answer then. ns-2.35: does.
-    pub compress_cached_replies: bool,
     /// An answer from a cache is put off by the jitter, too. RFC 4728 §8.2.4: should. ns-2.35: no.
     pub jitter_cached_replies: bool,
     /// H of RFC 4728 §8.2.5: an answer from a cache waits H × (hops − 1 + r) and is not sent if the
@@ -64,7 +61,10 @@ pub struct DsrConfig {
     /// What is learned of a link is learned of both its directions. RFC 4728 §3.3.1: where the link
     /// layer needs both. ns-2.35: no.
     pub learn_both_ways: bool,
-    /// A link that fails is forgotten in both directions. RFC 4728 §8.3.5: in one. ns-2.35: in one.
+    /// A link that fails is forgotten in both directions. RFC 4728 §8.3.5 speaks of the one that has
+    /// failed; where a link is learned of both ways (§3.3.1), because it is of use only if it carries
+    /// both, it is gone both ways, too: else each packet heard from over there brings it back, and
+    /// what is salvaged goes to and fro. ns-2.35: in one.
     pub forget_both_ways: bool,
     /// The most packets that wait for a route; the oldest makes room. RFC 4728 §4.2: open, 64 here.
     /// ns-2.35: 64.
@@ -231,7 +231,6 @@ impl DsrConfig {
         jitter: Duration::from_millis(10),
         answer_every_copy: true,
         reply_from_cache: ReplyFromCache::Always,
-        compress_cached_replies: false,
         jitter_cached_replies: true,
         reply_delay: None,
         cache_forwarded_replies: true,
@@ -241,7 +240,7 @@ impl DsrConfig {
         overheard_replies: CachePart::Secondary,
         source_routes: CachePart::Secondary,
         learn_both_ways: true,
-        forget_both_ways: false,
+        forget_both_ways: true,
         send_buffer: 64,
         send_buffer_timeout: Duration::from_secs(30),
         scan: None,
@@ -272,12 +271,12 @@ impl DsrConfig {
         request_backoff: 4,
         request_retries: None,
         request_memory: RequestMemory::Highest { nodes: 128 },
-        compress_cached_replies: true,
         jitter_cached_replies: false,
         cache_forwarded_replies: false,
         cache_requests: false,
         cache_received_routes: false,
         learn_both_ways: false,
+        forget_both_ways: false,
         scan: Some(Duration::from_millis(30)),
         release_on_any_route: false,
         release_spacing: Duration::from_millis(30),

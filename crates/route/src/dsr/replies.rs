@@ -64,12 +64,9 @@ impl Dsr {
         }
         let mut whole = *way;
         whole.extend(rest.as_slice().get(1..).unwrap_or_default());
-        if self.config.compress_cached_replies {
-            whole = whole.without_loops();
-            if !whole.contains(self.address) {
-                return false;
-            }
-        } else if whole.has_loop() {
+        // RFC 4728 §8.2.3. ns-2.35 cuts loops out and then asks whether this node is still there:
+        // each loop leads through the node that joins both parts, so that it never is.
+        if whole.has_loop() {
             return false;
         }
         let back = way.reversed();

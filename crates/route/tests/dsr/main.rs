@@ -5,3 +5,5 @@ mod flow;
 mod maintenance;
 mod net;
 mod random;
+mod replies;
+mod switches;

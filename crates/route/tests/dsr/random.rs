@@ -31,7 +31,7 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
             },
             ring_zero: if on[2] { RingZero::Never } else { config.ring_zero },
             answer_every_copy: flip(config.answer_every_copy, on[3]),
-            compress_cached_replies: flip(config.compress_cached_replies, on[4]),
+            cache_requests: flip(config.cache_requests, on[4]),
             cache_forwarded_replies: flip(config.cache_forwarded_replies, on[5]),
             learn_both_ways: flip(config.learn_both_ways, on[6]),
             salvage_requests: if on[7] {

@@ -49,8 +49,6 @@ table! {
     /// Who answers a request for another node from its cache: `"never"`, `"ring-zero"` (requests
     /// that are not forwarded) or `"always"`. Default `"always"`.
     reply_from_cache: Word<ReplyFromCache>,
-    /// Cut loops out of an answer from the cache, in place of not giving it. Default false.
-    compress_cached_replies: bool,
     /// An answer from the cache is put off by the jitter, too. Default true.
     jitter_cached_replies: bool,
     /// H of RFC 4728 §8.2.5, by which answers from caches wait for shorter ones; `"none"`: they
@@ -71,7 +69,7 @@ table! {
     source_routes: Word<CachePart>,
     /// What is learned of a link is learned of both its directions. Default true.
     learn_both_ways: bool,
-    /// A link that fails is forgotten in both directions. Default false.
+    /// A link that fails is forgotten in both directions. Default true.
     forget_both_ways: bool,
     /// The most packets that wait for a route; the oldest makes room. Default 64.
     send_buffer: u16,

@@ -58,12 +58,6 @@ pub(super) const DSR: &[Deviation] = &[
         "The highest number of each of 128 nodes (dsr/requesttable.cc).",
     ),
     key(
-        "routing.compress_cached_replies",
-        ["false", "true"],
-        "§8.2.3: no answer if the way so far and the cached rest share a node.",
-        "Loops are cut out first, if the node that answers stays on the route.",
-    ),
-    key(
         "routing.jitter_cached_replies",
         ["true", "false"],
         "§8.2.4: an answer is put off by BroadcastJitter.",
@@ -91,6 +85,12 @@ pub(super) const DSR: &[Deviation] = &[
         "routing.learn_both_ways",
         ["true", "false"],
         "§3.3.1: where the link layer needs links both ways, what is learned holds both ways.",
+        "One way.",
+    ),
+    key(
+        "routing.forget_both_ways",
+        ["true", "false"],
+        "§8.3.5: the direction that failed; the other with it, because both are learned at once.",
         "One way.",
     ),
     key(

@@ -1,0 +1,150 @@
+//! Each switch changes what is sent, in one run or another.
+
+use base::{Duration, Instant, RandomStream};
+use route::{
+    CacheKind, CachePart, DsrConfig, ReplyFromCache, RequestMemory, RingZero, SalvageReplies,
+    Shorten,
+};
+
+use crate::net::Net;
+
+/// When who sent how many bytes to whom, in a network whose links come and go.
+fn run(config: DsrConfig, seed: u64) -> Vec<(Instant, usize, Option<usize>, u32)> {
+    let n = 9;
+    let mut net = Net::new(config, n, seed);
+    let mut random = RandomStream::new(seed, "test", 0);
+    let mut losses = RandomStream::new(seed, "losses", 0);
+    net.loses = Box::new(move |_| losses.below(12) == 0);
+    (1..n).for_each(|i| net.link(i - 1, i, true));
+    for step in 0..150u32 {
+        let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+        if a != b {
+            net.link(a, b, random.below(3) == 0);
+        }
+        let from = random.below(3) as usize;
+        let to = n - 1 - random.below(3) as usize;
+        for _ in 0..1 + random.below(4) {
+            if random.below(4) == 0 { net.send_tcp(from, to) } else { net.send(to, from, step) }
+        }
+        let span = if random.below(20) == 0 { 4000 } else { 60 };
+        let until = net.now + Duration::from_millis(random.below(span));
+        net.run(until);
+    }
+    net.run(net.now + Duration::from_secs(40));
+    net.balance();
+    net.sent.iter().map(|s| (s.at, s.from, s.to, s.packet.len())).collect()
+}
+
+fn differs(what: &str, one: DsrConfig, other: DsrConfig) {
+    assert_ne!(one, other, "{what}");
+    let seen = (0..40).any(|seed| run(one, seed) != run(other, seed));
+    assert!(seen, "{what} makes no difference");
+}
+
+#[test]
+fn each_switch_makes_a_difference() {
+    let rfc = DsrConfig::STANDARD;
+    let ns2 = DsrConfig::NS2;
+    let ms = Duration::from_millis;
+    let paths = |timeout| CacheKind::Paths { primary: 30, secondary: 64, timeout };
+    let few = CacheKind::Paths { primary: 2, secondary: 2, timeout: None };
+    let short = Some(Duration::from_secs(1));
+    let flow = ns2.flow_state.unwrap();
+    let cases = [
+        ("tap", rfc, DsrConfig { tap: false, ..rfc }),
+        ("cache", rfc, DsrConfig { cache: paths(None), ..rfc }),
+        ("cache size", ns2, DsrConfig { cache: few, ..ns2 }),
+        ("cache timeout", ns2, DsrConfig { cache: paths(short), ..ns2 }),
+        ("max_nodes", rfc, DsrConfig { max_nodes: 4, ..rfc }),
+        ("hop_limit", rfc, DsrConfig { hop_limit: 2, ..rfc }),
+        ("ring_zero", rfc, DsrConfig { ring_zero: RingZero::Never, ..rfc }),
+        ("ring_zero each", rfc, DsrConfig { ring_zero: RingZero::Each, ..rfc }),
+        ("ring_zero_wait", rfc, DsrConfig { ring_zero_wait: ms(50), ..rfc }),
+        ("request_period", rfc, DsrConfig { request_period: ms(600), ..rfc }),
+        ("request_backoff", rfc, DsrConfig { request_backoff: 4, ..rfc }),
+        ("request_period_max", rfc, DsrConfig { request_period_max: ms(900), ..rfc }),
+        ("request_retries", rfc, DsrConfig { request_retries: Some(1), ..rfc }),
+        (
+            "request_memory",
+            rfc,
+            DsrConfig { request_memory: RequestMemory::Numbers { nodes: 2, numbers: 1 }, ..rfc },
+        ),
+        (
+            "request_memory highest",
+            rfc,
+            DsrConfig { request_memory: RequestMemory::Highest { nodes: 64 }, ..rfc },
+        ),
+        ("jitter", rfc, DsrConfig { jitter: ms(5), ..rfc }),
+        ("answer_every_copy", rfc, DsrConfig { answer_every_copy: false, ..rfc }),
+        ("reply_from_cache", rfc, DsrConfig { reply_from_cache: ReplyFromCache::Never, ..rfc }),
+        (
+            "reply_from_cache ring zero",
+            rfc,
+            DsrConfig { reply_from_cache: ReplyFromCache::RingZero, ..rfc },
+        ),
+        ("jitter_cached_replies", rfc, DsrConfig { jitter_cached_replies: false, ..rfc }),
+        ("reply_delay", rfc, DsrConfig { reply_delay: Some(ms(1)), ..rfc }),
+        ("cache_forwarded_replies", ns2, DsrConfig { cache_forwarded_replies: true, ..ns2 }),
+        ("cache_requests", rfc, DsrConfig { cache_requests: false, ..rfc }),
+        ("cache_source_routes", rfc, DsrConfig { cache_source_routes: false, ..rfc }),
+        ("cache_received_routes", rfc, DsrConfig { cache_received_routes: false, ..rfc }),
+        (
+            "overheard_replies",
+            DsrConfig { cache: few, ..ns2 },
+            DsrConfig { cache: few, overheard_replies: CachePart::Primary, ..ns2 },
+        ),
+        (
+            "source_routes",
+            DsrConfig { cache: few, ..ns2 },
+            DsrConfig { cache: few, source_routes: CachePart::Primary, ..ns2 },
+        ),
+        ("learn_both_ways", rfc, DsrConfig { learn_both_ways: false, ..rfc }),
+        ("forget_both_ways", rfc, DsrConfig { forget_both_ways: false, ..rfc }),
+        ("send_buffer", rfc, DsrConfig { send_buffer: 3, ..rfc }),
+        ("send_buffer_timeout", rfc, DsrConfig { send_buffer_timeout: ms(700), ..rfc }),
+        ("scan", rfc, DsrConfig { scan: Some(ms(30)), ..rfc }),
+        ("release_on_any_route", rfc, DsrConfig { release_on_any_route: false, ..rfc }),
+        ("release_spacing", rfc, DsrConfig { release_spacing: ms(30), ..rfc }),
+        ("salvage", rfc, DsrConfig { salvage: false, ..rfc }),
+        ("salvage_limit", rfc, DsrConfig { salvage_limit: 1, ..rfc }),
+        ("salvage_requests", ns2, DsrConfig { salvage_requests: 0, ..ns2 }),
+        ("salvage_replies", ns2, DsrConfig { salvage_replies: SalvageReplies::Never, ..ns2 }),
+        ("error_per_source", ns2, DsrConfig { error_per_source: true, ..ns2 }),
+        ("error_first", ns2, DsrConfig { error_first: true, ..ns2 }),
+        ("snoop_errors", rfc, DsrConfig { snoop_errors: false, ..rfc }),
+        ("spread_error", rfc, DsrConfig { spread_error: None, ..rfc }),
+        ("spread_error age", rfc, DsrConfig { spread_error: Some(ms(100)), ..rfc }),
+        ("shorten", rfc, DsrConfig { shorten: None, ..rfc }),
+        ("shorten per route", rfc, DsrConfig { shorten: Some(Shorten::PerRoute), ..rfc }),
+        ("shorten_holdoff", rfc, DsrConfig { shorten_holdoff: ms(50), ..rfc }),
+        ("route_to_neighbour", rfc, DsrConfig { route_to_neighbour: true, ..rfc }),
+        ("ns2_sizes", rfc, DsrConfig { ns2_sizes: true, ..rfc }),
+        ("tcp_padding", rfc, DsrConfig { tcp_padding: 20, ..rfc }),
+        ("flow_state", ns2, DsrConfig { flow_state: None, ..ns2 }),
+        (
+            "flow timeout",
+            ns2,
+            DsrConfig { flow_state: Some(route::FlowState { timeout_s: 1, ..flow }), ..ns2 },
+        ),
+        (
+            "flow establishment",
+            ns2,
+            DsrConfig { flow_state: Some(route::FlowState { establish: 1, ..flow }), ..ns2 },
+        ),
+        (
+            "flow refresh",
+            ns2,
+            DsrConfig { flow_state: Some(route::FlowState { refresh: ms(100), ..flow }), ..ns2 },
+        ),
+    ];
+    for (what, one, other) in cases {
+        differs(what, one, other);
+    }
+}
+
+/// With everything switched as it is, a run is the same again.
+#[test]
+fn a_run_is_the_same_again() {
+    assert_eq!(run(DsrConfig::STANDARD, 1), run(DsrConfig::STANDARD, 1));
+    assert_eq!(run(DsrConfig::NS2, 1), run(DsrConfig::NS2, 1));
+}
