@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use base::{Instant, Ipv4Addr};
-use wire::{Packet, Routed};
+use wire::{Body, Packet, Routed};
 
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 
@@ -16,6 +16,7 @@ pub struct Fixed {
     address: Ipv4Addr,
     /// Destination and next hop, by destination.
     table: Vec<(Ipv4Addr, Ipv4Addr)>,
+    tcp_padding: i16,
     outbox: Outbox,
     stats: RouteStats,
 }
@@ -26,7 +27,15 @@ impl Fixed {
     pub fn new(address: Ipv4Addr, mut table: Vec<(Ipv4Addr, Ipv4Addr)>) -> Self {
         table.sort_by_key(|(destination, _)| *destination);
         table.dedup_by_key(|(destination, _)| *destination);
-        Self { address, table, outbox: Outbox::default(), stats: RouteStats::default() }
+        let (outbox, stats) = (Outbox::default(), RouteStats::default());
+        Self { address, table, tcp_padding: 0, outbox, stats }
+    }
+
+    /// The same with so many bytes more for each TCP packet of the own host. ns-2.35, whose only
+    /// static routes are those of a DSDV that was stopped: 20, a second IP header.
+    pub const fn padded(mut self, tcp_padding: i16) -> Self {
+        self.tcp_padding = tcp_padding;
+        self
     }
 
     /// The next hop to `destination`.
@@ -37,10 +46,14 @@ impl Fixed {
 
     /// A packet of the own host.
     pub fn send(&mut self, _now: Instant, packet: Packet) {
-        if packet.ip.destination == Ipv4Addr::BROADCAST {
-            self.outbox.push(Output::Transmit { packet: Routed::plain(packet), hop: Hop::All });
+        let mut packet = Routed::plain(packet);
+        if matches!(packet.packet.body, Body::Tcp(_)) {
+            packet.padding = self.tcp_padding;
+        }
+        if packet.packet.ip.destination == Ipv4Addr::BROADCAST {
+            self.outbox.push(Output::Transmit { packet, hop: Hop::All });
         } else {
-            self.route(Routed::plain(packet));
+            self.route(packet);
         }
     }
 

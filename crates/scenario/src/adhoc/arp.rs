@@ -61,7 +61,7 @@ impl Setting<AskAgain> for Again {
 
 impl Default for Arp {
     fn default() -> Self {
-        Self::On(Resolution::default())
+        Self::Off
     }
 }
 
@@ -83,7 +83,7 @@ impl<'de> Deserialize<'de> for Arp {
                 f.write_str("true, false, or a table with the keys of ARP")
             }
             fn visit_bool<E: Error>(self, on: bool) -> Result<Arp, E> {
-                Ok(if on { Arp::default() } else { Arp::Off })
+                Ok(if on { Arp::On(Resolution::default()) } else { Arp::Off })
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Arp, A::Error> {
                 Resolution::deserialize(MapAccessDeserializer::new(map)).map(Arp::On)

@@ -55,8 +55,9 @@ pub struct Adhoc {
     #[serde(default)]
     pub queue: Queue,
     /// How a node learns its neighbours' hardware addresses: `true`, `false` or a table. Default
-    /// `true`: an 802.11 frame needs such an address, and asking for it takes time on the air.
-    /// Without, every node knows all of them.
+    /// `false`: every node knows all of them, as most studies of routing have it, and as meshes do
+    /// that learn addresses from routing's own packets. Asking takes time on the air, and what
+    /// waits for an answer can be lost.
     #[serde(default)]
     pub arp: Arp,
     /// How packets find their way.

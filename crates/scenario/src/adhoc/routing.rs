@@ -19,10 +19,13 @@ pub enum Routing {
     Static(Static),
 }
 
-/// `protocol = "static"`: it has no keys.
+/// `protocol = "static"`.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the key `protocol`")]
-pub struct Static {}
+#[serde(deny_unknown_fields, default, expecting = "a table with the keys of static routing")]
+pub struct Static {
+    /// Bytes more for each TCP packet, which no standard knows. Default 0.
+    pub tcp_padding: i16,
+}
 
 /// The values of `protocol`.
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@ use scenario::{Arp, Lifetime, Mac, Part, Priority, Routing, deviations};
 
 use super::adhoc;
 
-type Base = [(&'static str, &'static str); 2];
+type Base = [(&'static str, &'static str); 3];
 
 /// Every combination of parts, and what a scenario writes to have it.
 fn networks() -> Vec<(Vec<Part>, Base)> {
@@ -13,10 +13,11 @@ fn networks() -> Vec<(Vec<Part>, Base)> {
         for (routing, protocols) in [
             (r#"{ protocol = "aodv" }"#, &[Part::Aodv, Part::NotDsr][..]),
             (r#"{ protocol = "dsr" }"#, &[Part::Dsr]),
-            (r#"{ protocol = "static" }"#, &[Part::NotDsr]),
+            (r#"{ protocol = "static" }"#, &[Part::NotDsr, Part::Static]),
         ] {
             let parts = [&[Part::Any, Part::Arp, link], protocols].concat();
-            networks.push((parts, [("network.mac", mac), ("network.routing", routing)]));
+            let base = [("network.mac", mac), ("network.routing", routing), ("network.arp", "{}")];
+            networks.push((parts, base));
         }
     }
     networks
@@ -75,7 +76,10 @@ fn nothing_is_missing() {
                 assert_eq!(theirs.config(), route::DsrConfig::NS2);
                 assert_eq!((standard.queue.limit(), ns2.queue.limit()), (50, 50));
             }
-            _ => assert_eq!(standard.routing, ns2.routing),
+            (Routing::Static(ours), Routing::Static(theirs)) => {
+                assert_eq!((ours.tcp_padding, theirs.tcp_padding), (0, 20));
+            }
+            (ours, theirs) => panic!("{ours:?} became {theirs:?}"),
         }
         assert_eq!(standard.radio.config(), radio::RadioConfig::STANDARD);
         assert_eq!(ns2.radio.config(), radio::RadioConfig::NS2);
@@ -123,10 +127,11 @@ fn page() -> String {
         (Part::Any, "Every ad hoc network"),
         (Part::Dcf, "IEEE 802.11-1999: `mac.kind = \"dcf\"`"),
         (Part::Tdma, "TDMA: `mac.kind = \"tdma\"`"),
-        (Part::Arp, "ARP: unless `arp = false`"),
+        (Part::Arp, "ARP: `arp = true`"),
         (Part::NotDsr, "Interface queue, but under DSR"),
         (Part::Aodv, "AODV (RFC 3561): `routing.protocol = \"aodv\"`"),
         (Part::Dsr, "DSR (RFC 4728): `routing.protocol = \"dsr\"`"),
+        (Part::Static, "Static routes: `routing.protocol = \"static\"`"),
     ] {
         let mut rows = deviations().filter(|deviation| deviation.of == part).peekable();
         if rows.peek().is_none() {

@@ -20,7 +20,7 @@ fn the_example_is_read() {
     assert_eq!(network.radio.propagation, Propagation::TwoRay);
     assert!(matches!(network.mac, Mac::Dcf(_)));
     assert!(matches!(&network.routing, Routing::Dsr(dsr) if dsr.tap));
-    assert_eq!((network.arp, network.feedback), (Arp::default(), Feedback::IcmpUnreachable));
+    assert_eq!((network.arp, network.feedback), (Arp::Off, Feedback::IcmpUnreachable));
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_radio_that_is_left_out_is_the_usual_one() {
 #[test]
 fn arp_is_a_switch_or_a_table() {
     assert_eq!(adhoc(&[("network.arp", "false")]).arp, Arp::Off);
-    assert_eq!(adhoc(&[("network.arp", "true")]).arp, Arp::default());
+    assert_eq!(adhoc(&[("network.arp", "true")]).arp, Arp::On(Resolution::default()));
     let Arp::On(arp) = adhoc(&[("network.arp.lifetime", "forever")]).arp else { panic!() };
     assert_eq!(arp, Resolution { lifetime: Lifetime::Forever, ..Resolution::default() });
 }
@@ -150,8 +150,9 @@ fn arp_is_what_the_node_takes() {
         Arp::On(arp) => arp.config(),
         Arp::Off => panic!("it is on"),
     };
-    assert_eq!(config(&[]), node::ArpConfig::STANDARD);
-    assert_eq!(config(&[("network.compat", "ns-2")]), node::ArpConfig::NS2);
+    let on = ("network.arp", "true");
+    assert_eq!(config(&[on]), node::ArpConfig::STANDARD);
+    assert_eq!(config(&[on, ("network.compat", "ns-2")]), node::ArpConfig::NS2);
 }
 
 /// Values for keys of [`RIGHT`], nearly all of them right.

@@ -358,7 +358,7 @@ help: add propagation = "log-distance""#,
         "static routing with a key",
         ROUTING,
         r#"routing = { protocol = "static", ttl = 5 }"#,
-        "test.toml:12:34: unknown key `ttl`\nhelp: there are no keys here",
+        "test.toml:12:34: unknown key `ttl`\nhelp: the keys here are tcp_padding",
     ),
     (
         "a word for arp",

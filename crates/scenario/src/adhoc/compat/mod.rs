@@ -58,6 +58,8 @@ pub enum Part {
     Aodv,
     /// Where `routing.protocol = "dsr"`.
     Dsr,
+    /// Where `routing.protocol = "static"`.
+    Static,
 }
 
 /// Every key whose default depends on `compat`. Besides these, TCP flows that name no preset take
@@ -104,6 +106,16 @@ const OTHERS: &[Deviation] = &[
         standard_says: "A queue of 50 packets holds 50.",
         ns2_does: "Its drop-tail queue counts the packet that arrives, too, and is full with 49 \
                    (queue/drop-tail.cc, queue/priqueue.cc); that of DSR is not.",
+    },
+    Deviation {
+        key: "routing.tcp_padding",
+        of: Part::Static,
+        standard: "0",
+        ns2: "20",
+        standard_says: "A packet has one IP header.",
+        ns2_does: "Its nearest to static routes is a DSDV that was stopped, and DSDV's packets have \
+                   a second IP header of 20 bytes; AODV's TCP packets have not \
+                   (dsdv/dsdv.cc `recv`, aodv/aodv.cc `recv`).",
     },
     Deviation {
         key: "arp.hold",
@@ -172,7 +184,7 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
         return Ok(());
     }
     let (mac, protocol) = (text(["mac", "kind"], "dcf"), text(["routing", "protocol"], ""));
-    let arp = !matches!(network.get("arp").map(|arp| &arp.value), Some(Value::Boolean(false)));
+    let arp = network.get("arp").is_some_and(|arp| !matches!(arp.value, Value::Boolean(false)));
     let applies = |part: Part| match part {
         Part::Any => true,
         Part::Arp => arp,
@@ -181,6 +193,7 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
         Part::NotDsr => protocol != "dsr",
         Part::Aodv => protocol == "aodv",
         Part::Dsr => protocol == "dsr",
+        Part::Static => protocol == "static",
     };
     if let Some(arp) = network.get_mut("arp")
         && matches!(arp.value, Value::Boolean(true))

@@ -97,12 +97,19 @@ fn protocols(
             let one = |n: u32| Routing::Dsr(Dsr::new(config, address(n as usize), seed, n.into()));
             nodes.map(one).collect()
         }
-        scenario::Routing::Static(_) => shortest(scenario, field, propagation),
+        scenario::Routing::Static(keys) => {
+            let padded = |fixed: Fixed| Routing::Fixed(fixed.padded(keys.tcp_padding));
+            shortest(scenario, field, propagation).map(padded).collect()
+        }
     }
 }
 
 /// The shortest ways between where nodes are at the start, for the ends of flows.
-fn shortest(scenario: &Scenario, mut field: Field, propagation: &Propagation) -> Vec<Routing> {
+fn shortest(
+    scenario: &Scenario,
+    mut field: Field,
+    propagation: &Propagation,
+) -> impl Iterator<Item = Fixed> {
     let nodes = field.nodes();
     let mut ends: Vec<u32> = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
     ends.sort_unstable();
@@ -125,6 +132,5 @@ fn shortest(scenario: &Scenario, mut field: Field, propagation: &Propagation) ->
             tables[node as usize].push((address(to as usize), address(hop as usize)));
         },
     );
-    let one = |(node, table)| Routing::Fixed(Fixed::new(address(node), table));
-    tables.into_iter().enumerate().map(one).collect()
+    tables.into_iter().enumerate().map(|(node, table)| Fixed::new(address(node), table))
 }
