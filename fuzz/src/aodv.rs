@@ -195,6 +195,7 @@ fn control(source: Ipv4Addr, bytes: &mut Bytes) -> Routed {
             destination_seq: is(4).then_some(seq),
             originator,
             originator_seq: number(bytes),
+            timestamp: is(5).then_some(u64::from(seq)),
         }),
         3..5 => AodvMessage::Reply(AodvReply {
             repair: is(0),
@@ -205,6 +206,7 @@ fn control(source: Ipv4Addr, bytes: &mut Bytes) -> Routed {
             destination_seq: seq,
             originator,
             lifetime_ms: u32::from(bytes.u16()) << (bytes.u8() % 17),
+            timestamp: is(5).then_some(u64::from(seq)),
         }),
         5 => {
             let mut error = AodvError::new(is(0));

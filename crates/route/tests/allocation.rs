@@ -64,6 +64,7 @@ fn round(aodv: &mut Aodv, round: u32) -> usize {
         destination_seq: Some(3 * round),
         originator: at(0),
         originator_seq: 3 * round,
+        timestamp: None,
     };
     aodv.on_packet(now, at(0), message(0, None, AodvMessage::Request(request)));
     let next = 2 + round % 2;
@@ -76,6 +77,7 @@ fn round(aodv: &mut Aodv, round: u32) -> usize {
         destination_seq: 3 * round + 1,
         originator: at(0),
         lifetime_ms: 6000,
+        timestamp: None,
     };
     aodv.on_packet(now, at(next), message(next, Some(1), AodvMessage::Reply(reply)));
     let (mut outputs, mut queue) = (0, [None; 4]);

@@ -48,6 +48,9 @@ pub struct AodvRequest {
     pub originator: Ipv4Addr,
     /// The originator's own number.
     pub originator_seq: u32,
+    /// When it was sent, by the originator's clock (ns). RFC 3561 has no such thing, ns-2.35 has; in
+    /// bytes an extension (§9).
+    pub timestamp: Option<u64>,
 }
 
 /// RFC 3561 §5.2.
@@ -69,6 +72,8 @@ pub struct AodvReply {
     pub originator: Ipv4Addr,
     /// How long the way is good (ms).
     pub lifetime_ms: u32,
+    /// That of the request.
+    pub timestamp: Option<u64>,
 }
 
 /// RFC 3561 §5.3.
@@ -120,6 +125,9 @@ const PREFIX: u8 = 0x1f;
 
 /// RFC 3561 §9: an extension of this type or above may not be passed over.
 const MANDATORY_EXTENSION: u8 = 128;
+/// A time stamp; RFC 3561 itself only uses type 1.
+const TIMESTAMP: u8 = 3;
+const TIMESTAMP_LEN: u8 = 8;
 
 const fn flag(set: bool, bit: u8) -> u8 {
     if set { bit } else { 0 }
@@ -148,13 +156,11 @@ impl AodvMessage {
         match from.u8()? {
             REQUEST => {
                 let request = AodvRequest::read(&mut from)?;
-                pass_extensions(from)?;
-                Ok(Self::Request(request))
+                Ok(Self::Request(AodvRequest { timestamp: read_extensions(from)?, ..request }))
             }
             REPLY => {
                 let reply = AodvReply::read(&mut from)?;
-                pass_extensions(from)?;
-                Ok(Self::Reply(reply))
+                Ok(Self::Reply(AodvReply { timestamp: read_extensions(from)?, ..reply }))
             }
             ERROR => AodvError::read(&mut from).map(Self::Error),
             REPLY_ACK => from.u8().map(|_reserved| Self::ReplyAck),
@@ -165,24 +171,38 @@ impl AodvMessage {
     /// Its length in a UDP datagram (bytes).
     pub const fn size(&self) -> u32 {
         match self {
-            Self::Request(_) => 24,
-            Self::Reply(_) => 20,
+            Self::Request(request) => 24 + timestamp_size(request.timestamp),
+            Self::Reply(reply) => 20 + timestamp_size(reply.timestamp),
             Self::Error(error) => 4 + 8 * error.len as u32,
             Self::ReplyAck => 2,
         }
     }
 }
 
-/// RFC 3561 §9: type, length, data, until the datagram ends.
-fn pass_extensions(mut from: Reader<'_>) -> Result<(), DecodeError> {
+const fn timestamp_size(timestamp: Option<u64>) -> u32 {
+    if timestamp.is_some() { 2 + TIMESTAMP_LEN as u32 } else { 0 }
+}
+
+fn write_timestamp(timestamp: Option<u64>, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+    let Some(timestamp) = timestamp else { return Ok(()) };
+    to.bytes(&[TIMESTAMP, TIMESTAMP_LEN])?;
+    to.bytes(&timestamp.to_be_bytes())
+}
+
+/// RFC 3561 §9: type, length, data, until the datagram ends. Answers with the time stamp, if there
+/// is one.
+fn read_extensions(mut from: Reader<'_>) -> Result<Option<u64>, DecodeError> {
+    let mut timestamp = None;
     while !from.0.is_empty() {
         let (kind, len) = (from.u8()?, from.u8()?);
-        let _data = from.slice(usize::from(len))?;
-        if kind >= MANDATORY_EXTENSION {
+        let mut data = Reader(from.slice(usize::from(len))?);
+        if kind == TIMESTAMP && len == TIMESTAMP_LEN {
+            timestamp = Some(u64::from_be_bytes(data.take()?));
+        } else if kind >= MANDATORY_EXTENSION {
             return Err(DecodeError::AodvExtension { kind });
         }
     }
-    Ok(())
+    Ok(timestamp)
 }
 
 impl AodvRequest {
@@ -197,7 +217,8 @@ impl AodvRequest {
         to.u32(self.destination.to_bits())?;
         to.u32(self.destination_seq.unwrap_or_default())?;
         to.u32(self.originator.to_bits())?;
-        to.u32(self.originator_seq)
+        to.u32(self.originator_seq)?;
+        write_timestamp(self.timestamp, to)
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -214,6 +235,7 @@ impl AodvRequest {
             destination_seq: (flags & UNKNOWN_SEQ == 0).then_some(destination_seq),
             originator: from.address()?,
             originator_seq: from.u32()?,
+            timestamp: None,
         })
     }
 }
@@ -225,7 +247,8 @@ impl AodvReply {
         to.u32(self.destination.to_bits())?;
         to.u32(self.destination_seq)?;
         to.u32(self.originator.to_bits())?;
-        to.u32(self.lifetime_ms)
+        to.u32(self.lifetime_ms)?;
+        write_timestamp(self.timestamp, to)
     }
 
     fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -239,6 +262,7 @@ impl AodvReply {
             destination_seq: from.u32()?,
             originator: from.address()?,
             lifetime_ms: from.u32()?,
+            timestamp: None,
         })
     }
 }

@@ -15,7 +15,7 @@
 //! | TCP options other than those of [`TcpOptions`]: dropped | RFC 9293 §3.2 allows it |
 //! | more of a quoted packet than 8 bytes (RFC 1812 §4.3.2.3): dropped | they hold ports and sequence number |
 //! | a standard form of RFN and RRN: there is none | chandran-1998 gives them fields and no format; ICMP has types for experiments (RFC 4727) |
-//! | extensions of AODV messages (RFC 3561 §9): dropped, or refused where they must be understood | nothing here sends any |
+//! | extensions of AODV messages (RFC 3561 §9) but a time stamp: dropped, or refused where they must be understood | nothing here sends any |
 //! | RERRs of more than [`AODV_UNREACHABLE_MAX`] destinations: refused | a packet has a fixed size in memory; who has more to tell sends several |
 //! | datagrams to port 654 that are no AODV message: refused | RFC 3561 §8 has the port to itself |
 //! | DSR's acknowledgments, its requests for them, and Destination and Flow ID: passed over | the link layer acknowledges; flows are not joined |

@@ -41,6 +41,7 @@ const REQUEST: AodvRequest = AodvRequest {
     destination_seq: Some(0x0a0b_0c0d),
     originator: HOST,
     originator_seq: 0x1122_3344,
+    timestamp: None,
 };
 
 #[test]
@@ -76,6 +77,7 @@ fn a_reply() {
         destination_seq: 7,
         originator: HOST,
         lifetime_ms: 6000,
+        timestamp: None,
     };
     let expected = [2, 0x40, 17, 2, 10, 0, 0, 2, 0, 0, 0, 7, 10, 0, 0, 1, 0, 0, 0x17, 0x70];
     assert_eq!(datagram(AodvMessage::Reply(reply))[8..], expected);
@@ -112,6 +114,18 @@ fn extensions_are_passed_over_unless_they_must_not_be() {
     assert_eq!(read(&cut), Err(DecodeError::Truncated));
     bytes.extend([128, 0]);
     assert_eq!(read(&bytes), Err(DecodeError::AodvExtension { kind: 128 }));
+}
+
+#[test]
+fn a_time_stamp_is_an_extension() {
+    let stamped = AodvRequest { timestamp: Some(0x0102_0304_0506_0708), ..REQUEST };
+    let bytes = datagram(AodvMessage::Request(stamped)).split_off(8);
+    assert_eq!(bytes[24..], [3, 8, 1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(read(&bytes), Ok(Body::Aodv(AodvMessage::Request(stamped))));
+    // One of another length is none.
+    let mut odd = datagram(AodvMessage::Request(REQUEST)).split_off(8);
+    odd.extend([3, 4, 1, 2, 3, 4]);
+    assert_eq!(read(&odd), Ok(Body::Aodv(AodvMessage::Request(REQUEST))));
 }
 
 #[test]

@@ -63,6 +63,7 @@ fn aodv_seeds() -> Vec<(&'static str, Vec<u8>)> {
         destination_seq: None,
         originator: HOST,
         originator_seq: 9,
+        timestamp: None,
     };
     let known = AodvRequest {
         destination_seq: Some(5),
@@ -79,12 +80,17 @@ fn aodv_seeds() -> Vec<(&'static str, Vec<u8>)> {
         destination_seq: 6,
         originator: HOST,
         lifetime_ms: 6000,
+        timestamp: None,
     };
     let mut error = AodvError::new(true);
     error.push(PEER, 7);
     error.push(ROUTER, 8);
     vec![
         ("aodv-request", aodv(AodvMessage::Request(request))),
+        (
+            "aodv-request-stamped",
+            aodv(AodvMessage::Request(AodvRequest { timestamp: Some(1 << 40), ..request })),
+        ),
         ("aodv-request-known", aodv(AodvMessage::Request(known))),
         ("aodv-reply", aodv(AodvMessage::Reply(reply))),
         ("aodv-error", aodv(AodvMessage::Error(error))),

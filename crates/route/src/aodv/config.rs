@@ -11,7 +11,7 @@ pub struct AodvConfig {
     /// The lifetime in a destination's own reply. RFC 3561 §10: 6 s. ns-2.35: 10 s.
     pub my_route_timeout: Duration,
     /// A guess of what a packet takes for a hop. RFC 3561 §10: 40 ms. ns-2.35: 30 ms, as time there
-    /// and back, until it is measured (see [`SearchRule::OnDemand`]).
+    /// and back, until it is measured (`timestamps`).
     pub node_traversal_time: Duration,
     /// Hops across the network at most; the time to live of a request to all. RFC 3561 §10: 35.
     /// ns-2.35: 30.
@@ -103,9 +103,11 @@ pub struct AodvConfig {
     /// each reply. RFC 3561 §6.1: by one with a request; a reply takes what the request knows.
     /// ns-2.35: yes.
     pub even_numbers: bool,
-    /// Messages travel in UDP. RFC 3561 §2: yes. ns-2.35: no; and its requests and replies have a
-    /// time stamp besides.
+    /// Messages travel in UDP. RFC 3561 §2: yes. ns-2.35: no.
     pub udp: bool,
+    /// Requests say when they were sent and replies bring it back, from which the originator learns
+    /// what a hop takes. RFC 3561: no. ns-2.35: yes, in 4 bytes.
+    pub timestamps: bool,
     /// Routes that a node may know. Both leave it open; 4096.
     pub table_size: usize,
 }
@@ -228,6 +230,7 @@ impl AodvConfig {
         answer_next_hop: false,
         even_numbers: false,
         udp: true,
+        timestamps: false,
         table_size: 4096,
     };
 
@@ -272,6 +275,7 @@ impl AodvConfig {
         answer_next_hop: true,
         even_numbers: true,
         udp: false,
+        timestamps: true,
         table_size: 4096,
     };
 

@@ -62,6 +62,7 @@ impl Aodv {
                 destination_seq: self.seq.0,
                 originator: self.address,
                 lifetime_ms: in_ms(hello.patience()),
+                timestamp: None,
             };
             self.say(now, now, AodvMessage::Reply(beacon), 1, Hop::All);
         }

@@ -31,7 +31,7 @@ pub use config::{AodvConfig, ErrorRule, Hello, LocalRepair, Refresh, SearchRule}
 use alloc::collections::VecDeque;
 
 use base::{Duration, Instant, Ipv4Addr, RandomStream, Seq};
-use wire::{AodvMessage, Body, IpHeader, Packet, Routed};
+use wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Routed};
 
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 use buffer::Buffer;
@@ -351,8 +351,10 @@ impl Aodv {
         let mut packet = Routed::plain(Packet { ip, body: Body::Aodv(message) });
         if !self.config.udp {
             packet.padding = match message {
-                // The time stamp takes half of what UDP's header would.
-                AodvMessage::Request(_) | AodvMessage::Reply(_) => -4,
+                // Its time stamp has 4 bytes, and not the 10 of an extension.
+                AodvMessage::Request(AodvRequest { timestamp: Some(_), .. })
+                | AodvMessage::Reply(AodvReply { timestamp: Some(_), .. }) => -14,
+                AodvMessage::Request(_) | AodvMessage::Reply(_) => -8,
                 AodvMessage::Error(_) | AodvMessage::ReplyAck => -8,
             };
         }

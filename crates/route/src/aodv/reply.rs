@@ -26,8 +26,8 @@ impl Aodv {
         }
         if let Some(route) = self.table.get_mut(reply.destination) {
             route.search.answered(hops);
-            if reply.originator == self.address {
-                let taken = now.since(route.search.asked);
+            if let (true, Some(sent)) = (reply.originator == self.address, reply.timestamp) {
+                let taken = now.since(Instant::from_nanos(sent));
                 route.search.measured(taken.over(u64::from(hops)));
             }
         }

@@ -97,6 +97,7 @@ impl Aodv {
             destination_seq: self.seq.0,
             originator: request.originator,
             lifetime_ms: in_ms(self.config.my_route_timeout),
+            timestamp: request.timestamp,
         };
         self.send_reply(now, reply);
     }
@@ -130,6 +131,7 @@ impl Aodv {
             destination_seq: seq.0,
             originator: request.originator,
             lifetime_ms,
+            timestamp: request.timestamp,
         };
         let Some(asker) = self.send_reply(now, reply) else { return true };
         self.stats.replies_from_cache += 1;
@@ -146,6 +148,7 @@ impl Aodv {
                     destination_seq: seq.0,
                     originator: request.destination,
                     lifetime_ms: in_ms(back.until.since(now)),
+                    timestamp: None,
                     ..reply
                 };
                 self.send_reply(now, told);

@@ -143,6 +143,7 @@ impl Aodv {
             destination_seq,
             originator: self.address,
             originator_seq: self.seq.0,
+            timestamp: self.config.timestamps.then_some(now.as_nanos()),
         };
         self.say(now, now, AodvMessage::Request(request), ttl, Hop::All);
     }

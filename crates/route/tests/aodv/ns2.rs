@@ -185,6 +185,7 @@ fn what_is_expired_or_under_repair_answers_with_odd_lifetimes() {
         destination_seq: None,
         originator: at(0),
         originator_seq: 98,
+        timestamp: None,
     };
     net.inject(2, 1, AodvMessage::Request(request), 9, Hop::All);
     // The end of a route that is asked for is 0; 0 less now, without a sign.

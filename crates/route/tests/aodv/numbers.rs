@@ -99,6 +99,7 @@ fn asks_for_nobody() -> wire::AodvRequest {
         destination_seq: None,
         originator: at(7),
         originator_seq: 1,
+        timestamp: None,
     }
 }
 

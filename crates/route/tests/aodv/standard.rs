@@ -284,6 +284,7 @@ fn a_reply_that_is_not_acknowledged_did_not_reach() {
             destination_seq: None,
             originator: at(0),
             originator_seq: 90 + id,
+            timestamp: None,
         };
         let before = net.log.len();
         net.inject(1, 0, AodvMessage::Request(request), 1, Hop::All);
@@ -383,6 +384,7 @@ fn a_destination_is_as_new_as_it_is_asked_for() {
             destination_seq,
             originator: at(1),
             originator_seq: id,
+            timestamp: None,
         };
         net.inject(0, 1, AodvMessage::Request(request), 1, Hop::All);
         net.log.last().unwrap().split(' ').nth(3).unwrap().to_owned()

@@ -94,6 +94,9 @@ table! {
     even_numbers: bool,
     /// Messages travel in UDP. Default true.
     udp: bool,
+    /// Requests say when they were sent and replies bring it back: what a hop takes is measured.
+    /// Default false.
+    timestamps: bool,
     /// Routes that a node may know. Default 4096.
     table_size: usize,
 }

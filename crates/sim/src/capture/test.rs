@@ -134,6 +134,7 @@ fn request() -> Packet {
         destination_seq: None,
         originator: address(0),
         originator_seq: 9,
+        timestamp: None,
     };
     let ip = IpHeader { ttl: 3, ..IpHeader::new(address(1), Ipv4Addr::BROADCAST) };
     Packet { ip, body: Body::Aodv(AodvMessage::Request(request)) }

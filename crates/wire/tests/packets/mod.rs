@@ -162,8 +162,15 @@ pub fn icmp_message(max_payload: u32) -> impl Strategy<Value = IcmpMessage> {
 pub fn aodv_message() -> impl Strategy<Value = AodvMessage> {
     let flags = any::<[bool; 4]>();
     let numbers = any::<(u8, u32, Option<u32>, u32)>();
-    let request = (flags, numbers, address(), address()).prop_map(
-        |(flags, (hops, id, destination_seq, originator_seq), destination, originator)| {
+    let timestamp = any::<Option<u64>>();
+    let request = (flags, numbers, address(), address(), timestamp.clone()).prop_map(
+        |(
+            flags,
+            (hops, id, destination_seq, originator_seq),
+            destination,
+            originator,
+            timestamp,
+        )| {
             let [join, repair, gratuitous, destination_only] = flags;
             AodvMessage::Request(AodvRequest {
                 join,
@@ -176,12 +183,13 @@ pub fn aodv_message() -> impl Strategy<Value = AodvMessage> {
                 destination_seq,
                 originator,
                 originator_seq,
+                timestamp,
             })
         },
     );
     let numbers = any::<(u8, u32, u32)>();
-    let reply = (any::<[bool; 2]>(), 0..32u8, numbers, address(), address()).prop_map(
-        |([repair, ack_required], prefix, numbers, destination, originator)| {
+    let reply = (any::<[bool; 2]>(), 0..32u8, numbers, address(), address(), timestamp).prop_map(
+        |([repair, ack_required], prefix, numbers, destination, originator, timestamp)| {
             let (hops, destination_seq, lifetime_ms) = numbers;
             AodvMessage::Reply(AodvReply {
                 repair,
@@ -192,6 +200,7 @@ pub fn aodv_message() -> impl Strategy<Value = AodvMessage> {
                 destination_seq,
                 originator,
                 lifetime_ms,
+                timestamp,
             })
         },
     );

@@ -175,6 +175,13 @@ pub(super) const AODV: &[Deviation] = &[
         "routing.udp",
         ["true", "false"],
         "§2: messages are UDP datagrams to port 654.",
-        "They have no UDP header, and requests and replies a time stamp of 8 bytes.",
+        "They have no UDP header.",
+    ),
+    key(
+        "routing.timestamps",
+        ["false", "true"],
+        "§5 has no such field.",
+        "Requests and replies have a time stamp of 4 bytes, from which the originator learns what \
+         a hop takes.",
     ),
 ];
