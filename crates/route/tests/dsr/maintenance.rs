@@ -79,3 +79,137 @@ fn sizes_are_those_of_the_standard_or_of_ns2() {
     assert_eq!(sizes(DsrConfig::STANDARD), [Some(1500 + 16), Some(20 + 32), Some(20 + 20)]);
     assert_eq!(sizes(DsrConfig::NS2), [Some(1500 + 20 + 16), Some(20 + 40), Some(20 + 20)]);
 }
+
+/// Node 1 forwards for 0 and for 3 when its link to 2 fails with packets of both queued.
+#[test]
+fn each_source_is_told_or_one() {
+    for (config, told) in [(STANDARD, vec![0, 3]), (DsrConfig::NS2, vec![0])] {
+        let config = DsrConfig { jitter: Duration::ZERO, tap: false, flow_state: None, ..config };
+        let mut net = Net::chain(config, 3 + 1);
+        net.link(2, 3, false);
+        net.link(1, 3, true);
+        net.send(0, 2, 1);
+        net.run(ms(500));
+        net.send(3, 2, 2);
+        net.run(ms(1000));
+        net.link(1, 2, false);
+        net.send(0, 2, 3);
+        net.send(0, 2, 4);
+        net.send(3, 2, 5);
+        net.run(ms(1010));
+        let mut sources: Vec<_> =
+            net.errors().filter(|s| s.at > ms(1000)).map(|s| s.to.unwrap()).collect();
+        sources.sort();
+        assert_eq!(sources, told);
+        net.balance();
+    }
+}
+
+/// RFC 4728 §8.3.5: an error that fails itself goes on inside of the new one.
+#[test]
+fn errors_are_nested() {
+    let config = DsrConfig { tap: false, snoop_errors: false, ..STANDARD };
+    let mut net = Net::chain(config, 5);
+    net.send(0, 4, 1);
+    net.run(ms(1000));
+    net.link(3, 4, false);
+    // The error of 3 goes by 2 and 1 to 0, and 1 can't reach 0; 2 is told of that, and no more.
+    net.loses = Box::new(|packet| {
+        packet.packet.ip.source == address(3)
+            && packet.dsr.is_some_and(|dsr| {
+                let last = dsr.source_route.is_some_and(|route| route.segments_left == 0);
+                last && dsr.errors[0].is_some()
+            })
+    });
+    net.send(0, 4, 2);
+    net.run(ms(1020));
+    let nested: Vec<_> = net
+        .errors()
+        .filter(|s| s.packet.dsr.unwrap().errors[1].is_some())
+        .map(|s| (s.from, s.to.unwrap(), s.packet.dsr.unwrap().errors))
+        .collect();
+    // Node 1 tells 3, whose error it was, on the way that it has come.
+    let (from, to, errors) = nested[0];
+    assert_eq!((from, to), (1, 2));
+    let [Some(outer), Some(inner), None] = errors else { panic!("{errors:?}") };
+    assert_eq!((outer.source, outer.destination), (address(1), address(3)));
+    assert_eq!((inner.source, inner.destination), (address(3), address(0)));
+    // Node 3 unwraps it and looks for another way to 0.
+    let asked = net.requests().find(|s| s.from == 3 && s.at > ms(1000)).unwrap();
+    assert_eq!(asked.packet.dsr.unwrap().request.unwrap().target, address(0));
+    net.loses = Box::new(|_| false);
+    net.run(ms(2000));
+    assert_eq!(net.route(0, 4), None, "it has come through in the end");
+    net.balance();
+}
+
+/// RFC 4728 §3.4.4: the next request takes the last error with it; a neighbour that would have
+/// answered with the dead link does not.
+#[test]
+fn an_error_rides_on_the_next_request() {
+    for (spread, answers) in [(Some(Duration::MAX), 0), (None, 1)] {
+        let config = DsrConfig { spread_error: spread, tap: false, ..STANDARD };
+        // Node 4, beside 0 and 1, knows a way over 1 and 2 to 3.
+        let mut net = Net::chain(config, 5);
+        net.link(3, 4, false);
+        net.link(1, 4, true);
+        net.link(0, 4, true);
+        net.send(4, 3, 1);
+        net.run(ms(500));
+        net.send(0, 3, 2);
+        net.run(ms(1000));
+        net.link(2, 3, false);
+        net.link(0, 4, false);
+        net.send(0, 3, 3);
+        net.run(ms(1003));
+        net.link(0, 4, true);
+        net.run(ms(1100));
+        let before = net.nodes[4].stats().replies_from_cache;
+        net.send(0, 3, 4);
+        net.run(ms(1150));
+        let request = net.requests().filter(|s| s.from == 0).last().unwrap();
+        let error = request.packet.dsr.unwrap().errors[0];
+        assert_eq!(error.is_some(), spread.is_some());
+        assert_eq!(net.nodes[4].stats().replies_from_cache - before, answers);
+        net.balance();
+    }
+}
+
+/// ns-2.35: a forwarder that knows no other way keeps the packet, asks its neighbours once, and
+/// sends it on if it learns of a way.
+#[test]
+fn a_forwarder_may_keep_a_packet() {
+    for (requests, delivered) in [(1, 2), (0, 1)] {
+        let config = DsrConfig {
+            jitter: Duration::ZERO,
+            tap: false,
+            salvage_requests: requests,
+            flow_state: None,
+            ..DsrConfig::NS2
+        };
+        // 0 - 1 - 2 - 3, and 4 beside 1 and 3, of whom nobody knows yet.
+        let mut net = Net::chain(config, 5);
+        net.link(3, 4, false);
+        net.send(0, 3, 1);
+        net.run(ms(500));
+        net.link(3, 4, true);
+        net.send(4, 3, 9);
+        net.run(ms(900));
+        net.delivered.clear();
+        net.dropped.clear();
+        net.link(1, 4, true);
+        net.link(1, 2, false);
+        let before = net.sent.len();
+        net.send(0, 3, 2);
+        net.run(ms(1200));
+        let asked = net.sent[before..]
+            .iter()
+            .filter(|s| s.from == 1 && s.packet.dsr.is_some_and(|dsr| dsr.request.is_some()))
+            .map(|s| s.packet.packet.ip.ttl);
+        assert!(asked.eq((0..requests).map(|_| 1)), "of one hop only");
+        assert_eq!(net.streams().len() + 1, delivered);
+        if requests == 0 {
+            assert_eq!(net.dropped[0].3, DropReason::NoRoute);
+        }
+    }
+}
