@@ -50,6 +50,8 @@ pub extern "C" fn _start() -> ! {
         let believes = Duration::from_secs(20);
         let config = route::Config { believes, buffer: None };
         let _ = route::Router::new(end(1, 1).address, config).on_no_way(0, &packet);
+        let mut dsr = route::Dsr::new(route::DsrConfig::STANDARD, end(1, 1).address, 1, 1);
+        dsr.send(base::Instant::ZERO, packet);
         let mut aodv = route::Aodv::new(route::AodvConfig::STANDARD, end(1, 1).address, 1, 1);
         aodv.send(Instant::ZERO, packet);
         let _ = aodv.poll(Instant::ZERO);

@@ -1,13 +1,14 @@
-//! Routing in its steady state allocates nothing: a relay of AODV whose routes are found, used, broken
-//! and found again.
+//! Routing in its steady state allocates nothing: a relay of AODV, and one of DSR, whose routes are
+//! found, used, broken and found again.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use base::{Instant, Ipv4Addr};
-use route::{Aodv, AodvConfig, Output};
+use route::{Aodv, AodvConfig, Dsr, DsrConfig, Output};
 use wire::{
-    AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload, Routed, UdpDatagram,
+    AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrReply, DsrRequest, DsrSourceRoute,
+    IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
 };
 
 struct Counting;
@@ -118,5 +119,113 @@ fn a_relay_of_aodv_allocates_nothing_in_its_steady_state() {
         assert!(outputs > 30_000);
         assert_eq!(ALLOCATIONS.get(), grown);
         assert!(aodv.stats().link_failures > 2000 && aodv.stats().discoveries > 100);
+    }
+}
+
+fn nodes(list: &[u32]) -> Nodes {
+    Nodes::new(&list.iter().map(|node| at(*node)).collect::<Vec<_>>()).unwrap()
+}
+
+/// A packet from the first to the last of `path`, on the air to its node number `next`.
+fn on_route(path: &[u32], next: usize, body: Body, dsr: DsrHeader, id: u32) -> Routed {
+    let (from, to) = (path[0], path[path.len() - 1]);
+    let ip = IpHeader { identification: id as u16, ..IpHeader::new(at(from), at(to)) };
+    let source_route = Some(DsrSourceRoute {
+        first_hop_external: false,
+        last_hop_external: false,
+        salvage: 0,
+        segments_left: (path.len() - 1 - next) as u8,
+        route: nodes(&path[1..path.len() - 1]),
+    });
+    let dsr = Some(DsrHeader { source_route, ..dsr });
+    Routed { packet: Packet { ip, body }, dsr, padding: 0 }
+}
+
+/// Packets of a round, made before allocations are counted.
+struct Round {
+    request: Routed,
+    reply: Routed,
+    data: [Routed; 8],
+    overheard: [Routed; 8],
+}
+
+impl Round {
+    fn new(round: u32) -> Self {
+        let far = 10 + round % 300;
+        let next = 2 + round % 2;
+        let none = DsrHeader::default();
+        let request = Some(DsrRequest { id: round as u16, target: at(far), route: Nodes::EMPTY });
+        let ip = IpHeader { ttl: 16, ..IpHeader::new(at(0), Ipv4Addr::BROADCAST) };
+        let packet = Packet { ip, body: Body::Nothing };
+        let request = Routed { packet, dsr: Some(DsrHeader { request, ..none }), padding: 0 };
+        let reply = Some(DsrReply { last_hop_external: false, route: nodes(&[1, next, far]) });
+        let back = [far, next, 1, 0];
+        let reply = on_route(&back, 2, Body::Nothing, DsrHeader { reply, ..none }, round);
+        let body = data(0, far).body;
+        let way = [0, 1, next, far];
+        let id = |n| round * 16 + n;
+        Self {
+            request,
+            reply,
+            data: core::array::from_fn(|n| on_route(&way, 1, body, none, id(n as u32))),
+            overheard: core::array::from_fn(|n| {
+                let way = [5, 6, 7 + n as u32 % 3, 400 + round % 50, far];
+                on_route(&way, 2, body, none, id(8 + n as u32))
+            }),
+        }
+    }
+
+    fn run(&self, dsr: &mut Dsr, round: u32) -> usize {
+        let start = u64::from(round) * 2000;
+        let now = Instant::from_millis(start);
+        let next = at(2 + round % 2);
+        dsr.on_packet(now, at(0), self.request);
+        dsr.on_packet(now, next, self.reply);
+        let (mut outputs, mut queue) = (0, [None; 4]);
+        for (packet, overheard) in self.data.iter().zip(&self.overheard) {
+            dsr.on_packet(now, at(0), *packet);
+            let to = overheard.dsr.unwrap().source_route.unwrap().route.as_slice()[1];
+            dsr.on_overheard(now, at(6), to, overheard);
+            dsr.send(now, data(1, 500 + round % 3));
+            dsr.send(now, data(1, 400 + round % 50));
+            while let Some(output) = dsr.poll(now) {
+                if let (Output::Transmit { packet, .. }, Some(slot)) =
+                    (output, queue.iter_mut().find(|slot| slot.is_none()))
+                {
+                    *slot = Some(packet).filter(|packet| !packet.is_control());
+                }
+                outputs += 1;
+            }
+        }
+        if let Some(failed) = queue.iter_mut().find_map(Option::take) {
+            dsr.on_link_failure(now, next, failed, || queue.iter_mut().find_map(Option::take));
+        }
+        let end = Instant::from_millis(start + 1999);
+        while let Some(at) = dsr.next_timeout().filter(|at| *at <= end) {
+            dsr.on_timeout(at);
+            while dsr.poll(at).is_some() {
+                outputs += 1;
+            }
+        }
+        outputs
+    }
+}
+
+#[test]
+fn a_relay_of_dsr_allocates_nothing_in_its_steady_state() {
+    let rounds: Vec<_> = (0..1600).map(Round::new).collect();
+    for config in [DsrConfig::STANDARD, DsrConfig::NS2] {
+        let mut dsr = Dsr::new(config, at(1), 1, 1);
+        let mut run = |from: usize, to: usize| -> usize {
+            let rounds = rounds.iter().enumerate().take(to).skip(from);
+            rounds.map(|(n, round)| round.run(&mut dsr, n as u32)).sum()
+        };
+        assert!(run(0, 800) > 10_000);
+        let grown = ALLOCATIONS.get();
+        assert!(grown > 0, "the allocator counts");
+        assert!(run(800, 1600) > 10_000);
+        assert_eq!(ALLOCATIONS.get(), grown, "{:?}", config.cache);
+        let stats = dsr.stats();
+        assert!(stats.link_failures == 1600 && stats.salvaged > 1000, "{stats:?}");
     }
 }

@@ -29,9 +29,6 @@ impl Dsr {
             if search.attempts > retries {
                 return Search::Failed;
             }
-            if search.attempts == 0 {
-                self.stats.discoveries += 1;
-            }
             // RFC 4728 §8.2.1: the period grows with each attempt.
             let factor = config.request_backoff.saturating_pow(u32::from(search.attempts));
             let period = config.request_period.times(u64::from(factor));
@@ -157,11 +154,18 @@ impl Dsr {
         if self.waiting.is_empty() {
             return;
         }
-        let mut at = now;
+        let (mut at, mut missed) = (now, None);
         for slot in 0..self.waiting.slots() {
             let Some(waiting) = self.waiting.get(slot) else { continue };
             let destination = waiting.packet.packet.ip.destination;
-            let Some(path) = self.cache.take(now, destination) else { continue };
+            // Most that wait, wait for the same node.
+            if missed == Some(destination) {
+                continue;
+            }
+            let Some(path) = self.cache.take(now, destination) else {
+                missed = Some(destination);
+                continue;
+            };
             if let Some(packet) = self.waiting.take(slot) {
                 self.launch(now, at, packet, &path);
                 at += self.config.release_spacing;
@@ -172,16 +176,20 @@ impl Dsr {
     /// Looks at all that waits: it may have waited for too long, there may be a route, or it is time
     /// to ask again.
     pub(super) fn scan(&mut self, now: Instant) {
+        let mut missed = None;
         for slot in 0..self.waiting.slots() {
             let Some(waiting) = self.waiting.get(slot) else { continue };
             let ip = waiting.packet.packet.ip;
             if now.since(waiting.since) >= self.config.send_buffer_timeout {
                 self.drop_waiting(slot, DropReason::BufferTimeout);
-            } else if let Some(path) = self.cache.take(now, ip.destination) {
+            } else if missed != Some(ip.destination)
+                && let Some(path) = self.cache.take(now, ip.destination)
+            {
                 if let Some(packet) = self.waiting.take(slot) {
                     self.launch(now, now, packet, &path);
                 }
             } else {
+                missed = Some(ip.destination);
                 let own = ip.source == self.address;
                 match self.seek(now, ip.destination, own) {
                     Search::Goes => {}

@@ -20,7 +20,6 @@ const USE_EXTENDS: Duration = Duration::from_secs(120);
 /// Bounds, so that a big network doesn't fill a node.
 const NODES: usize = 256;
 const LINKS: usize = 1024;
-const MEMOS: usize = 16;
 
 #[derive(Clone, Debug)]
 pub(crate) struct LinkCache {
@@ -30,12 +29,15 @@ pub(crate) struct LinkCache {
     by_address: Vec<u16>,
     /// By `from`, then by `to`.
     links: Vec<Link>,
-    memos: Vec<Memo>,
-    next_memo: usize,
-    /// What a search works on.
+    /// How each node is best reached, good until a link of these ends; `None` if links have changed.
     reached: Vec<Reached>,
+    good_until: Option<Instant>,
+    /// What a search works on.
     level: Vec<u16>,
     next_level: Vec<u16>,
+    /// What making room works on.
+    ends: Vec<Instant>,
+    numbers: Vec<Option<u16>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -52,26 +54,17 @@ struct Link {
     used: Instant,
 }
 
-/// How a search has come to a node.
+/// How a node is reached.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
     hops: u16,
     /// When the first of the links to it ends.
     until: Instant,
-    by: u16,
+    /// The place of the last link.
+    link: u16,
 }
 
-const UNREACHED: Reached = Reached { hops: u16::MAX, until: Instant::ZERO, by: 0 };
-
-/// A route that was worked out, good until a link of it ends or there are other links.
-#[derive(Clone, Copy, Debug)]
-struct Memo {
-    destination: Ipv4Addr,
-    path: Path,
-    /// Where its links are.
-    links: [u16; NODES_MAX],
-    until: Instant,
-}
+const UNREACHED: Reached = Reached { hops: u16::MAX, until: Instant::ZERO, link: 0 };
 
 impl LinkCache {
     pub fn new(me: Ipv4Addr) -> Self {
@@ -80,11 +73,12 @@ impl LinkCache {
             nodes: Vec::new(),
             by_address: Vec::new(),
             links: Vec::new(),
-            memos: Vec::new(),
-            next_memo: 0,
             reached: Vec::new(),
+            good_until: None,
             level: Vec::new(),
             next_level: Vec::new(),
+            ends: Vec::new(),
+            numbers: Vec::new(),
         };
         cache.node(me);
         cache
@@ -105,13 +99,13 @@ impl LinkCache {
                 let was_over = link.until <= now;
                 link.until = until.max(link.until);
                 if was_over {
-                    self.memos.clear();
+                    self.good_until = None;
                 }
                 was_over
             }
             Err(place) => {
                 self.links.insert(place, Link { from, to, until, used: now });
-                self.memos.clear();
+                self.good_until = None;
                 true
             }
         }
@@ -119,26 +113,33 @@ impl LinkCache {
 
     /// The shortest route, of those the one that lasts longest.
     pub fn find(&mut self, now: Instant, destination: Ipv4Addr, used: bool) -> Option<Path> {
-        let known = self.memos.iter().position(|memo| memo.destination == destination);
-        let known = known.filter(|at| self.memos.get(*at).is_some_and(|memo| now < memo.until));
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let memo = self.search(now, destination)?;
-                self.memos.retain(|memo| memo.destination != destination);
-                self.next_memo = (self.next_memo + 1) % MEMOS;
-                let at = if self.memos.len() < MEMOS { self.memos.len() } else { self.next_memo };
-                match self.memos.get_mut(at) {
-                    Some(slot) => *slot = memo,
-                    None => self.memos.push(memo),
-                }
-                at
-            }
-        };
-        if used {
-            self.use_route(now, at);
+        if self.good_until.is_none_or(|until| until <= now) {
+            self.search(now);
         }
-        self.memos.get(at).map(|memo| memo.path)
+        let mut path = Path::EMPTY;
+        let mut at = self.number(destination)?;
+        for _ in 0..NODES_MAX {
+            path.push(self.nodes.get(usize::from(at))?.address);
+            let reached = *self.reached.get(usize::from(at))?;
+            match reached.hops {
+                0 => return Some(path.reversed()),
+                u16::MAX => return None,
+                _ => {}
+            }
+            let link = self.links.get_mut(usize::from(reached.link))?;
+            at = link.from;
+            if used {
+                let gained = now.since(link.used).times(INCREASE);
+                link.used = now;
+                link.until = link.until.max(now + USE_EXTENDS);
+                for end in [link.from, link.to] {
+                    if let Some(node) = self.nodes.get_mut(usize::from(end)) {
+                        node.stability = node.stability + gained;
+                    }
+                }
+            }
+        }
+        None
     }
 
     /// The link does not carry.
@@ -146,7 +147,7 @@ impl LinkCache {
         let (Some(from), Some(to)) = (self.number(from), self.number(to)) else { return false };
         let Ok(place) = self.place(from, to) else { return false };
         self.links.remove(place);
-        self.memos.clear();
+        self.good_until = None;
         for end in [from, to] {
             if let Some(node) = self.nodes.get_mut(usize::from(end)) {
                 node.stability = node.stability.over(DECREASE);
@@ -155,45 +156,29 @@ impl LinkCache {
         true
     }
 
-    fn use_route(&mut self, now: Instant, at: usize) {
-        let Some(memo) = self.memos.get_mut(at) else { return };
-        let mut until = Instant::FAR_FUTURE;
-        let hops = memo.path.len().saturating_sub(1);
-        for place in memo.links.iter().take(hops) {
-            let Some(link) = self.links.get_mut(usize::from(*place)) else { continue };
-            let gained = now.since(link.used).times(INCREASE);
-            link.used = now;
-            link.until = link.until.max(now + USE_EXTENDS);
-            until = until.min(link.until);
-            for end in [link.from, link.to] {
-                if let Some(node) = self.nodes.get_mut(usize::from(end)) {
-                    node.stability = node.stability + gained;
-                }
-            }
-        }
-        memo.until = until;
-    }
-
-    /// Breadth first; within one distance the longest life wins, and of equals the lower address.
-    fn search(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Memo> {
-        let target = self.number(destination)?;
-        let me = self.number(self.me)?;
+    /// Breadth first; within one distance the longest life wins, and of equals the node that was
+    /// known first.
+    fn search(&mut self, now: Instant) {
+        let mut good_until = Instant::FAR_FUTURE;
         self.reached.clear();
         self.reached.resize(self.nodes.len(), UNREACHED);
-        *self.reached.get_mut(usize::from(me))? =
-            Reached { hops: 0, until: Instant::FAR_FUTURE, by: me };
         self.level.clear();
-        self.level.push(me);
+        if let Some(me) = self.number(self.me)
+            && let Some(reached) = self.reached.get_mut(usize::from(me))
+        {
+            *reached = Reached { hops: 0, until: Instant::FAR_FUTURE, link: 0 };
+            self.level.push(me);
+        }
         let mut hops = 0;
         while !self.level.is_empty() && usize::from(hops) + 1 < NODES_MAX {
             hops += 1;
             self.next_level.clear();
             for node in &self.level {
-                let so_far = self.reached.get(usize::from(*node)).map(|reached| reached.until)?;
+                let so_far = self.reached.get(usize::from(*node)).copied().unwrap_or(UNREACHED);
                 let start = self.links.partition_point(|link| link.from < *node);
-                let links = self.links.get(start..).unwrap_or_default();
-                for link in links.iter().take_while(|link| link.from == *node) {
-                    let until = so_far.min(link.until);
+                let links = self.links.iter().enumerate().skip(start);
+                for (place, link) in links.take_while(|(_, link)| link.from == *node) {
+                    let until = so_far.until.min(link.until);
                     let Some(known) = self.reached.get_mut(usize::from(link.to)) else { continue };
                     if link.until <= now || known.hops < hops {
                         continue;
@@ -203,30 +188,16 @@ impl LinkCache {
                     } else if until <= known.until {
                         continue;
                     }
-                    *known = Reached { hops, until, by: *node };
+                    *known = Reached { hops, until, link: place as u16 };
                 }
             }
-            core::mem::swap(&mut self.level, &mut self.next_level);
-            if self.reached.get(usize::from(target)).is_some_and(|r| r.hops == hops) {
-                return self.walk_back(target, destination);
+            for node in &self.next_level {
+                let until = self.reached.get(usize::from(*node)).map(|reached| reached.until);
+                good_until = until.map_or(good_until, |until| until.min(good_until));
             }
+            core::mem::swap(&mut self.level, &mut self.next_level);
         }
-        None
-    }
-
-    fn walk_back(&self, target: u16, destination: Ipv4Addr) -> Option<Memo> {
-        let (mut path, mut links) = (Path::EMPTY, [0; NODES_MAX]);
-        let mut at = target;
-        let end = self.reached.get(usize::from(target))?;
-        loop {
-            let reached = self.reached.get(usize::from(at))?;
-            path.push(self.nodes.get(usize::from(at))?.address);
-            let Some(hop) = reached.hops.checked_sub(1) else { break };
-            let place = self.place(reached.by, at).ok()?;
-            *links.get_mut(usize::from(hop))? = place as u16;
-            at = reached.by;
-        }
-        Some(Memo { destination, path: path.reversed(), links, until: end.until })
+        self.good_until = Some(good_until);
     }
 
     fn place(&self, from: u16, to: u16) -> Result<usize, usize> {
@@ -266,38 +237,36 @@ impl LinkCache {
         if self.nodes.len() + 2 <= NODES && self.links.len() < LINKS {
             return;
         }
-        let mut by_end: Vec<Instant> = self.links.iter().map(|link| link.until).collect();
-        by_end.sort_unstable();
-        let ends_first = by_end.get(by_end.len() / 4).copied().unwrap_or(now);
+        self.ends.clear();
+        self.ends.extend(self.links.iter().map(|link| link.until));
+        self.ends.sort_unstable();
+        let ends_first = self.ends.get(self.ends.len() / 4).copied().unwrap_or(now);
         let from_when = ends_first.max(now);
         self.links.retain(|link| link.until > from_when);
-        self.memos.clear();
-        let mut linked = alloc::vec![false; self.nodes.len()];
+        self.good_until = None;
+        // Nodes that stay get new numbers, in the order of the old ones: links stay sorted.
+        self.numbers.clear();
+        self.numbers.resize(self.nodes.len(), None);
         let mine = self.number(self.me);
-        let ends = self.links.iter().flat_map(|link| [link.from, link.to]).chain(mine);
-        for end in ends {
-            if let Some(linked) = linked.get_mut(usize::from(end)) {
-                *linked = true;
+        for end in self.links.iter().flat_map(|link| [link.from, link.to]).chain(mine) {
+            if let Some(number) = self.numbers.get_mut(usize::from(end)) {
+                *number = Some(0);
             }
         }
-        // Nodes that stay get new numbers, in the order of the old ones: links stay sorted.
-        let mut new = Vec::with_capacity(self.nodes.len());
-        let mut kept = 0u16;
-        for is_linked in &linked {
-            new.push(kept);
-            kept += u16::from(*is_linked);
+        for (new, number) in (0..).zip(self.numbers.iter_mut().flatten()) {
+            *number = new;
         }
-        let renumber = |number: &mut u16| {
-            *number = new.get(usize::from(*number)).copied().unwrap_or(0);
-        };
-        for link in &mut self.links {
-            renumber(&mut link.from);
-            renumber(&mut link.to);
+        let new = |old: u16| self.numbers.get(usize::from(old)).copied().flatten();
+        for end in self.links.iter_mut().flat_map(|link| [&mut link.from, &mut link.to]) {
+            *end = new(*end).unwrap_or(0);
         }
-        self.by_address.retain(|n| linked.get(usize::from(*n)).copied().unwrap_or(false));
-        self.by_address.iter_mut().for_each(renumber);
-        let mut stays = linked.iter();
-        self.nodes.retain(|_| stays.next().copied().unwrap_or(false));
+        self.by_address.retain_mut(|number| {
+            let stays = new(*number);
+            *number = stays.unwrap_or(0);
+            stays.is_some()
+        });
+        let mut stays = self.numbers.iter();
+        self.nodes.retain(|_| stays.next().is_some_and(Option::is_some));
     }
 }
 

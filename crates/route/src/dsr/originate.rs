@@ -50,6 +50,8 @@ impl Dsr {
             if !packet.is_control() {
                 self.note_route(destination, false);
             }
+            // A search lasts as long as something waits for it.
+            self.stats.discoveries += u64::from(!self.waiting.waits_for(destination));
             match self.seek(now, destination, true) {
                 Search::Goes => self.wait(now, packet),
                 Search::Failed => {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::Instant;
+use base::{Instant, Ipv4Addr};
 use wire::Routed;
 
 /// Packets in slots: the first empty one is taken, so that packets leave in the order in which they
@@ -62,6 +62,10 @@ impl SendBuffer {
         Some(waiting.packet)
     }
 
+    pub fn waits_for(&self, destination: Ipv4Addr) -> bool {
+        self.iter().any(|waiting| waiting.packet.packet.ip.destination == destination)
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Waiting> {
         self.slots.iter().flatten()
     }
@@ -70,7 +74,6 @@ impl SendBuffer {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::Ipv4Addr;
     use wire::{Body, IpHeader, Packet};
 
     fn packet(n: u8) -> Routed {
