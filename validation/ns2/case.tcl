@@ -32,11 +32,13 @@ set sim [new Simulator]
 if {$case(trace) eq "none"} {
   set trace [open /dev/null w]
 } else {
-  set trace [open "|awk -f $here/count.awk >@stdout" w]
+  # What AODV did goes into a file, and does not mix with what is printed at the end.
+  set reader [expr {$case(trace) eq "aodv" ? "aodv.awk > aodv.trace" : "count.awk >@stdout"}]
+  set trace [open "|awk -f $here/$reader" w]
   fconfigure $trace -buffering full -buffersize 65536
 }
 $sim trace-all $trace
-array set layers {none {OFF OFF} router {ON OFF} mac {ON ON}}
+array set layers {none {OFF OFF} router {ON OFF} mac {ON ON} aodv {ON ON}}
 foreach {router_trace mac_trace} $layers($case(trace)) {}
 
 if {$case(movement) eq ""} {

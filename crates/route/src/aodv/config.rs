@@ -30,7 +30,8 @@ pub struct AodvConfig {
     pub rreq_retries: u8,
     /// When a request is repeated, and how long a reply is waited for.
     pub search: SearchRule,
-    /// Requests that a node may begin in a second. RFC 3561 §10: 10. ns-2.35: any (0).
+    /// Requests that a node may send in a second, where searches are timed. RFC 3561 §10: 10.
+    /// ns-2.35: any (0).
     pub rreq_rate: u8,
     /// Route errors that a node may send in a second. RFC 3561 §10: 10. ns-2.35: any (0).
     pub rerr_rate: u8,
