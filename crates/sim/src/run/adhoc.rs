@@ -5,6 +5,7 @@
 //! that node's routing as a copy, and the original ends when the link layer knows its fate.
 
 mod air;
+mod arp;
 mod feedback;
 mod ledger;
 mod relay;
@@ -15,6 +16,7 @@ use std::collections::VecDeque;
 
 use base::{Duration, Instant};
 use link::{AdhocQueue, Item, Place};
+use node::Arp;
 use radio::Report;
 use route::Router;
 use scenario::{Feedback, Network, Scenario};
@@ -50,6 +52,8 @@ struct Node {
     /// What is on its way to the queue, and when it is there.
     arriving: VecDeque<(Instant, Item, Place)>,
     routing: Routing,
+    /// Who finds neighbours' hardware addresses; `None`: everybody knows them.
+    arp: Option<Arp>,
     /// Whom it has told of failed routes.
     router: Router,
     /// It is among the stirred.
@@ -98,6 +102,7 @@ impl NetworkAtWork for AdhocAtWork {
                 }
             } else if let Some(node) = run.net.stirred.pop_front() {
                 run.net.nodes[node].stirred = false;
+                run.serve_arp(node);
                 run.serve_routing(node, Place::Tail);
             } else {
                 return;
@@ -106,7 +111,10 @@ impl NetworkAtWork for AdhocAtWork {
     }
 
     fn held(&self) -> u64 {
-        let waiting = self.nodes.iter().map(|node| node.queue.len() + node.arriving.len());
+        let waiting = self.nodes.iter().map(|node| {
+            let held = node.arp.as_ref().map_or(0, |arp| arp.held().count());
+            node.queue.len() + node.arriving.len() + held
+        });
         let waiting: usize = waiting.sum();
         let on_air = (0..self.nodes.len()).filter(|node| !self.air.is_free(*node as u32)).count();
         (waiting + on_air) as u64

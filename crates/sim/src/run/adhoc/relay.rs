@@ -8,6 +8,7 @@ use wire::{Body, Packet, Routed};
 
 use super::super::Run;
 use super::AdhocAtWork;
+use super::arp::is_arp;
 use crate::books::Drop;
 use crate::events::Class;
 use crate::nodes::{address, node_at};
@@ -96,8 +97,7 @@ impl Run<'_, AdhocAtWork> {
         if !packet.is_control() {
             ledger.leaves();
         }
-        let class = rank_of(&packet);
-        match class {
+        match rank_of(&packet) {
             Rank::Routing => {}
             Rank::Ack => ledger.ack_hops += 1,
             Rank::RealTime | Rank::Other => ledger.data_hops += 1,
@@ -112,13 +112,15 @@ impl Run<'_, AdhocAtWork> {
                 None => return self.lose(node, &packet, Drop::Nobody),
             },
         };
-        let item = Item {
-            bytes: packet.len(),
-            ecn_capable: packet.packet.ip.ecn.is_capable(),
-            next_hop,
-            class,
-            id: self.packets.make(packet),
-        };
+        let id = self.packets.make(packet);
+        let item = item_of(&packet, id, next_hop);
+        if self.resolves(node, &item) {
+            self.descend(node, item, place);
+        }
+    }
+
+    /// A packet goes down into the interface queue.
+    pub(super) fn descend(&mut self, node: usize, item: Item, place: Place) {
         if self.net.delay.is_zero() {
             return self.into_queue(node, item, place);
         }
@@ -137,6 +139,7 @@ impl Run<'_, AdhocAtWork> {
             self.net.nodes[node].arriving.pop_front();
             self.into_queue(node, item, place);
         }
+        self.tick_arp(node);
         let routing = &mut self.net.nodes[node].routing;
         match routing.next_timeout() {
             Some(at) if at <= self.now => {
@@ -173,7 +176,7 @@ impl Run<'_, AdhocAtWork> {
         self.feed(node);
     }
 
-    fn drop_queued(&mut self, node: usize, id: u32, why: Drop) {
+    pub(super) fn drop_queued(&mut self, node: usize, id: u32, why: Drop) {
         if let Some(packet) = self.packets.drop(id, why) {
             self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
         }
@@ -193,9 +196,12 @@ impl Run<'_, AdhocAtWork> {
     /// The air says something.
     pub(super) fn on_report(&mut self, report: Report) {
         match report {
-            Report::Received { node, from, id, .. } => {
+            Report::Received { node, from, id, broadcast, .. } => {
                 let Some(packet) = self.packets.get(id).copied() else { return };
                 self.fingerprint.packet(self.now, node, u8::MAX - 1, &packet.packet);
+                if self.is_for_arp(node as usize, &packet, broadcast) {
+                    return;
+                }
                 if !packet.is_control() {
                     self.net.ledger.enters();
                 }
@@ -204,7 +210,9 @@ impl Run<'_, AdhocAtWork> {
                 self.stir(node as usize);
             }
             Report::Overheard { node, from, to, id, .. } => {
-                let Some(packet) = self.packets.get(id) else { return };
+                let Some(packet) = self.packets.get(id).filter(|packet| !is_arp(packet)) else {
+                    return;
+                };
                 let (from, to) = (address(from as usize), address(to as usize));
                 self.net.nodes[node as usize].routing.on_overheard(self.now, from, to, packet);
                 self.stir(node as usize);
@@ -218,7 +226,11 @@ impl Run<'_, AdhocAtWork> {
     }
 
     /// A link layer gave up on a packet.
-    fn link_failed(&mut self, node: usize, id: u32, to: u32) {
+    pub(super) fn link_failed(&mut self, node: usize, id: u32, to: u32) {
+        if self.packets.get(id).is_some_and(|packet| is_arp(packet)) {
+            self.drop_queued(node, id, Drop::Arp);
+            return self.feed(node);
+        }
         let Some(packet) = self.packets.deliver(id) else { return };
         let ledger = &mut self.net.ledger;
         ledger.link_failures += 1;
@@ -231,12 +243,18 @@ impl Run<'_, AdhocAtWork> {
         let (now, packets) = (self.now, &mut self.packets);
         let super::Node { queue, routing, .. } = &mut self.net.nodes[node];
         routing.on_link_failure(now, address(to as usize), packet, &mut || {
-            let item = queue.take_for(to)?;
-            let packet = packets.deliver(item.id)?;
-            if !packet.is_control() {
-                ledger.enters();
+            loop {
+                let item = queue.take_for(to)?;
+                if packets.get(item.id).is_some_and(|packet| is_arp(packet)) {
+                    packets.drop(item.id, Drop::Arp);
+                    continue;
+                }
+                let packet = packets.deliver(item.id)?;
+                if !packet.is_control() {
+                    ledger.enters();
+                }
+                return Some(packet);
             }
-            Some(packet)
         });
         self.serve_routing(node, Place::Tail);
         self.feed(node);
@@ -249,6 +267,12 @@ impl Run<'_, AdhocAtWork> {
             self.drop_queued(node, item.id, Drop::LinkFailure);
         }
     }
+}
+
+/// How a packet waits.
+pub(super) fn item_of(packet: &Routed, id: u32, next_hop: Option<u32>) -> Item {
+    let ecn_capable = packet.packet.ip.ecn.is_capable();
+    Item { id, bytes: packet.len(), ecn_capable, next_hop, class: rank_of(packet) }
 }
 
 /// In which class a packet waits.

@@ -46,6 +46,10 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         routing,
         router: Router::new(address(number), Config { believes: BELIEVES, buffer: None }),
         arriving: Default::default(),
+        arp: match &adhoc.arp {
+            scenario::Arp::Off => None,
+            scenario::Arp::On(keys) => Some(super::arp::of_node(keys.config(), number)),
+        },
         stirred: false,
     });
     Ok(AdhocAtWork::new(air, nodes.collect(), delay, adhoc.feedback))

@@ -1,0 +1,152 @@
+//! ARP, between routing and the interface queue.
+//!
+//! A message has no IP header. On its way here it is a packet without a body, between the two nodes
+//! that it is about, as long as the message is: a request goes to all, a reply to one, and hardware
+//! addresses follow from nodes, so that nothing else has to be said.
+
+use base::Instant;
+use link::{Class as Rank, Item, Place};
+use node::{Arp, ArpConfig, ArpOutput, Resolved};
+use wire::{ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER, IpHeader};
+use wire::{Packet, Routed};
+
+use super::super::Run;
+use super::AdhocAtWork;
+use crate::books::Drop;
+use crate::events::Class;
+use crate::nodes::{address, node_at};
+
+/// ARP of a node.
+pub(super) fn of_node(config: ArpConfig, node: usize) -> Arp {
+    Arp::new(config, address(node), HardwareAddr::of_node(node as u32))
+}
+
+fn packet_of(message: &ArpMessage) -> Routed {
+    let packet = Packet { ip: IpHeader::new(message.sender, message.target), body: Body::Nothing };
+    Routed { padding: (ARP_LEN - IPV4_HEADER) as i16, ..Routed::plain(packet) }
+}
+
+/// The message that this packet is, sent to all or to one; `None`: it is none.
+fn message_of(packet: &Routed, broadcast: bool, nodes: usize) -> Option<ArpMessage> {
+    if !is_arp(packet) {
+        return None;
+    }
+    let (sender, target) = (packet.packet.ip.source, packet.packet.ip.destination);
+    let hardware = |of| Some(HardwareAddr::of_node(node_at(of, nodes)? as u32));
+    Some(ArpMessage {
+        operation: if broadcast { ArpOperation::Request } else { ArpOperation::Reply },
+        sender_hardware: hardware(sender)?,
+        sender,
+        target_hardware: if broadcast { HardwareAddr::default() } else { hardware(target)? },
+        target,
+    })
+}
+
+/// Is it ARP's? What else has no body has a DSR header.
+pub(super) fn is_arp(packet: &Routed) -> bool {
+    packet.packet.body == Body::Nothing && packet.dsr.is_none()
+}
+
+impl Run<'_, AdhocAtWork> {
+    /// Is the neighbour that this packet is for known? If not, ARP has it now.
+    pub(super) fn resolves(&mut self, node: usize, item: &Item) -> bool {
+        let Some(arp) = &mut self.net.nodes[node].arp else { return true };
+        let Some(neighbour) = item.next_hop else { return true };
+        match arp.resolve(self.now, address(neighbour as usize), item.id) {
+            Resolved::Known(_) => true,
+            Resolved::Waits => {
+                self.stir(node);
+                false
+            }
+        }
+    }
+
+    /// What the air brought, if it is ARP's.
+    pub(super) fn is_for_arp(&mut self, node: usize, packet: &Routed, broadcast: bool) -> bool {
+        if !is_arp(packet) {
+            return false;
+        }
+        let message = message_of(packet, broadcast, self.net.nodes.len());
+        if let (Some(arp), Some(message)) = (&mut self.net.nodes[node].arp, message) {
+            arp.on_message(self.now, &message);
+            self.stir(node);
+        }
+        true
+    }
+
+    /// Does what a node's ARP wants.
+    pub(super) fn serve_arp(&mut self, node: usize) {
+        while let Some(output) = self.net.nodes[node].arp.as_mut().and_then(Arp::poll) {
+            match output {
+                ArpOutput::Request(message) => self.send_arp(node, &message, None),
+                ArpOutput::Reply(message) => {
+                    let to = message.target_hardware.node();
+                    self.send_arp(node, &message, to);
+                }
+                ArpOutput::Send { id, hardware, .. } => {
+                    if let Some(packet) = self.packets.get(id) {
+                        let item = super::relay::item_of(packet, id, hardware.node());
+                        self.descend(node, item, Place::Tail);
+                    }
+                }
+                ArpOutput::Evicted { id } => self.drop_queued(node, id, Drop::Arp),
+                ArpOutput::Failed { id, to } => {
+                    if let Some(to) = node_at(to, self.net.nodes.len()) {
+                        self.link_failed(node, id, to as u32);
+                    }
+                }
+            }
+        }
+        self.wake_for_arp(node);
+    }
+
+    fn send_arp(&mut self, node: usize, message: &ArpMessage, next_hop: Option<u32>) {
+        let id = self.packets.make(packet_of(message));
+        // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP is not among what goes first.
+        let item = Item { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class: Rank::Other };
+        self.descend(node, item, Place::Tail);
+    }
+
+    /// Asks again for who has not answered, if it is time.
+    pub(super) fn tick_arp(&mut self, node: usize) {
+        let due = |at: &Instant| *at <= self.now;
+        if let Some(arp) = &mut self.net.nodes[node].arp
+            && arp.next_timeout().as_ref().is_some_and(due)
+        {
+            arp.on_timeout(self.now);
+            self.stir(node);
+        }
+        self.wake_for_arp(node);
+    }
+
+    fn wake_for_arp(&mut self, node: usize) {
+        if let Some(at) = self.net.nodes[node].arp.as_ref().and_then(Arp::next_timeout) {
+            self.events.wake(Class::Network, node as u32 + 1, at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn a_message_survives_as_a_packet() {
+        for (operation, broadcast) in [(ArpOperation::Request, true), (ArpOperation::Reply, false)]
+        {
+            let target_hardware =
+                if broadcast { HardwareAddr::default() } else { HardwareAddr::of_node(4) };
+            let message = ArpMessage {
+                operation,
+                sender_hardware: HardwareAddr::of_node(3),
+                sender: address(3),
+                target_hardware,
+                target: address(4),
+            };
+            let packet = packet_of(&message);
+            assert_eq!(packet.len(), ARP_LEN);
+            assert_eq!(message_of(&packet, broadcast, 5), Some(message));
+            assert_eq!(message_of(&packet, broadcast, 3), None);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! ARP between routing and the air.
+
+use scenario::Scenario;
+use sim::results::RunResult;
+
+/// Nodes in a row, of which the second leaves at once if `leaves`.
+fn run(arp: &str, leaves: bool) -> RunResult {
+    let speed = if leaves { "200 m/s" } else { "0 m/s" };
+    let text = format!(
+        r#"
+        name = "arp"
+        duration = "60 s"
+        [network]
+        kind = "adhoc"
+        area = ["100 km", "100 km"]
+        mobility = {{ model = "constant-velocity", positions = [["0 m", "0 m"], ["200 m", "0 m"],
+            ["400 m", "0 m"]], velocities = [["0 m/s", "0 m/s"], ["0 m/s", "{speed}"], ["0 m/s", "0 m/s"]] }}
+        routing = {{ protocol = "static" }}
+        arp = {arp}
+        [[flow]]
+        from = 0
+        to = 2
+        start = "5 s"
+        application = {{ cbr = {{ every = "250 ms", size = "500 B" }} }}
+        transport = "udp"
+        "#
+    );
+    let scenario = Scenario::parse("arp.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    sim::run(&scenario, 1, None).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn drops(result: &RunResult, why: &str) -> u64 {
+    result.drops.get(why).copied().unwrap_or(0)
+}
+
+const NS2: &str = r#"{ hold = 1, again = "next-packet", lifetime = "forever", learn_from_all = true }"#;
+
+/// 220 packets over two hops; each hop asks once, and each answer is a frame to one node.
+#[test]
+fn two_hops_ask_once_each_and_lose_nothing() {
+    for arp in ["true", NS2] {
+        let (with, without) = (run(arp, false), run("false", false));
+        assert_eq!(with.flows[0].delivered_bytes, without.flows[0].delivered_bytes, "{arp}");
+        let (mac, plain) = (with.mac.as_ref().unwrap(), without.mac.as_ref().unwrap());
+        assert_eq!(mac.broadcast, plain.broadcast + 2, "{arp}");
+        assert_eq!(drops(&with, "arp"), 0);
+    }
+}
+
+/// A node that is gone answers nobody: what waits is given up in rounds, as a link failure. What
+/// ns-2's holds of one is lost without a word but for the fourth of four, and the third with it.
+#[test]
+fn who_is_gone_fails_as_a_link() {
+    let standard = run("true", true);
+    assert_eq!(standard.flows[0].delivered_bytes, 0);
+    let failed = standard.routing.as_ref().unwrap().link_failures;
+    // Three are kept for three seconds in which twelve come.
+    assert!((45..=57).contains(&failed), "{failed}");
+    assert!(drops(&standard, "arp") > 2 * failed, "{:?}", standard.drops);
+
+    let ns2 = run(NS2, true);
+    let failed = ns2.routing.as_ref().unwrap().link_failures;
+    assert_eq!((failed, drops(&ns2, "arp")), (110, 110), "{:?}", ns2.drops);
+}
