@@ -11,9 +11,10 @@ use crate::Time;
 use crate::setting::{Lifetime, Setting, table};
 
 /// How a node learns its neighbours' hardware addresses: `true`, `false`, or `{ … }`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub enum Arp {
     /// `false`: it knows them.
+    #[default]
     Off,
     /// `true`, or a table: it asks for them (RFC 826).
     On(Resolution),
@@ -56,12 +57,6 @@ impl Setting<AskAgain> for Again {
             Self::After(Time(time)) => AskAgain::After(*time),
             Self::NextPacket => AskAgain::NextPacket,
         }
-    }
-}
-
-impl Default for Arp {
-    fn default() -> Self {
-        Self::Off
     }
 }
 

@@ -122,7 +122,7 @@ impl Run<'_, AdhocAtWork> {
     /// A packet goes down into the interface queue.
     pub(super) fn descend(&mut self, node: usize, item: Item, place: Place) {
         if self.net.delay.is_zero() {
-            return self.into_queue(node, item, place);
+            return self.put_in_queue(node, item, place);
         }
         let at = self.now + self.net.delay;
         self.net.nodes[node].arriving.push_back((at, item, place));
@@ -137,7 +137,7 @@ impl Run<'_, AdhocAtWork> {
                 break;
             }
             self.net.nodes[node].arriving.pop_front();
-            self.into_queue(node, item, place);
+            self.put_in_queue(node, item, place);
         }
         self.tick_arp(node);
         let routing = &mut self.net.nodes[node].routing;
@@ -151,7 +151,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    fn into_queue(&mut self, node: usize, item: Item, place: Place) {
+    fn put_in_queue(&mut self, node: usize, item: Item, place: Place) {
         let queue = &mut self.net.nodes[node].queue;
         let verdict = match place {
             Place::Tail => queue.enqueue(self.now, item),
