@@ -48,30 +48,19 @@ impl Load {
         self.dcf.send(self.now, node, Outgoing { id: node, to, bytes: 1500 });
     }
 
-    /// Frames on the air so far.
-    fn frames(&self) -> u64 {
-        let counted = self.dcf.totals();
-        counted.rts + counted.cts + counted.data + counted.acks + counted.broadcasts
-    }
-
+    /// So many frames, or a few more until the next report.
     fn run(&mut self, frames: u64) {
-        // Counting goes through all stations, so it is done once in a while.
-        let end = self.frames() + frames;
-        let mut left = frames;
-        while left > 0 {
-            let mut reports = std::mem::take(&mut self.reports);
-            reports.clear();
-            for _ in 0..left.div_ceil(4).max(1) {
-                self.now = self.dcf.run(Instant::FAR_FUTURE, &mut reports);
-                for report in reports.drain(..) {
-                    if let Report::Sent { node, .. } | Report::Failed { node, .. } = report {
-                        self.send(node);
-                    }
+        let end = self.dcf.frames() + frames;
+        let mut reports = std::mem::take(&mut self.reports);
+        while self.dcf.frames() < end {
+            self.now = self.dcf.run(Instant::FAR_FUTURE, &mut reports);
+            for report in reports.drain(..) {
+                if let Report::Sent { node, .. } | Report::Failed { node, .. } = report {
+                    self.send(node);
                 }
             }
-            self.reports = reports;
-            left = end.saturating_sub(self.frames());
         }
+        self.reports = reports;
     }
 
     /// Hearers of a frame, on average over all nodes now.

@@ -21,9 +21,9 @@ pub struct DcfConfig {
     pub slot: Duration,
     /// Short interframe space (§15.3.3: 10 µs). DIFS is this and two slots.
     pub sifs: Duration,
-    /// The first contention window, a power of two less one (§15.4.6.2: 31).
+    /// The first contention window, a power of two less one (§15.3.3: 31).
     pub cw_min: u16,
-    /// The last contention window (1023).
+    /// The last contention window (§15.3.3: 1023).
     pub cw_max: u16,
     /// Frames longer than this many bytes, header and FCS counted, are sent after RTS and CTS. The
     /// standard: 2347, so none; ns-2.35: 0, so all. (ns-2.35 also counts 24 bytes of PLCP, and a

@@ -59,6 +59,7 @@ impl Dcf {
         (flight.kind, flight.from, flight.to) = (frame.kind, frame.from, frame.to);
         (flight.end, flight.duration, flight.entry) = (end, frame.duration, entry);
         self.agenda.push(Event::new(end + furthest, Kind::End, number));
+        self.frames += 1;
         self.count(frame);
         end
     }

@@ -4,6 +4,15 @@
 //! instant everyone in reach is told from when to when it will be heard; when the furthest station
 //! that can decode it has heard its end, those that can decode it are visited. Answers are the
 //! first instants of further frames.
+//!
+//! # What is not modelled
+//! - Power is never summed: frames that overlap are compared in pairs ([`Capture`]), and a receiver
+//!   remembers one signal.
+//! - Sensing takes no time. A station whose slot begins before another's frame arrives sends, one
+//!   whose slot begins later does not; real ones need up to 15 µs to notice (§15.4.8.4).
+//! - Of three stations that begin to send within the 2 µs that a wave needs, the third may collide
+//!   where it could just have noticed one of the others.
+//! - No fragments, no point coordination, no beacons, no sleep, no choice among rates.
 
 mod agenda;
 mod config;
@@ -59,6 +68,8 @@ pub struct Dcf {
     /// Who can decode the frame that is being put on the air.
     scratch: Box<[Heard]>,
     recorder: Recorder,
+    /// Frames put on the air so far.
+    frames: u64,
     now: u64,
 }
 
@@ -84,6 +95,7 @@ impl Dcf {
             hearers: Vec::with_capacity(nodes as usize),
             scratch: vec![Heard::NOBODY; nodes as usize].into_boxed_slice(),
             recorder: Recorder::default(),
+            frames: 0,
             now: 0,
             config,
             field,
@@ -153,6 +165,11 @@ impl Dcf {
             sum += desk.counters;
             sum
         })
+    }
+
+    /// How many frames were put on the air, of all kinds.
+    pub const fn frames(&self) -> u64 {
+        self.frames
     }
 
     /// Where the nodes are.

@@ -115,7 +115,7 @@ proptest! {
         }
         let counted = air.dcf.totals();
         let all = counted.rts + counted.cts + counted.data + counted.acks + counted.broadcasts;
-        prop_assert_eq!(all, frames.len() as u64);
+        prop_assert_eq!((all, air.dcf.frames()), (frames.len() as u64, frames.len() as u64));
     }
 
     #[test]
