@@ -5,7 +5,8 @@ use std::cell::Cell;
 
 use base::{Duration, Instant, Rate};
 use link::{
-    Delay, Discipline, Duplex, Errors, Frame, LinkConfig, Order, PathLink, Place, QueueConfig, Side,
+    AdhocQueue, AdhocQueueConfig, Class, Delay, Discipline, Duplex, Errors, Frame, Item,
+    LinkConfig, Order, PathLink, Place, Priority, QueueConfig, Side,
 };
 
 struct Counting;
@@ -64,5 +65,30 @@ fn the_steady_state_allocates_nothing() {
         }
     }
     assert!(arrived > 80_000);
+    assert_eq!(ALLOCATIONS.get(), made);
+}
+
+#[test]
+fn neither_does_a_queue_of_classes() {
+    let discipline = Discipline::DropTail { ecn_threshold: Some(20) };
+    let queue = QueueConfig { limit: 50, discipline, mark_loss: 0.0 };
+    let config = AdhocQueueConfig { queue, priority: Priority::Classes };
+    let mut queue = AdhocQueue::new(config, 1, 0);
+    let made = ALLOCATIONS.get();
+    let classes = [Class::Routing, Class::RealTime, Class::Ack, Class::Other];
+    let mut taken = 0;
+    for id in 0..100_000_u32 {
+        let now = Instant::from_micros(u64::from(id) * 500);
+        let class = classes[id as usize % 4];
+        let next_hop = Some(id % 7);
+        queue.enqueue(now, Item { id, bytes: 1500, ecn_capable: true, next_hop, class });
+        if id % 3 == 0 {
+            taken += u32::from(queue.take(now).is_some());
+        }
+        if id % 1000 == 0 {
+            taken += std::iter::from_fn(|| queue.take_for(3)).count() as u32;
+        }
+    }
+    assert!(taken > 30_000 && queue.counters().overflows > 30_000);
     assert_eq!(ALLOCATIONS.get(), made);
 }

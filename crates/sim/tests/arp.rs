@@ -33,7 +33,8 @@ fn drops(result: &RunResult, why: &str) -> u64 {
     result.drops.get(why).copied().unwrap_or(0)
 }
 
-const NS2: &str = r#"{ hold = 1, again = "next-packet", lifetime = "forever", learn_from_all = true }"#;
+const NS2: &str =
+    r#"{ hold = 1, again = "next-packet", lifetime = "forever", learn_from_all = true }"#;
 
 /// 220 packets over two hops; each hop asks once, and each answer is a frame to one node.
 #[test]
