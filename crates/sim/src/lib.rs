@@ -21,3 +21,5 @@ mod topology;
 pub mod trace;
 
 pub use run::{AdhocAtWork, PathAtWork, Run, RunError, run};
+#[cfg(feature = "broken")]
+pub use sabotage::{Breakage, break_by};

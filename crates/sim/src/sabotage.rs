@@ -1,5 +1,5 @@
-//! Breaks the simulator on purpose, by Cargo features that only tests switch on: with each, a run
-//! must fail. A check that cannot fail checks nothing.
+//! Breaks the simulator on purpose, where the Cargo feature `broken` is on, which only tests switch
+//! on, and a test has asked for it: a run must then fail. A check that cannot fail checks nothing.
 
 use wire::{Body, Packet};
 
@@ -12,6 +12,45 @@ pub struct Sabotage {
     seen: u64,
     acknowledgments: u64,
     delivered: u64,
+}
+
+/// A way of breaking the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breakage {
+    /// A payload's offset is one too high.
+    Offset,
+    /// A payload has another stream's name.
+    Stream,
+    /// A packet vanishes.
+    Leak,
+    /// A payload is delivered twice.
+    Twice,
+    /// An acknowledgment speaks of one byte more.
+    Ack,
+    /// The network's random streams are those of another seed.
+    Random,
+}
+
+#[cfg(feature = "broken")]
+thread_local! {
+    static BREAKAGE: std::cell::Cell<Option<Breakage>> = const { std::cell::Cell::new(None) };
+}
+
+/// Breaks the runs of this thread from now on.
+#[cfg(feature = "broken")]
+pub fn break_by(way: Option<Breakage>) {
+    BREAKAGE.set(way);
+}
+
+/// Is it broken in this way?
+fn broken(way: Breakage) -> bool {
+    #[cfg(feature = "broken")]
+    return BREAKAGE.get() == Some(way);
+    #[cfg(not(feature = "broken"))]
+    {
+        let _ = way;
+        false
+    }
 }
 
 /// What is done to the victim.
@@ -31,7 +70,7 @@ impl Sabotage {
         let Body::Tcp(segment) = &mut packet.body else { return Crime::None };
         if segment.payload.is_empty() {
             self.acknowledgments += 1;
-            if cfg!(feature = "break-ack") && self.acknowledgments == VICTIM {
+            if broken(Breakage::Ack) && self.acknowledgments == VICTIM {
                 segment.ack += 1;
             }
             return Crime::None;
@@ -40,18 +79,18 @@ impl Sabotage {
         if self.seen != VICTIM {
             return Crime::None;
         }
-        if cfg!(feature = "break-offset") {
+        if broken(Breakage::Offset) {
             segment.payload.offset += 1;
         }
-        if cfg!(feature = "break-stream") {
+        if broken(Breakage::Stream) {
             segment.payload.stream += 1;
         }
-        if cfg!(feature = "break-leak") { Crime::Leak } else { Crime::None }
+        if broken(Breakage::Leak) { Crime::Leak } else { Crime::None }
     }
 
     /// A piece is about to be delivered.
     pub fn on_delivery(&mut self) -> Crime {
-        if !cfg!(feature = "break-twice") {
+        if !broken(Breakage::Twice) {
             return Crime::None;
         }
         self.delivered += 1;
@@ -60,6 +99,6 @@ impl Sabotage {
 
     /// The seed of links: a run whose random streams move must not go unnoticed, either.
     pub fn seed(seed: u64) -> u64 {
-        if cfg!(feature = "break-random") { seed ^ 1 } else { seed }
+        if broken(Breakage::Random) { seed ^ 1 } else { seed }
     }
 }

@@ -1,19 +1,13 @@
-//! The simulator broken on purpose: with each of these features a run must fail, and without any
-//! it must not. Features are chosen when the crate is compiled, so `make test` runs
-//!
-//! ```sh
-//! for f in break-offset break-stream break-leak break-twice break-random break-ack; do
-//!     cargo test -p driftway-sim --features $f --test broken || exit 1
-//! done
-//! ```
+//! The simulator broken on purpose (feature `broken`): in each of these ways a run must fail, and
+//! in none it must not.
 
 mod common;
 
-use sim::RunError;
 use sim::results::RunResult;
+use sim::{Breakage, RunError, break_by};
 
 /// A transfer over two hops without losses, so that what is broken gets through.
-const CLEAN: &str = r#"
+const PATH: &str = r#"
     name = "a clean path"
     duration = "60 s"
     [network]
@@ -26,76 +20,75 @@ const CLEAN: &str = r#"
     application = { transfer = "200 kB" }
 "#;
 
-fn outcome() -> Result<RunResult, RunError> {
-    sim::run(&common::parse(CLEAN), 1, None)
+/// The same over two hops of 802.11, two segments at a time: so that a raised acknowledgment is
+/// nothing but early.
+const ADHOC: &str = r#"
+    name = "a clean chain"
+    duration = "60 s"
+    [network]
+    kind = "adhoc"
+    nodes = 3
+    mobility = { chain = "200 m" }
+    routing = { protocol = "dsr" }
+    [[flow]]
+    from = 0
+    to = 2
+    application = { transfer = "200 kB" }
+    tcp = { window = 2, delayed_ack = false }
+"#;
+
+fn run(text: &str, way: Option<Breakage>) -> Result<RunResult, RunError> {
+    break_by(way);
+    let outcome = sim::run(&common::parse(text), 1, None);
+    break_by(None);
+    outcome
 }
 
 #[test]
-#[cfg(not(any(
-    feature = "break-offset",
-    feature = "break-stream",
-    feature = "break-leak",
-    feature = "break-twice",
-    feature = "break-ack"
-)))]
 fn a_sound_run_passes() {
-    let result = outcome().unwrap();
-    assert_eq!(result.flows[0].delivered_bytes, 200_000);
+    for network in [PATH, ADHOC] {
+        assert_eq!(run(network, None).unwrap().flows[0].delivered_bytes, 200_000);
+    }
 }
 
 #[test]
-#[cfg(feature = "break-offset")]
-fn a_corrupted_offset_is_noticed() {
-    let error = outcome().unwrap_err();
-    assert!(matches!(&error, RunError::Stream(what) if what.contains("byte")), "{error}");
+fn what_is_broken_is_noticed() {
+    for (way, says) in [
+        (Breakage::Offset, "byte"),
+        (Breakage::Stream, "of stream 1"),
+        (Breakage::Twice, "was to get byte"),
+        // liu-singh-2001 §III-B: it speaks of a byte that the peer has not got.
+        (Breakage::Ack, "as acknowledged"),
+    ] {
+        for network in [PATH, ADHOC] {
+            let error = run(network, Some(way)).unwrap_err();
+            let noticed = matches!(&error, RunError::Stream(what) if what.contains(says));
+            assert!(noticed, "{way:?}: {error}");
+        }
+    }
 }
 
 #[test]
-#[cfg(feature = "break-stream")]
-fn a_flipped_stream_key_is_noticed() {
-    let error = outcome().unwrap_err();
-    assert!(matches!(&error, RunError::Stream(what) if what.contains("of stream 1")), "{error}");
-}
-
-#[test]
-#[cfg(feature = "break-leak")]
 fn a_leaked_packet_is_noticed() {
-    let error = outcome().unwrap_err();
-    assert!(matches!(&error, RunError::Books(what) if what.contains("links hold")), "{error}");
-}
-
-#[test]
-#[cfg(feature = "break-twice")]
-fn a_double_delivery_is_noticed() {
-    let error = outcome().unwrap_err();
-    assert!(matches!(error, RunError::Stream(_)), "{error}");
-}
-
-/// liu-singh-2001 §III-B: an ACK that grew on its way speaks of a byte that the peer has not got.
-#[test]
-#[cfg(feature = "break-ack")]
-fn a_raised_acknowledgment_is_noticed() {
-    let error = outcome().unwrap_err();
-    assert!(
-        matches!(&error, RunError::Stream(what) if what.contains("as acknowledged")),
-        "{error}"
-    );
+    for network in [PATH, ADHOC] {
+        let error = run(network, Some(Breakage::Leak)).unwrap_err();
+        assert!(matches!(error, RunError::Books(_)), "{error}");
+    }
 }
 
 /// Random streams that move leave the books in order; what notices is the table of golden runs.
 #[test]
-#[cfg(not(any(
-    feature = "break-offset",
-    feature = "break-stream",
-    feature = "break-leak",
-    feature = "break-twice",
-    feature = "break-ack"
-)))]
 fn moved_random_streams_are_noticed_by_golden_runs() {
-    let result = common::run(&common::example("lossy-path", &[]), 1);
     let table = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/runs.csv");
     let golden = std::fs::read_to_string(table).unwrap();
-    let row = golden.lines().find(|row| row.starts_with("lossy-path,1,")).unwrap();
-    let same = row.contains(&result.fingerprint.replace('-', ","));
-    assert_eq!(same, !cfg!(feature = "break-random"), "{} and {row}", result.fingerprint);
+    for (name, duration) in [("lossy-path", None), ("adhoc-chain", Some(("duration", "30 s")))] {
+        let row = golden.lines().find(|row| row.starts_with(&format!("{name},1,"))).unwrap();
+        for way in [None, Some(Breakage::Random)] {
+            break_by(way);
+            let result = common::run(&common::example(name, duration.as_slice()), 1);
+            break_by(None);
+            let same = row.contains(&result.fingerprint.replace('-', ","));
+            assert_eq!(same, way.is_none(), "{} and {row}", result.fingerprint);
+        }
+    }
 }

@@ -16,6 +16,10 @@ const SEEDS: [u64; 2] = [1, 2];
 /// What makes the longer examples short enough to be run each time, or makes happen in a short run
 /// what they are about.
 const CHANGED: &[(&str, &[(&str, &str)])] = &[
+    ("adhoc-aodv", &[("duration", "60 s"), ("flow.*.start", "10 s")]),
+    ("adhoc-cbr", &[("duration", "60 s")]),
+    ("adhoc-chain", &[("duration", "30 s")]),
+    ("adhoc-dsr", &[("duration", "60 s"), ("flow.*.start", "10 s")]),
     ("congestion", &[("duration", "100 s")]),
     ("figure-8-atcp", &[("flow.0.application.transfer", "200 kB")]),
     ("figure-8-tcp", &[("flow.0.application.transfer", "200 kB")]),

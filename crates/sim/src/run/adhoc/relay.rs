@@ -94,9 +94,6 @@ impl Run<'_, AdhocAtWork> {
     /// Puts a packet into a node's interface queue.
     fn enqueue(&mut self, node: usize, mut packet: Routed, hop: Hop, place: Place) {
         let ledger = &mut self.net.ledger;
-        if !packet.is_control() {
-            ledger.leaves();
-        }
         match rank_of(&packet) {
             Rank::Routing => {}
             Rank::Ack => ledger.ack_hops += 1,
@@ -104,6 +101,9 @@ impl Run<'_, AdhocAtWork> {
         }
         if self.sabotage.on_link(&mut packet.packet) == Crime::Leak {
             return;
+        }
+        if !packet.is_control() {
+            self.net.ledger.leaves();
         }
         let next_hop = match hop {
             Hop::All => None,
