@@ -20,6 +20,6 @@ mod sockets;
 mod topology;
 pub mod trace;
 
-pub use run::{AdhocAtWork, PathAtWork, Run, RunError, run};
+pub use run::{AdhocAtWork, NetworkAtWork, PathAtWork, Run, RunError, run};
 #[cfg(feature = "broken")]
 pub use sabotage::{Breakage, break_by};

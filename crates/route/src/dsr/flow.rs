@@ -18,6 +18,9 @@ use crate::{DropReason, Hop};
 /// As many flows are known; the one that was entered first makes room.
 const FLOWS_MAX: usize = 512;
 
+/// Room for flows once there is one; more of them grow into their room once.
+const RESERVED: usize = 64;
+
 /// The Flow Table and the Default Flow ID Table (RFC 4728 §4.7, §4.8).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowTable {
@@ -100,6 +103,10 @@ impl FlowTable {
         self.flows.retain(|known| now.since(known.until) < Duration::from_secs(60));
         if self.flows.len() >= FLOWS_MAX {
             self.flows.remove(0);
+        }
+        if self.flows.capacity() == 0 {
+            self.flows.reserve(RESERVED);
+            self.defaults.reserve(RESERVED);
         }
         self.flows.push(flow);
         if flow.id & 1 == 0 {

@@ -16,7 +16,7 @@ pub(crate) struct PathCache {
 }
 
 impl PathCache {
-    pub const fn new(primary: u16, secondary: u16, timeout: Option<Duration>) -> Self {
+    pub fn new(primary: u16, secondary: u16, timeout: Option<Duration>) -> Self {
         Self { primary: Part::new(primary), secondary: Part::new(secondary), timeout }
     }
 
@@ -94,8 +94,15 @@ struct Part {
 }
 
 impl Part {
-    const fn new(capacity: u16) -> Self {
-        Self { paths: Vec::new(), masks: Vec::new(), until: Vec::new(), capacity, victim: 0 }
+    fn new(capacity: u16) -> Self {
+        let most = usize::from(capacity);
+        Self {
+            paths: Vec::with_capacity(most),
+            masks: Vec::with_capacity(most),
+            until: Vec::with_capacity(most),
+            capacity,
+            victim: 0,
+        }
     }
 
     /// A path that goes on where a known one ends, extends that; what a known one begins with,

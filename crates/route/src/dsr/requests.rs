@@ -18,6 +18,9 @@ pub(crate) struct RequestTable {
     victim: usize,
 }
 
+/// Room made at once; a table of more nodes grows into its room once.
+const RESERVED: usize = 64;
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// The last requests of that node: number and target, in a ring.
@@ -46,8 +49,9 @@ const NEW: Entry = Entry {
 };
 
 impl RequestTable {
-    pub const fn new(memory: RequestMemory) -> Self {
-        Self { memory, addresses: Vec::new(), entries: Vec::new(), victim: 0 }
+    pub fn new(memory: RequestMemory) -> Self {
+        let (addresses, entries) = (Vec::with_capacity(RESERVED), Vec::with_capacity(RESERVED));
+        Self { memory, addresses, entries, victim: 0 }
     }
 
     /// Has this request been here?

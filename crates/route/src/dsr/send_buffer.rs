@@ -21,8 +21,13 @@ pub(crate) struct Waiting {
 }
 
 impl SendBuffer {
-    pub const fn new(capacity: u16) -> Self {
-        Self { slots: Vec::new(), capacity: capacity as usize, count: 0 }
+    pub fn new(capacity: u16) -> Self {
+        // Few nodes ever keep a packet: what a window needs is there, more is made once.
+        Self {
+            slots: Vec::with_capacity(usize::from(capacity).min(16)),
+            capacity: capacity as usize,
+            count: 0,
+        }
     }
 
     pub const fn is_empty(&self) -> bool {
