@@ -118,7 +118,7 @@ pub fn case(
         PointResult {
             name: point.name.clone(),
             log_ratio: log_ratio(&of(&ours, goodput), &of(theirs, goodput)),
-            metrics: METRICS.iter().map(|(name, _)| (*name, both(name))).collect(),
+            metrics: METRICS.iter().map(|(name, ..)| (*name, both(name))).collect(),
             user_s: both(USER),
             command: command(file, &point.set),
         }

@@ -7,21 +7,21 @@ use sim::results::RunResult;
 
 use crate::failure::Failure;
 
-/// What is compared: its name, and what heads its column.
-pub const METRICS: [(&str, &str); 13] = [
-    ("goodput_bps", "goodput"),
-    ("data_hops", "data hops"),
-    ("ack_hops", "ACK hops"),
-    ("segments_sent", "segments"),
-    ("retransmissions", "resent"),
-    ("timeouts", "timeouts"),
-    ("routing_packets", "routing"),
-    ("queue_drops", "queue drops"),
-    ("rts", "RTS"),
-    ("retries", "retries"),
-    ("mac_data", "data frames"),
-    ("collisions", "collisions"),
-    ("link_failures", "link failures"),
+/// What is compared: its name, what it is called, and what heads a narrow column.
+pub const METRICS: [(&str, &str, &str); 13] = [
+    ("goodput_bps", "goodput", "goodput"),
+    ("data_hops", "hops of data", "data"),
+    ("ack_hops", "hops of ACKs", "ACKs"),
+    ("segments_sent", "segments sent", "sent"),
+    ("retransmissions", "sent again", "again"),
+    ("timeouts", "timeouts", "RTO"),
+    ("routing_packets", "routing packets", "routing"),
+    ("queue_drops", "queue drops", "queue"),
+    ("rts", "RTS", "RTS"),
+    ("retries", "RTS again", "retries"),
+    ("mac_data", "data frames", "frames"),
+    ("collisions", "collisions", "collided"),
+    ("link_failures", "link failures", "failed"),
 ];
 
 /// The user CPU time, which is told and not compared.
@@ -76,9 +76,11 @@ impl Record {
             run.flows.iter().filter_map(read).sum()
         };
         record.put("goodput_bps", sum(|f| Some(f.delivered_bytes as f64)) * 8.0 / lasts);
-        record.put("segments_sent", sum(|f| Some(f.segments_sent as f64)));
-        record.put("retransmissions", sum(|f| f.retransmissions.map(|n| n as f64)));
-        record.put("timeouts", sum(|f| f.timeouts.map(|n| n as f64)));
+        if run.flows.iter().any(|flow| flow.tcp.is_some()) {
+            record.put("segments_sent", sum(|f| Some(f.segments_sent as f64)));
+            record.put("retransmissions", sum(|f| f.retransmissions.map(|n| n as f64)));
+            record.put("timeouts", sum(|f| f.timeouts.map(|n| n as f64)));
+        }
         if let Some(routing) = &run.routing {
             record.put("data_hops", routing.data_hops as f64);
             record.put("ack_hops", routing.ack_hops as f64);

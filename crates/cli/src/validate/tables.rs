@@ -47,17 +47,20 @@ pub fn goodput(case: &CaseResult) -> Grid {
     Grid { header: header.to_vec(), rows: rows.collect() }
 }
 
-/// All else that both sides count: ours over theirs.
+/// All else that both sides count, and that is not zero everywhere: ours over theirs.
 pub fn counts(case: &CaseResult) -> Option<Grid> {
     let known = |name: &str| {
         let both = |point: &PointResult| {
             let of = &point.metrics[name];
-            of.ours.is_some() && of.theirs.is_some()
+            of.ours.zip(of.theirs).is_some_and(|(ours, theirs)| ours.mean + theirs.mean > 0.0)
         };
         case.points.iter().any(both)
     };
-    let known: Vec<(&str, &str)> =
-        METRICS[1..].iter().copied().filter(|(name, _)| known(name)).collect();
+    let known: Vec<(&str, &str)> = METRICS[1..]
+        .iter()
+        .filter(|(name, ..)| known(name))
+        .map(|&(name, _, short)| (name, short))
+        .collect();
     if known.is_empty() {
         return None;
     }
@@ -91,7 +94,7 @@ pub fn numbers(case: &CaseResult) -> Grid {
     };
     let mut rows = Vec::new();
     for point in &case.points {
-        let metrics = METRICS.iter().map(|(name, title)| (*name, *title, &point.metrics[*name]));
+        let metrics = METRICS.iter().map(|(name, title, _)| (*name, *title, &point.metrics[*name]));
         let time = std::iter::once(("user_s", "user CPU time", &point.user_s));
         for (name, title, of) in metrics.chain(time) {
             if of.ours.is_some() || of.theirs.is_some() {
