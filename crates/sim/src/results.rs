@@ -100,6 +100,9 @@ pub struct FlowResult {
     /// aid; not by the restart after an idle period.
     #[serde(default)]
     pub cwnd_reductions: Option<u64>,
+    /// Datagrams that came again, and do not count as delivered; `null` for TCP.
+    #[serde(default)]
+    pub duplicates: Option<u64>,
     /// The longest retransmission timeout in force since the first round-trip sample, back-off
     /// included (s).
     #[serde(default)]

@@ -76,6 +76,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
             retransmission_ratio: tcp
                 .and_then(|_| per(stats.retransmissions as f64, segments as f64)),
             cwnd_reductions: of_tcp(reductions),
+            duplicates: tcp.is_none().then_some(flow.duplicates),
             rto_max_s: flow.rto.longest.map(Duration::as_secs_f64),
             rto_backed_off_s: tcp.map(|_| flow.rto.backed_off(end).as_secs_f64()),
         }
