@@ -14,7 +14,7 @@ mod setup;
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant};
+use base::{Duration, Instant, Ipv4Addr};
 use link::{AdhocQueue, Item, Place};
 use node::Arp;
 use radio::Report;
@@ -56,6 +56,8 @@ struct Node {
     arp: Option<Arp>,
     /// Whom it has told of failed routes.
     router: Router,
+    /// To where its host has been told that the route failed, and when it last looked for another.
+    sought: Vec<(Ipv4Addr, Instant)>,
     /// It is among the stirred.
     stirred: bool,
 }
@@ -98,6 +100,7 @@ impl NetworkAtWork for AdhocAtWork {
         loop {
             if let Some((node, id)) = run.local.pop_front() {
                 if let Some(packet) = run.packets.deliver(id) {
+                    run.hear(node, &packet.packet);
                     run.arrived(node, &packet.packet);
                 }
             } else if let Some(node) = run.net.stirred.pop_front() {

@@ -1,14 +1,17 @@
 //! What a node that gives a packet up tells its source.
 
-use base::{FailedLink, Ipv4Addr, Signal};
+use base::{About, Duration, FailedLink, Ipv4Addr, Signal, SignalKind};
+use link::Place;
 use route::{DropReason, Way};
 use scenario::Feedback;
-use wire::{Packet, UnreachableCode};
+use wire::{Body, IcmpMessage, Packet, Payload, UnreachableCode};
 
 use super::super::{NetworkAtWork, Run};
 use super::AdhocAtWork;
 use crate::nodes::{address, node_at};
-use link::Place;
+
+/// Between echo requests of one node to one destination.
+const ECHO_SPACING: Duration = Duration::from_secs(1);
 
 impl Run<'_, AdhocAtWork> {
     /// A node has given up on a packet: its source is told as the scenario says.
@@ -36,11 +39,51 @@ impl Run<'_, AdhocAtWork> {
         self.send_notices(node);
     }
 
+    /// A packet for a node's own host: is there something in it for the node?
+    ///
+    /// chandran-1998 §4 leaves finding a new route to routing, but a protocol that looks for routes
+    /// on demand never does for a source that was told to be silent. So the source's node asks the
+    /// destination for an echo, which makes routing look; a lost one is followed by another.
+    pub(super) fn hear(&mut self, node: usize, packet: &Packet) {
+        let Body::Icmp(message) = &packet.body else { return };
+        match message {
+            IcmpMessage::RouteFailed { quoted, .. } if quoted.source == address(node) => {
+                self.seek(node, quoted.destination);
+            }
+            IcmpMessage::Echo { reply: true, .. } => self.restored(node, packet.ip.source),
+            _ => {}
+        }
+    }
+
+    fn seek(&mut self, node: usize, to: Ipv4Addr) {
+        let (now, sought) = (self.now, &mut self.net.nodes[node].sought);
+        match sought.iter_mut().find(|(known, _)| *known == to) {
+            Some((_, last)) if now.since(*last) < ECHO_SPACING => return,
+            Some((_, last)) => *last = now,
+            None => sought.push((to, now)),
+        }
+        let (identifier, sequence) = (node as u16, (now.as_nanos() >> 30) as u16);
+        let payload = Payload::EMPTY;
+        let echo = IcmpMessage::Echo { reply: false, identifier, sequence, payload };
+        let echo = self.hosts[node].packet(to, Body::Icmp(echo));
+        AdhocAtWork::send(self, node, echo, Place::Tail);
+    }
+
+    /// The own host's connections to a destination that could not be reached are told.
+    fn restored(&mut self, node: usize, to: Ipv4Addr) {
+        let sought = &mut self.net.nodes[node].sought;
+        let Some(place) = sought.iter().position(|(known, _)| *known == to) else { return };
+        sought.swap_remove(place);
+        let about = About { destination: Some(to), ..About::default() };
+        self.signal(node, &Signal { kind: SignalKind::RouteRestored, about });
+    }
+
     /// There is a route again: whoever has had an RFN gets an RRN (chandran-1998 §4).
     pub(super) fn route_found(&mut self, node: usize, to: Ipv4Addr) {
         if self.net.feedback != Feedback::Rfn {
             return;
         }
+        self.restored(node, to);
         let Some(way) = self.way_to(to) else { return };
         self.net.nodes[node].router.on_link_restored(way);
         self.send_notices(node);

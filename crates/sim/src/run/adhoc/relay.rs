@@ -62,6 +62,7 @@ impl Run<'_, AdhocAtWork> {
                 Output::Deliver(packet) => {
                     self.net.ledger.leaves();
                     self.fingerprint.packet(self.now, node as u32, u8::MAX, &packet);
+                    self.hear(node, &packet);
                     self.arrived(node, &packet);
                 }
                 Output::Drop { packet, reason } => self.give_up(node, &packet, reason),

@@ -45,6 +45,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         queue: AdhocQueue::new(queue, seed, number as u64),
         routing,
         router: Router::new(address(number), Config { believes: BELIEVES, buffer: None }),
+        sought: Vec::new(),
         arriving: Default::default(),
         arp: match &adhoc.arp {
             scenario::Arp::Off => None,

@@ -1,0 +1,137 @@
+//! Ad hoc networks: every part with every other, and feedback over 802.11.
+
+mod common;
+
+use sim::results::RunResult;
+
+/// Six nodes, two flows; the rest is for each test to say.
+fn text(network: &str, flow: &str, duration: u32) -> String {
+    format!(
+        r#"
+        name = "six nodes"
+        duration = "{duration} s"
+        [network]
+        kind = "adhoc"
+        {network}
+        [[flow]]
+        from = 0
+        to = 2
+        application = "ftp"
+        {flow}
+        [[flow]]
+        from = 2
+        to = 0
+        start = "1 s"
+        transport = "udp"
+        application = {{ cbr = {{ every = "0.25 s", size = "512 B" }} }}
+        "#
+    )
+}
+
+fn run(network: &str, flow: &str, duration: u32) -> RunResult {
+    common::run(&common::parse(&text(network, flow, duration)), 1)
+}
+
+const WALK: &str = r#"nodes = 6
+area = ["500 m", "300 m"]
+mobility = { model = "random-waypoint", speed = ["9 m/s", "11 m/s"] }"#;
+
+/// Books and streams are in order in each (a run fails otherwise), something arrives, and the same
+/// again is the same.
+#[test]
+fn every_part_goes_with_every_other() {
+    for mac in ["dcf", "tdma"] {
+        for routing in ["aodv", "dsr", "static"] {
+            for compat in ["standard", "ns-2"] {
+                for (arp, propagation) in [(false, "two-ray"), (true, "friis")] {
+                    let network = format!(
+                        "{WALK}\nmac = {{ kind = \"{mac}\" }}\narp = {arp}\ncompat = \"{compat}\"\n\
+                         routing = {{ protocol = \"{routing}\" }}\n\
+                         radio = {{ propagation = \"{propagation}\" }}"
+                    );
+                    let first = run(&network, "", 10);
+                    assert!(first.flows[1].delivered_bytes > 0, "{network}");
+                    assert_eq!(first.fingerprint, run(&network, "", 10).fingerprint);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn obstacles_and_losses_change_what_arrives() {
+    let with = |radio: &str| {
+        let network = format!("{WALK}\nrouting = {{ protocol = \"aodv\" }}\nradio = {radio}");
+        run(&network, "", 20).flows[0].delivered_bytes
+    };
+    let plain = with("{ }");
+    assert_ne!(with(r#"{ propagation = "log-distance", shadowing = "6 dB" }"#), plain);
+    assert!(with("{ packet_error_rate = 0.3 }") < plain);
+}
+
+/// Nobody hears anybody: nothing arrives, and everything is accounted for.
+#[test]
+fn nodes_out_of_reach_are_no_mistake() {
+    for routing in ["aodv", "dsr", "static"] {
+        let network = format!(
+            "nodes = 6\nmobility = {{ chain = \"2 km\" }}\nrouting.protocol = \"{routing}\""
+        );
+        let result = run(&network, "", 60);
+        assert_eq!(result.flows[0].delivered_bytes + result.flows[1].delivered_bytes, 0);
+        assert_eq!(result.routing.unwrap().false_link_failures, 0);
+    }
+}
+
+/// Node 2 walks away at 7.5 s, is reflected 1000 m away, and is back at 92.5 s.
+fn leaves_and_returns(aid: &str, feedback: &str, duration: u32) -> RunResult {
+    let network = format!(
+        r#"area = ["500 m", "1000 m"]
+        feedback = "{feedback}"
+        routing = {{ protocol = "aodv" }}
+        [network.mobility]
+        model = "constant-velocity"
+        positions = [["0 m", "0 m"], ["200 m", "0 m"], ["400 m", "0 m"]]
+        velocities = [["0 m/s", "0 m/s"], ["0 m/s", "0 m/s"], ["0 m/s", "20 m/s"]]"#
+    );
+    let text = text(&network, &format!("aid = \"{aid}\""), duration);
+    // One flow alone: the second would look for routes, too.
+    let scenario = common::parse(&text[..text.rfind("[[flow]]").unwrap()]);
+    common::run(&scenario, 1)
+}
+
+/// chandran-1998 §4 over a real MAC and routing: stopped by an RFN, awake with the route.
+#[test]
+fn tcp_f_is_awake_as_soon_as_there_is_a_route() {
+    let delivered =
+        |aid, feedback, until| leaves_and_returns(aid, feedback, until).flows[0].delivered_bytes;
+    let away = delivered("tcp-f", "rfn", 90);
+    assert_eq!(delivered("tcp-f", "rfn", 60), away, "nothing arrives while it is away");
+    assert!(delivered("tcp-f", "rfn", 96) > away + 100_000);
+    // TCP alone waits for a timeout of up to a minute.
+    assert_eq!(delivered("none", "none", 96), delivered("none", "none", 90));
+}
+
+/// liu-singh-2001 §III-B: unreachable, so the window is one and the timeout is not doubled.
+#[test]
+fn atcp_hears_that_a_node_is_unreachable() {
+    let alone = leaves_and_returns("none", "icmp-unreachable", 90).flows.remove(0);
+    let helped = leaves_and_returns("atcp", "icmp-unreachable", 90).flows.remove(0);
+    assert!(helped.timeouts < alone.timeouts, "{:?} {:?}", helped.timeouts, alone.timeouts);
+    assert!(helped.probes > Some(0));
+}
+
+/// RFC 3168 over 802.11: marks in place of losses.
+#[test]
+fn queues_mark() {
+    let with = |queue: &str| {
+        let network = format!(
+            "nodes = 3\nmobility = {{ chain = \"200 m\" }}\nqueue = {queue}\n\
+             routing = {{ protocol = \"static\" }}"
+        );
+        run(&network, "tcp = { window = 40, ecn = true }", 60).flows.remove(0)
+    };
+    let (plain, marked) = (with("{ packets = 100 }"), with("{ packets = 100, ecn_threshold = 5 }"));
+    assert!(marked.cwnd_reductions > plain.cwnd_reductions);
+    assert!(marked.delay_s < plain.delay_s);
+    assert_eq!(marked.retransmissions, Some(0));
+}
