@@ -303,6 +303,11 @@ impl Tdma {
         })
     }
 
+    /// How many events it has handled.
+    pub const fn events(&self) -> u64 {
+        self.agenda.taken()
+    }
+
     /// Where the nodes are.
     pub fn field(&mut self) -> &mut Field {
         &mut self.field

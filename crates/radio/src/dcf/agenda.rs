@@ -42,13 +42,14 @@ impl Event {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agenda {
     heap: Vec<Event>,
+    taken: u64,
 }
 
 const CHILDREN: usize = 4;
 
 impl Agenda {
     pub fn with_capacity(events: usize) -> Self {
-        Self { heap: Vec::with_capacity(events) }
+        Self { heap: Vec::with_capacity(events), taken: 0 }
     }
 
     #[inline]
@@ -70,8 +71,14 @@ impl Agenda {
         self.heap[hole] = event;
     }
 
+    /// How many have been taken.
+    pub const fn taken(&self) -> u64 {
+        self.taken
+    }
+
     pub fn pop(&mut self) -> Option<Event> {
         let last = self.heap.pop()?;
+        self.taken += 1;
         let Some(&first) = self.heap.first() else { return Some(last) };
         let mut hole = 0;
         loop {

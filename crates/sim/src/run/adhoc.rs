@@ -129,6 +129,7 @@ impl NetworkAtWork for AdhocAtWork {
     }
 
     fn report(run: &mut Run<'_, Self>, result: &mut RunResult) {
+        result.events += run.net.air.events();
         let routing = run.net.routing_result();
         let mac = run.net.air.result();
         for value in [routing.packets_sent, routing.data_hops, routing.ack_hops, mac.rts, mac.data]

@@ -57,6 +57,11 @@ impl Air {
         })
     }
 
+    /// Events handled so far.
+    pub fn events(&self) -> u64 {
+        each!(self, mac => mac.events())
+    }
+
     pub fn result(&self) -> MacResult {
         let total = each!(self, mac => mac.totals());
         MacResult {
