@@ -268,7 +268,7 @@ impl Dsr {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
         let ip = packet.packet.ip;
-        let number = packet.dsr.and_then(|dsr| dsr.flow).map(|flow| flow.id);
+        let number = packet.dsr.as_ref().and_then(|dsr| dsr.flow).map(|flow| flow.id);
         let unknown_default = DsrErrorKind::DefaultFlowUnknown { destination: ip.destination };
         let Some(id) = number.or_else(|| self.flows.default_of(ip.source, ip.destination)) else {
             return self.unknown_flow(now, packet, unknown_default);
@@ -300,7 +300,7 @@ impl Dsr {
         if source == self.address {
             return self.drop_packet(packet, DropReason::Loop);
         }
-        let before = packet.dsr.map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
+        let before = packet.dsr.as_ref().map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
         self.save(now, packet, None);
         if before.iter().all(Option::is_some) {
             return;
@@ -332,7 +332,7 @@ impl Dsr {
     /// failed, so that the failure is dealt with like any other.
     pub(super) fn recall_route(&mut self, packet: &mut Routed) {
         let ip = packet.packet.ip;
-        let number = packet.dsr.and_then(|dsr| dsr.flow).map(|flow| flow.id);
+        let number = packet.dsr.as_ref().and_then(|dsr| dsr.flow).map(|flow| flow.id);
         let id = number.or_else(|| self.flows.default_of(ip.source, ip.destination));
         let Some(flow) = id.and_then(|id| self.flows.find(ip.source, ip.destination, id)) else {
             return;

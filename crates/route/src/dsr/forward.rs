@@ -11,7 +11,7 @@ use crate::{DropReason, Hop};
 impl Dsr {
     /// A packet for somebody else, of which this node is the next hop.
     pub(super) fn forward(&mut self, now: Instant, mut packet: Routed) {
-        if packet.dsr.is_none_or(|dsr| dsr.source_route.is_none()) {
+        if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
             return self.forward_on_flow(now, packet);
         }
         let Some(carried) = Carried::of(&packet) else {

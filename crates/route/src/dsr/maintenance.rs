@@ -23,7 +23,7 @@ impl Dsr {
         mut queued: impl FnMut() -> Option<Routed>,
     ) {
         self.stats.link_failures += 1;
-        if packet.dsr.is_none_or(|dsr| dsr.source_route.is_none()) {
+        if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
             self.recall_route(&mut packet);
         }
         self.lose_link(now, FailedLink { from: self.address, to });
@@ -65,7 +65,7 @@ impl Dsr {
             return;
         }
         let mut errors = [None; DSR_ERRORS_MAX];
-        let before = packet.dsr.map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
+        let before = packet.dsr.as_ref().map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
         // An error that has failed itself goes on inside of the new one, while there is room.
         if before.iter().all(Option::is_some) {
             return;
@@ -98,11 +98,11 @@ impl Dsr {
         let ip = packet.packet.ip;
         let own = ip.source == self.address;
         // Requests are for all, and none of them fails.
-        if packet.dsr.is_some_and(|dsr| dsr.request.is_some()) {
+        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request.is_some()) {
             return self.drop_packet(packet, DropReason::LinkFailure);
         }
         off_flow(&mut packet);
-        if packet.dsr.is_some_and(|dsr| dsr.reply.is_some()) {
+        if packet.dsr.as_ref().is_some_and(|dsr| dsr.reply.is_some()) {
             let tells = match self.config.salvage_replies {
                 SalvageReplies::Never => true,
                 SalvageReplies::UnlessBroken => {
@@ -151,7 +151,7 @@ impl Dsr {
 
     /// RFC 4728 §8.3.5.
     pub(super) fn on_errors(&mut self, now: Instant, packet: &Routed) {
-        let Some(dsr) = &packet.dsr else { return };
+        let Some(dsr) = packet.dsr.as_ref().filter(|dsr| dsr.errors[0].is_some()) else { return };
         let mut errors = dsr.errors;
         for error in dsr.errors() {
             if let DsrErrorKind::NodeUnreachable(to) = error.kind {
