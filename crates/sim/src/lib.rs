@@ -12,6 +12,7 @@ mod events;
 mod faults;
 mod fingerprint;
 mod flows;
+pub mod log;
 mod nodes;
 pub mod results;
 mod run;
@@ -19,7 +20,9 @@ mod sabotage;
 mod sockets;
 mod topology;
 pub mod trace;
+mod watch;
 
 pub use run::{AdhocAtWork, NetworkAtWork, PathAtWork, Run, RunError, run};
 #[cfg(feature = "broken")]
 pub use sabotage::{Breakage, break_by};
+pub use watch::Watch;

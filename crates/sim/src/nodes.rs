@@ -3,6 +3,8 @@
 use base::Ipv4Addr;
 
 const FIRST: u32 = 0x0a00_0001;
+/// More than a network has: addresses of 10.0.0.0/8 behind the first.
+const MANY: u32 = 0x00ff_fffe;
 
 /// The address of a node: 10.0.0.1 for node 0.
 pub fn address(node: usize) -> Ipv4Addr {
@@ -13,4 +15,10 @@ pub fn address(node: usize) -> Ipv4Addr {
 pub fn node_at(address: Ipv4Addr, nodes: usize) -> Option<usize> {
     let node = u32::from(address).checked_sub(FIRST)? as usize;
     (node < nodes).then_some(node)
+}
+
+/// The node that has this address in a network of any size; `None` for what no node has.
+pub fn node_of(address: Ipv4Addr) -> Option<u32> {
+    let node = u32::from(address).checked_sub(FIRST)?;
+    (node < MANY).then_some(node)
 }

@@ -25,7 +25,7 @@ use crate::nodes::address;
 use crate::results::RunResult;
 use crate::sabotage::Sabotage;
 use crate::sockets::{self, End};
-use crate::trace::Trace;
+use crate::watch::Watch;
 
 /// Why there is no result: a mistake in driftway, because a checked scenario always has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,22 +126,22 @@ pub struct Run<'a, N: NetworkAtWork> {
     incomplete: Option<usize>,
     fingerprint: Fingerprint,
     sabotage: Sabotage,
-    trace: Option<&'a mut Trace>,
+    watch: Watch<'a>,
     failed: Option<RunError>,
 }
 
-/// Runs `scenario` with `seed`, recording a trace if there is one.
+/// Runs `scenario` with `seed`, watched by a trace, or by more.
 ///
 /// # Errors
 /// A mistake in driftway: packets or bytes went missing.
-pub fn run(
-    scenario: &Scenario,
+pub fn run<'a>(
+    scenario: &'a Scenario,
     seed: u64,
-    trace: Option<&mut Trace>,
+    watch: impl Into<Watch<'a>>,
 ) -> Result<RunResult, RunError> {
     match &scenario.network {
-        Network::Path(_) => Run::<PathAtWork>::new(scenario, seed, trace)?.complete(),
-        Network::Adhoc(_) => Run::<AdhocAtWork>::new(scenario, seed, trace)?.complete(),
+        Network::Path(_) => Run::<PathAtWork>::new(scenario, seed, watch)?.complete(),
+        Network::Adhoc(_) => Run::<AdhocAtWork>::new(scenario, seed, watch)?.complete(),
     }
 }
 
@@ -153,7 +153,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
     pub fn new(
         scenario: &'a Scenario,
         seed: u64,
-        trace: Option<&'a mut Trace>,
+        watch: impl Into<Watch<'a>>,
     ) -> Result<Self, RunError> {
         let net = N::new(scenario, seed)?;
         let Sizes { nodes, faults, entities } = net.sizes();
@@ -193,7 +193,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             flows,
             fingerprint: Fingerprint::default(),
             sabotage: Sabotage::default(),
-            trace,
+            watch: watch.into(),
             failed: None,
         };
         run.open();

@@ -5,6 +5,7 @@ use base::{Duration, Endpoint, Instant, RandomStream, Seq};
 use node::Socket;
 use scenario::{Flow, Growth, Phase, Recovery, Tcp, Tick, Time};
 use tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
+use wire::{Body, Packet};
 
 /// Coarser clocks than this are BSD's kind: its delayed acknowledgments have a tick of their own.
 const COARSE: Duration = Duration::from_millis(200);
@@ -22,6 +23,17 @@ pub enum End {
 pub fn port(flow: usize) -> u16 {
     // Scenarios have fewer flows than there are ports.
     1024_u16.wrapping_add(flow as u16)
+}
+
+/// The flow that a packet belongs to, by its ports; of an ICMP error, that of the packet it is about.
+pub fn flow_of(packet: &Packet) -> Option<u32> {
+    let port_of_it = match &packet.body {
+        Body::Tcp(segment) => segment.destination_port,
+        Body::Udp(datagram) => datagram.destination_port,
+        Body::Icmp(message) => message.quoted()?.ports().1,
+        Body::Aodv(_) | Body::Nothing => return None,
+    };
+    port_of_it.checked_sub(port(0)).map(u32::from)
 }
 
 /// The socket at one end of a flow. The host's clock has one phase for TCP and aid, as the slow

@@ -295,9 +295,16 @@ impl From<io::Error> for TraceError {
 }
 
 /// Seconds with all nine decimals: a trace read back has the same nanoseconds.
-fn seconds(at: Instant) -> String {
+pub(crate) fn seconds(at: Instant) -> String {
     let nanos = at.as_nanos();
     format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
+}
+
+/// What [`seconds`] wrote.
+pub(crate) fn parse_seconds(text: &str) -> Option<Instant> {
+    let (whole, fraction) = text.split_once('.')?;
+    let nanos = if fraction.len() == 9 { fraction.parse().ok()? } else { return None };
+    Some(Instant::from_secs(whole.parse().ok()?) + Duration::from_nanos(nanos))
 }
 
 fn records(
@@ -342,12 +349,7 @@ fn time_in(
     column: usize,
     header: &[&'static str],
 ) -> Result<Instant, TraceError> {
-    let parse = || {
-        let (whole, fraction) = cell(row, column).split_once('.')?;
-        let nanos = if fraction.len() == 9 { fraction.parse().ok()? } else { return None };
-        Some(Instant::from_secs(whole.parse().ok()?) + Duration::from_nanos(nanos))
-    };
-    parse().ok_or_else(|| malformed(row, column, header))
+    parse_seconds(cell(row, column)).ok_or_else(|| malformed(row, column, header))
 }
 
 #[cfg(test)]

@@ -126,6 +126,11 @@ impl Aodv {
         }
     }
 
+    /// How it is set.
+    pub const fn config(&self) -> &AodvConfig {
+        &self.config
+    }
+
     /// A packet of the own host.
     pub fn send(&mut self, now: Instant, mut packet: Packet) {
         self.begin(now);

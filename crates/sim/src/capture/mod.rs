@@ -4,7 +4,7 @@
 //! One record a frame on the air, on an interface of the node that sent it: CTS and ACK do not name
 //! their sender, so nothing else would tell. What dies inside a node has a record on the interface
 //! `lost`, marked as a failed transmission, at the instant at which it died, from the node where,
-//! to the next hop if there was one; the comment says why. All interfaces are radiotap's, because
+//! to the next hop if there was one; the comment says why. Records stand in order of time. All interfaces are radiotap's, because
 //! readers built on libpcap refuse files that mix kinds of link.
 //!
 //! Time 0 of a run is the epoch's. A record's time is its preamble's first bit; radiotap's is that
@@ -18,16 +18,18 @@ mod radiotap;
 #[cfg(test)]
 mod test;
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use base::{Duration, Instant, Rate};
-use wire::{EncodeError, Payload, Routed};
+use base::{Duration, Instant};
+use radio::dcf::{AirFrame, FrameKind, Outcome};
+use scenario::{Mac, Network, Scenario};
+use wire::{ArpMessage, EncodeError, HardwareAddr, Payload, Routed};
 
-use dot11::{Header, mac};
+use dot11::Header;
+
 use pcapng::Blocks;
 use radiotap::Radiotap;
-
-pub use dot11::Kind;
 
 /// A capture of one run, written as the run goes.
 pub struct Capture {
@@ -35,6 +37,16 @@ pub struct Capture {
     channel_mhz: u16,
     /// The record under construction.
     record: Vec<u8>,
+    /// What was lost after the last frame that was told: frames are told late, each once it is over,
+    /// and records stand in order of time.
+    lost: VecDeque<Lost>,
+}
+
+/// A record that waits for frames of before.
+struct Lost {
+    at: Instant,
+    record: Vec<u8>,
+    remark: String,
 }
 
 /// What a frame carries.
@@ -44,57 +56,40 @@ pub enum Carried<'a> {
     Nothing,
     /// A packet.
     Packet(&'a Routed),
-    /// An ARP message (RFC 826).
-    Arp(&'a [u8; 28]),
-}
-
-/// A frame that was put on the air.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Frame<'a> {
-    /// When its preamble's first bit was sent.
-    pub at: Instant,
-    /// How long preamble and physical header take.
-    pub preamble: Duration,
-    /// Its rate behind them.
-    pub rate: Rate,
-    /// Which kind.
-    pub kind: Kind,
-    /// Who sent it.
-    pub from: u32,
-    /// Who is to receive it; `None` for all.
-    pub to: Option<u32>,
-    /// What it says to others' NAVs.
-    pub duration: Duration,
-    /// The number of its packet, 12 bits.
-    pub sequence: u16,
-    /// Sent before.
-    pub retry: bool,
-    /// What it carries.
-    pub carried: Carried<'a>,
+    /// An ARP message.
+    Arp(&'a ArpMessage),
 }
 
 /// The preamble of 802.11b that is short takes 96 µs with its header; the long one 192.
 const SHORT_PREAMBLE: Duration = Duration::from_micros(96);
 
 impl Capture {
-    /// Begins a capture: of which scenario and seed, with how many nodes, on which frequency (MHz).
-    pub fn new(
-        out: Box<dyn Write + Send>,
-        scenario: &str,
-        seed: u64,
-        nodes: u32,
-        channel_mhz: u16,
-    ) -> Self {
-        let about = format!("{scenario}, seed {seed}");
-        Self { blocks: Blocks::new(out, &about, nodes), channel_mhz, record: Vec::new() }
+    /// Does a scenario put frames of 802.11 on the air?
+    pub fn can_be_of(scenario: &Scenario) -> bool {
+        matches!(&scenario.network, Network::Adhoc(adhoc) if matches!(adhoc.mac, Mac::Dcf(_)))
     }
 
-    /// A frame on the air; `remark` is what became of it, where that is worth one.
-    pub fn frame(&mut self, frame: &Frame<'_>, remark: Option<&str>) {
+    /// Begins a capture of a run of `scenario` with `seed`; `None`: there can be none.
+    pub fn new(out: Box<dyn Write + Send>, scenario: &Scenario, seed: u64) -> Option<Self> {
+        let Network::Adhoc(adhoc) = &scenario.network else { return None };
+        Self::can_be_of(scenario).then(|| Self {
+            blocks: Blocks::new(out, &format!("{}, seed {seed}", scenario.name)),
+            channel_mhz: (adhoc.radio.frequency.0 / 1_000_000) as u16,
+            record: Vec::new(),
+            lost: VecDeque::new(),
+        })
+    }
+
+    /// A frame on the air, not before the one that was told last, and what it carries. `preamble` is
+    /// the time of its preamble and physical header.
+    pub fn frame(&mut self, frame: &AirFrame, preamble: Duration, carried: Carried<'_>) {
+        while self.lost.front().is_some_and(|lost| lost.at < frame.at) {
+            self.write_lost();
+        }
         self.record.clear();
         let radiotap = Radiotap {
-            at: frame.at + frame.preamble,
-            short_preamble: frame.preamble == SHORT_PREAMBLE,
+            at: frame.at + preamble,
+            short_preamble: preamble == SHORT_PREAMBLE,
             fcs: true,
             rate: Some(frame.rate),
             channel_mhz: self.channel_mhz,
@@ -105,30 +100,30 @@ impl Capture {
         let start = self.record.len();
         let header = Header {
             kind: frame.kind,
-            receiver: frame.to.map_or(dot11::BROADCAST, mac),
-            transmitter: mac(frame.from),
-            duration: frame.duration,
+            receiver: frame.to.map_or(HardwareAddr::BROADCAST, HardwareAddr::of_node),
+            transmitter: HardwareAddr::of_node(frame.from),
+            duration_us: frame.duration_us,
             sequence: frame.sequence,
             retry: frame.retry,
         };
         header.write(&mut self.record);
-        let encoded = write_carried(frame.carried, &mut self.record);
+        let encoded = write_carried(carried, &mut self.record);
         dot11::write_fcs(start, &mut self.record);
-        let remark = said(remark, encoded);
+        let remark = said(what_became_of(frame), encoded);
         self.blocks.packet(Some(frame.from), frame.at, &self.record, remark.as_deref());
     }
 
-    /// A packet died in `node`, on its way to `next_hop` if it had got so far; `why` is what its
+    /// A packet died in `node`, not before the one that was told last, on its way to `next_hop` if it had got so far; `why` is what its
     /// comment says after the place.
     pub fn lost(
         &mut self,
         at: Instant,
         node: u32,
         next_hop: Option<u32>,
-        packet: &Routed,
+        carried: Carried<'_>,
         why: &str,
     ) {
-        self.record.clear();
+        let mut record = Vec::new();
         let radiotap = Radiotap {
             at,
             short_preamble: false,
@@ -138,26 +133,40 @@ impl Capture {
             signal_dbm: None,
             failed: true,
         };
-        radiotap.write(&mut self.record);
+        radiotap.write(&mut record);
         let header = Header {
-            kind: Kind::Data,
-            receiver: next_hop.map_or(dot11::NOBODY, mac),
-            transmitter: mac(node),
-            duration: Duration::ZERO,
+            kind: FrameKind::Data,
+            receiver: next_hop.map_or(dot11::NOBODY, HardwareAddr::of_node),
+            transmitter: HardwareAddr::of_node(node),
+            duration_us: 0,
             sequence: 0,
             retry: false,
         };
-        header.write(&mut self.record);
-        let encoded = write_carried(Carried::Packet(packet), &mut self.record);
-        let remark = said(Some(&format!("dropped at node {node}: {why}")), encoded);
-        self.blocks.packet(None, at, &self.record, remark.as_deref());
+        header.write(&mut record);
+        let encoded = write_carried(carried, &mut record);
+        let remark = said(Some(format!("dropped at node {node}: {why}")), encoded);
+        self.lost.push_back(Lost { at, record, remark: remark.unwrap_or_default() });
+    }
+
+    /// No frame is on the air: nothing has to wait for one.
+    pub fn settle(&mut self) {
+        while !self.lost.is_empty() {
+            self.write_lost();
+        }
+    }
+
+    fn write_lost(&mut self) {
+        if let Some(Lost { at, record, remark }) = self.lost.pop_front() {
+            self.blocks.packet(None, at, &record, Some(&remark));
+        }
     }
 
     /// Ends the capture.
     ///
     /// # Errors
     /// What the output refused, now or before.
-    pub fn finish(self) -> io::Result<()> {
+    pub fn finish(mut self) -> io::Result<()> {
+        self.settle();
         self.blocks.finish()
     }
 }
@@ -168,7 +177,7 @@ fn write_carried(carried: Carried<'_>, out: &mut Vec<u8>) -> Result<(), EncodeEr
         Carried::Nothing => Ok(()),
         Carried::Arp(message) => {
             dot11::write_llc_snap(dot11::ARP, out);
-            out.extend(message);
+            out.extend(message.encode());
             Ok(())
         }
         Carried::Packet(packet) => {
@@ -188,8 +197,25 @@ fn write_carried(carried: Carried<'_>, out: &mut Vec<u8>) -> Result<(), EncodeEr
     }
 }
 
-fn said(remark: Option<&str>, encoded: Result<(), EncodeError>) -> Option<String> {
+/// What is to be said of a frame that did not do what it was for.
+fn what_became_of(frame: &AirFrame) -> Option<String> {
+    if frame.outcome == Outcome::ByAll(0) {
+        return Some("heard by nobody".to_owned());
+    }
+    let node = frame.to?;
+    Some(match frame.outcome {
+        Outcome::Pending | Outcome::Received | Outcome::ByAll(_) => return None,
+        Outcome::Duplicate => format!("node {node} has it already"),
+        Outcome::Refused => format!("not answered by node {node}: its medium is taken"),
+        Outcome::Collided => format!("lost at node {node}: collision"),
+        Outcome::Damaged => format!("lost at node {node}: bit errors"),
+        Outcome::Deaf => format!("lost at node {node}: it was sending itself"),
+        Outcome::OutOfRange => format!("lost at node {node}: out of range"),
+    })
+}
+
+fn said(remark: Option<String>, encoded: Result<(), EncodeError>) -> Option<String> {
     let missing = encoded.err().map(|error| format!("its packet has no bytes: {error}"));
-    let parts: Vec<String> = remark.map(str::to_owned).into_iter().chain(missing).collect();
+    let parts: Vec<String> = remark.into_iter().chain(missing).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }

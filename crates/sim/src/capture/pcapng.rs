@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration as Span;
 
-use base::{Instant, Ipv4Addr};
+use base::Instant;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
@@ -14,15 +14,12 @@ use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::blocks::{Block, PcapNgBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
+use wire::HardwareAddr;
 
-use super::dot11::mac;
 use crate::nodes::address;
 
 /// Timestamps count 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
-
-/// The names of so many nodes fit into one block with room to spare.
-const NAMED_AT_ONCE: usize = 1000;
 
 type Output = Box<dyn Write + Send>;
 
@@ -37,7 +34,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    pub fn new(out: Output, about: &str, nodes: u32) -> Self {
+    pub fn new(out: Output, about: &str) -> Self {
         let application = concat!("driftway ", env!("CARGO_PKG_VERSION"));
         // The same bytes on every machine.
         let section = SectionHeaderBlock {
@@ -48,14 +45,12 @@ impl Blocks {
             ],
             ..SectionHeaderBlock::default()
         };
-        let mut blocks = Self {
+        Self {
             out: PcapNgWriter::with_section_header(out, section).map_err(io_error),
-            of_node: vec![None; nodes as usize],
+            of_node: Vec::new(),
             of_lost: None,
             interfaces: 0,
-        };
-        blocks.name_nodes(nodes as usize);
-        blocks
+        }
     }
 
     /// One packet: on the interface of the node that sent it, or among what was lost.
@@ -83,21 +78,6 @@ impl Blocks {
         }
     }
 
-    /// Wireshark shows these names where it is asked to resolve addresses.
-    fn name_nodes(&mut self, nodes: usize) {
-        let numbers: Vec<usize> = (0..nodes).collect();
-        for some in numbers.chunks(NAMED_AT_ONCE) {
-            let record = |node: &usize| {
-                Record::Ipv4(Ipv4Record {
-                    ip_addr: octets(address(*node)).to_vec().into(),
-                    names: vec![format!("node-{node}").into()],
-                })
-            };
-            let records = some.iter().map(record).collect();
-            self.write(&NameResolutionBlock { records, options: Vec::new() }.into_block());
-        }
-    }
-
     fn interface(&mut self, node: Option<u32>) -> u32 {
         let known = match node {
             Some(node) => self.of_node.get(node as usize).copied().flatten(),
@@ -116,7 +96,9 @@ impl Blocks {
             InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
         ];
         if let Some(node) = node {
-            options.push(InterfaceDescriptionOption::IfMacAddr(mac(node).to_vec().into()));
+            options.push(InterfaceDescriptionOption::IfMacAddr(
+                HardwareAddr::of_node(node).0.to_vec().into(),
+            ));
         }
         let linktype = DataLink::IEEE802_11_RADIOTAP;
         self.write(&InterfaceDescriptionBlock { linktype, snaplen: 0, options }.into_block());
@@ -125,6 +107,7 @@ impl Blocks {
         match node {
             None => self.of_lost = Some(interface),
             Some(node) => {
+                self.name(node);
                 let node = node as usize;
                 if self.of_node.len() <= node {
                     self.of_node.resize(node + 1, None);
@@ -134,10 +117,16 @@ impl Blocks {
         }
         interface
     }
-}
 
-fn octets(address: Ipv4Addr) -> [u8; 4] {
-    address.to_bits().to_be_bytes()
+    /// Wireshark shows a node's name where it is asked to resolve addresses.
+    fn name(&mut self, node: u32) {
+        let record = Ipv4Record {
+            ip_addr: address(node as usize).octets().to_vec().into(),
+            names: vec![format!("node-{node}").into()],
+        };
+        let records = vec![Record::Ipv4(record)];
+        self.write(&NameResolutionBlock { records, options: Vec::new() }.into_block());
+    }
 }
 
 fn io_error(error: PcapError) -> io::Error {

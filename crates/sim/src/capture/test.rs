@@ -3,13 +3,13 @@
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use base::{Ecn, Ipv4Addr, Seq};
+use base::{Ecn, Ipv4Addr, Rate, Seq};
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use wire::{
-    AodvMessage, AodvRequest, Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions,
-    TcpSegment, UnreachableCode,
+    AodvMessage, AodvRequest, ArpMessage, ArpOperation, Body, HardwareAddr, IcmpMessage, IpHeader,
+    Packet, Payload, TcpFlags, TcpOptions, TcpSegment, UnreachableCode,
 };
 
 use super::*;
@@ -28,9 +28,26 @@ impl Write for Kept {
     }
 }
 
+fn scenario() -> Scenario {
+    let text = r#"
+name = "two nodes"
+duration = "1 s"
+[network]
+kind = "adhoc"
+mobility = { positions = [["0 m", "0 m"], ["200 m", "0 m"], ["400 m", "0 m"]] }
+radio = { frequency = "2412 MHz" }
+routing = { protocol = "aodv" }
+[[flow]]
+from = 0
+to = 2
+application = "ftp"
+"#;
+    Scenario::parse("test.toml", text, &[]).unwrap()
+}
+
 fn captured(fill: impl FnOnce(&mut Capture)) -> Vec<u8> {
     let kept = Kept::default();
-    let mut capture = Capture::new(Box::new(kept.clone()), "two nodes", 7, 3, 2412);
+    let mut capture = Capture::new(Box::new(kept.clone()), &scenario(), 7).unwrap();
     fill(&mut capture);
     capture.finish().unwrap();
     Arc::try_unwrap(kept.0).unwrap().into_inner().unwrap()
@@ -140,30 +157,34 @@ fn request() -> Packet {
     Packet { ip, body: Body::Aodv(AodvMessage::Request(request)) }
 }
 
-/// Who has 10.0.0.2? Tell 10.0.0.1.
-const WHO_HAS: [u8; 28] =
-    [0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 0, 10, 0, 0, 1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 2];
+fn who_has() -> ArpMessage {
+    ArpMessage {
+        operation: ArpOperation::Request,
+        sender_hardware: HardwareAddr::of_node(0),
+        sender: address(0),
+        target_hardware: HardwareAddr::default(),
+        target: address(1),
+    }
+}
 
-fn frame<'a>(
-    kind: Kind,
-    from: u32,
-    to: Option<u32>,
-    micros: u64,
-    carried: Carried<'a>,
-) -> Frame<'a> {
-    Frame {
+fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> AirFrame {
+    AirFrame {
         at: Instant::from_nanos(micros * 1000 + 7),
-        preamble: Duration::from_micros(192),
-        rate: Rate::from_bps(if kind == Kind::Data { 2_000_000 } else { 1_000_000 }),
+        airtime: Duration::from_micros(300),
+        rate: Rate::from_bps(if kind == FrameKind::Data { 2_000_000 } else { 1_000_000 }),
         kind,
         from,
         to,
-        duration: Duration::from_micros(314),
+        bytes: 0,
+        duration_us: 314,
         sequence: 40,
         retry: false,
-        carried,
+        id: None,
+        outcome: if to.is_some() { Outcome::Received } else { Outcome::ByAll(2) },
     }
 }
+
+const PREAMBLE: Duration = Duration::from_micros(192);
 
 fn example() -> Vec<u8> {
     captured(|capture| {
@@ -172,18 +193,26 @@ fn example() -> Vec<u8> {
         let error = Packet::icmp_error(address(1), &packet, unreachable).unwrap();
         let (packet, error) = (Routed::plain(packet), Routed::plain(error));
         let asked = Routed::plain(request());
-        capture.frame(&frame(Kind::Rts, 0, Some(1), 100, Carried::Nothing), None);
-        capture.frame(&frame(Kind::Cts, 1, Some(0), 500, Carried::Nothing), None);
-        let data = frame(Kind::Data, 0, Some(1), 900, Carried::Packet(&packet));
-        capture.frame(&data, None);
-        capture.frame(&frame(Kind::Ack, 1, Some(0), 7000, Carried::Nothing), None);
-        capture.frame(&frame(Kind::Data, 1, None, 8000, Carried::Packet(&asked)), None);
-        capture.frame(&frame(Kind::Data, 0, None, 9000, Carried::Arp(&WHO_HAS)), None);
-        let again = Frame { at: Instant::from_micros(9500), retry: true, ..data };
-        capture.frame(&again, Some("lost at node 1: collision"));
+        let mut put = |frame: AirFrame, carried| capture.frame(&frame, PREAMBLE, carried);
+        let data = frame(FrameKind::Data, 0, Some(1), 900);
+        put(frame(FrameKind::Rts, 0, Some(1), 100), Carried::Nothing);
+        put(frame(FrameKind::Cts, 1, Some(0), 500), Carried::Nothing);
+        put(data, Carried::Packet(&packet));
+        put(frame(FrameKind::Ack, 1, Some(0), 7000), Carried::Nothing);
+        put(frame(FrameKind::Data, 1, None, 8000), Carried::Packet(&asked));
+        put(frame(FrameKind::Data, 0, None, 9000), Carried::Arp(&who_has()));
         let died = Instant::from_millis(20);
-        capture.lost(died, 1, Some(2), &packet, "link-failure (no CTS after 7 attempts)");
-        capture.lost(died, 2, None, &error, "no-route");
+        let carried = Carried::Packet(&packet);
+        capture.lost(died, 1, Some(2), carried, "link-failure (no CTS after 7 attempts)");
+        // Frames are told once they are over.
+        let again = AirFrame {
+            at: Instant::from_micros(9500),
+            retry: true,
+            outcome: Outcome::Collided,
+            ..data
+        };
+        capture.frame(&again, PREAMBLE, Carried::Packet(&packet));
+        capture.lost(died, 2, None, Carried::Packet(&error), "no-route");
     })
 }
 
@@ -276,7 +305,8 @@ fn bytes_of_no_standard_stand_behind_the_packet() {
     let file = captured(|capture| {
         for padding in [20, -8] {
             let packet = Routed { padding, ..Routed::plain(segment()) };
-            capture.frame(&frame(Kind::Data, 0, Some(1), 100, Carried::Packet(&packet)), None);
+            let data = frame(FrameKind::Data, 0, Some(1), 100);
+            capture.frame(&data, PREAMBLE, Carried::Packet(&packet));
         }
     });
     let records = read(&file);
@@ -299,7 +329,8 @@ fn a_packet_without_bytes_says_so() {
         ..segment()
     };
     let file = captured(|capture| {
-        capture.lost(Instant::ZERO, 0, None, &Routed::plain(huge), "queue-overflow");
+        let huge = Routed::plain(huge);
+        capture.lost(Instant::ZERO, 0, None, Carried::Packet(&huge), "queue-overflow");
     });
     let records = read(&file);
     let comment = records[0].comment.as_deref().unwrap();
@@ -324,11 +355,31 @@ impl Write for Full {
 fn a_full_disk_is_told_at_the_end() {
     let packet = Routed::plain(segment());
     for room in [0, 100, 3000, 5000] {
-        let mut capture = Capture::new(Box::new(Full(room)), "", 1, 2, 2412);
+        let mut capture = Capture::new(Box::new(Full(room)), &scenario(), 1).unwrap();
         for micros in 0..9 {
-            let data = frame(Kind::Data, 0, Some(1), micros, Carried::Packet(&packet));
-            capture.frame(&data, None);
+            let data = frame(FrameKind::Data, 0, Some(1), micros);
+            capture.frame(&data, PREAMBLE, Carried::Packet(&packet));
         }
         assert_eq!(capture.finish().unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
+}
+
+#[test]
+fn a_path_has_no_air() {
+    let text = r#"
+name = "a path"
+duration = "1 s"
+[network]
+kind = "path"
+hops = 1
+[network.link]
+rate = "1 Mbit/s"
+delay = "1 ms"
+[[flow]]
+from = 0
+to = 1
+application = "ftp"
+"#;
+    let path = Scenario::parse("test.toml", text, &[]).unwrap();
+    assert!(Capture::new(Box::new(io::sink()), &path, 1).is_none());
 }

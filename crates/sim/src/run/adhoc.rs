@@ -11,6 +11,7 @@ mod ledger;
 mod relay;
 mod routing;
 mod setup;
+mod tell;
 
 use std::collections::VecDeque;
 
@@ -28,6 +29,7 @@ use crate::results::RunResult;
 use air::Air;
 use ledger::Ledger;
 use routing::Routing;
+use tell::Telling;
 
 /// The air's number among the network's entities; node n has n + 1.
 const AIR: u32 = 0;
@@ -44,6 +46,7 @@ pub struct AdhocAtWork {
     feedback: Feedback,
     /// How long a packet is on its way from routing to the interface queue.
     delay: Duration,
+    telling: Telling,
 }
 
 /// What a node has below its host.
@@ -77,6 +80,7 @@ impl NetworkAtWork for AdhocAtWork {
     }
 
     fn open(run: &mut Run<'_, Self>) {
+        run.begin_telling();
         for node in 0..run.net.nodes.len() {
             run.stir(node);
         }
@@ -151,6 +155,7 @@ impl AdhocAtWork {
             ledger: Ledger::default(),
             feedback,
             delay,
+            telling: Telling::default(),
         }
     }
 }
@@ -174,6 +179,7 @@ impl Run<'_, AdhocAtWork> {
         let until = self.events.peek().unwrap_or(Instant::FAR_FUTURE).min(self.end);
         let mut reports = std::mem::take(&mut self.net.reports);
         self.now = self.net.air.run(until, &mut reports).max(self.now);
+        self.tell_air();
         for report in reports.drain(..) {
             self.on_report(report);
         }

@@ -1,4 +1,4 @@
-//! What hosts do: packets delivered to sockets, timers, applications, and what the trace is told.
+//! What hosts do: packets delivered to sockets, timers, applications, and what is told of flows.
 
 use base::{Instant, Ipv4Addr};
 use link::Place;
@@ -14,6 +14,7 @@ use crate::results::Outcome;
 use crate::sabotage::Crime;
 use crate::sockets::{self, End};
 use crate::trace::SentSegment;
+use crate::watch::At;
 
 /// The port to which foreign traffic goes (RFC 863).
 pub(super) const DISCARD: u16 = 9;
@@ -146,9 +147,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
                 if let Err(broken) = self.flows[flow].on_acknowledged(acknowledged, received) {
                     self.failed.get_or_insert(RunError::Stream(broken));
                 }
-                if let Some(trace) = &mut self.trace {
-                    trace.flow(flow).acked(self.now, acknowledged);
-                }
+                self.watch.acked(At { now: self.now, node, flow }, acknowledged);
             }
             self.note(number, node, at_host);
             while let Some((packet, transmit)) = self.hosts[node].poll_transmit(self.now, at_host) {
@@ -194,9 +193,8 @@ impl<N: NetworkAtWork> Run<'_, N> {
                     self.failed.get_or_insert(RunError::Stream(broken));
                 }
             }
-            if let Some(trace) = &mut self.trace {
-                trace.flow(number / 2).delivered(self.now, flow.delivered);
-            }
+            let at = At { now: self.now, node, flow: number / 2 };
+            self.watch.delivered(at, flow.delivered);
         }
     }
 
@@ -206,13 +204,15 @@ impl<N: NetworkAtWork> Run<'_, N> {
             return;
         }
         self.flows[flow].on_sent(self.now, payload);
-        let Some(trace) = &mut self.trace else { return };
+        if !self.watch.flows() {
+            return;
+        }
         let tcp = self.hosts[node].socket(at_host).map(|socket| socket.tcp());
         let rto = tcp.map(|tcp| tcp.rtt().rto());
         let view = tcp.map(tcp::Connection::view).unwrap_or_default();
         let bytes = |known: base::Known<u32>| known.value().unwrap_or_default();
-        trace.flow(flow).sent(
-            self.now,
+        self.watch.sent(
+            At { now: self.now, node, flow },
             SentSegment {
                 offset: payload.offset,
                 length: payload.len,
@@ -224,21 +224,23 @@ impl<N: NetworkAtWork> Run<'_, N> {
         );
     }
 
-    /// Tells the trace what a sender's TCP and aid have been doing.
+    /// Tells what a sender's TCP and aid have been doing.
     fn note(&mut self, number: usize, node: usize, at_host: usize) {
-        let Some(trace) = self.trace.as_mut().filter(|_| number.is_multiple_of(2)) else { return };
+        if !number.is_multiple_of(2) || !self.watch.flows() {
+            return;
+        }
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
-        let flow = trace.flow(number / 2);
+        let at = At { now: self.now, node, flow: number / 2 };
         let stats = *socket.tcp().stats();
         let counted = std::mem::replace(&mut self.sockets[number].counted, stats);
         if stats.timeouts > counted.timeouts {
-            flow.timeout(self.now);
+            self.watch.timeout(at);
         }
         if stats.fast_retransmits > counted.fast_retransmits {
-            flow.fast_retransmit(self.now);
+            self.watch.fast_retransmit(at);
         }
         if let Some(state) = socket.aid_state() {
-            flow.aid_state(self.now, state);
+            self.watch.aid_state(at, state);
         }
     }
 }

@@ -62,6 +62,11 @@ impl Air {
         each!(self, mac => mac.events())
     }
 
+    /// Where a node is (m).
+    pub fn position(&mut self, node: u32, now: Instant) -> (f64, f64) {
+        each!(self, mac => mac.field().position(node, now))
+    }
+
     pub fn result(&self) -> MacResult {
         let total = each!(self, mac => mac.totals());
         MacResult {

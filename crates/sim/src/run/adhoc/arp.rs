@@ -27,7 +27,7 @@ fn packet_of(message: &ArpMessage) -> Routed {
 }
 
 /// The message that this packet is, sent to all or to one; `None`: it is none.
-fn message_of(packet: &Routed, broadcast: bool, nodes: usize) -> Option<ArpMessage> {
+pub(super) fn message_of(packet: &Routed, broadcast: bool, nodes: usize) -> Option<ArpMessage> {
     if !is_arp(packet) {
         return None;
     }
@@ -89,10 +89,10 @@ impl Run<'_, AdhocAtWork> {
                         self.descend(node, item, Place::Tail);
                     }
                 }
-                ArpOutput::Evicted { id } => self.drop_queued(node, id, Drop::Arp),
+                ArpOutput::Evicted { id } => self.drop_queued(node, id, None, Drop::Arp),
                 ArpOutput::Failed { id, to } => {
                     if let Some(to) = node_at(to, self.net.nodes.len()) {
-                        self.link_failed(node, id, to as u32);
+                        self.link_failed(node, id, to as u32, None);
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use base::Ecn;
 use link::{Class as Rank, DropReason as QueueDrop, Enqueued, Item, Place};
-use radio::{Outgoing, Report};
+use radio::{FailReason, Outgoing, Report};
 use route::{DropReason, Hop, Output};
 use wire::{Body, Packet, Routed};
 
@@ -11,6 +11,7 @@ use super::AdhocAtWork;
 use super::arp::is_arp;
 use crate::books::Drop;
 use crate::events::Class;
+use crate::log::Event;
 use crate::nodes::{address, node_at};
 use crate::results::RoutingResult;
 use crate::sabotage::Crime;
@@ -62,14 +63,18 @@ impl Run<'_, AdhocAtWork> {
                 Output::Deliver(packet) => {
                     self.net.ledger.leaves();
                     self.fingerprint.packet(self.now, node as u32, u8::MAX, &packet);
+                    self.tell_delivered(node, &packet);
                     self.hear(node, &packet);
                     self.arrived(node, &packet);
                 }
                 Output::Drop { packet, reason } => self.give_up(node, &packet, reason),
                 Output::Signal(signal) => self.signal(node, &signal),
                 Output::Purge(neighbour) => self.purge(node, neighbour),
-                Output::RouteFound(to) => self.route_found(node, to),
-                Output::RouteLost(_) => {}
+                Output::RouteFound(to) => {
+                    self.tell_route(node, to, Event::RouteFound);
+                    self.route_found(node, to);
+                }
+                Output::RouteLost(to) => self.tell_route(node, to, Event::RouteLost),
             }
         }
         if let Some(at) = self.net.nodes[node].routing.next_timeout() {
@@ -89,6 +94,7 @@ impl Run<'_, AdhocAtWork> {
     /// A packet that is in no slot is lost.
     fn lose(&mut self, node: usize, packet: &Routed, why: Drop) {
         self.packets.note_drop(why);
+        self.tell_dropped(node, None, packet, why);
         self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
     }
 
@@ -163,23 +169,25 @@ impl Run<'_, AdhocAtWork> {
                 if mark && let Some(packet) = self.packets.get(item.id) {
                     packet.packet.ip.ecn = Ecn::Ce;
                 }
+                self.tell_enqueued(node, item.id, item.next_hop);
                 if let Some(other) = pushed_out {
-                    self.drop_queued(node, other, Drop::QueueOverflow);
+                    self.drop_queued(node, other, None, Drop::QueueOverflow);
                 }
             }
             Enqueued::Dropped { reason: QueueDrop::RedDrop } => {
-                self.drop_queued(node, item.id, Drop::Red);
+                self.drop_queued(node, item.id, item.next_hop, Drop::Red);
             }
             Enqueued::Dropped { .. } | Enqueued::Refused => {
-                self.drop_queued(node, item.id, Drop::QueueOverflow);
+                self.drop_queued(node, item.id, item.next_hop, Drop::QueueOverflow);
             }
         }
         self.feed(node);
     }
 
-    pub(super) fn drop_queued(&mut self, node: usize, id: u32, why: Drop) {
+    pub(super) fn drop_queued(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
         if let Some(packet) = self.packets.drop(id, why) {
             self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
+            self.tell_dropped(node, to, &packet, why);
         }
     }
 
@@ -190,6 +198,7 @@ impl Run<'_, AdhocAtWork> {
         }
         let Some(item) = self.net.nodes[node].queue.take(self.now) else { return };
         let outgoing = Outgoing { id: item.id, to: item.next_hop, bytes: item.bytes };
+        self.tell_taken(node, item.id, item.next_hop);
         self.net.air.send(self.now, node as u32, outgoing);
         self.wake_air();
     }
@@ -200,6 +209,7 @@ impl Run<'_, AdhocAtWork> {
             Report::Received { node, from, id, broadcast, .. } => {
                 let Some(packet) = self.packets.get(id).copied() else { return };
                 self.fingerprint.packet(self.now, node, u8::MAX - 1, &packet.packet);
+                self.tell_received(node, from, &packet);
                 if self.is_for_arp(node as usize, &packet, broadcast) {
                     return;
                 }
@@ -222,32 +232,42 @@ impl Run<'_, AdhocAtWork> {
                 self.packets.deliver(id);
                 self.feed(node as usize);
             }
-            Report::Failed { node, id, to, .. } => self.link_failed(node as usize, id, to),
+            Report::Failed { node, id, to, reason, .. } => {
+                self.link_failed(node as usize, id, to, Some(reason));
+            }
         }
     }
 
     /// A link layer gave up on a packet.
-    pub(super) fn link_failed(&mut self, node: usize, id: u32, to: u32) {
+    /// `reason` is `None` where ARP did not find the neighbour.
+    pub(super) fn link_failed(
+        &mut self,
+        node: usize,
+        id: u32,
+        to: u32,
+        reason: Option<FailReason>,
+    ) {
         if self.packets.get(id).is_some_and(|packet| is_arp(packet)) {
-            self.drop_queued(node, id, Drop::Arp);
+            self.drop_queued(node, id, Some(to), Drop::Arp);
             return self.feed(node);
         }
         let Some(packet) = self.packets.deliver(id) else { return };
+        let in_range = self.net.air.in_range(self.now, node as u32, to);
+        self.tell_link_failure(node, to, &packet, reason, in_range);
         let ledger = &mut self.net.ledger;
         ledger.link_failures += 1;
-        if self.net.air.in_range(self.now, node as u32, to) {
-            ledger.false_link_failures += 1;
-        }
+        ledger.false_link_failures += u64::from(in_range);
         if !packet.is_control() {
             ledger.enters();
         }
         let (now, packets) = (self.now, &mut self.packets);
+        let mut messages = Vec::new();
         let super::Node { queue, routing, .. } = &mut self.net.nodes[node];
         routing.on_link_failure(now, address(to as usize), packet, &mut || {
             loop {
                 let item = queue.take_for(to)?;
                 if packets.get(item.id).is_some_and(|packet| is_arp(packet)) {
-                    packets.drop(item.id, Drop::Arp);
+                    messages.extend(packets.drop(item.id, Drop::Arp));
                     continue;
                 }
                 let packet = packets.deliver(item.id)?;
@@ -257,7 +277,11 @@ impl Run<'_, AdhocAtWork> {
                 return Some(packet);
             }
         });
+        for message in messages {
+            self.tell_dropped(node, Some(to), &message, Drop::Arp);
+        }
         self.serve_routing(node, Place::Tail);
+        self.failure_is_told();
         self.feed(node);
     }
 
@@ -265,7 +289,7 @@ impl Run<'_, AdhocAtWork> {
     fn purge(&mut self, node: usize, neighbour: base::Ipv4Addr) {
         let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
         while let Some(item) = self.net.nodes[node].queue.take_for(neighbour as u32) {
-            self.drop_queued(node, item.id, Drop::LinkFailure);
+            self.drop_queued(node, item.id, item.next_hop, Drop::LinkFailure);
         }
     }
 }

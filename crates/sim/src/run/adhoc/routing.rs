@@ -4,6 +4,9 @@ use base::{Instant, Ipv4Addr};
 use route::{Aodv, Dsr, Fixed, Output, RouteStats};
 use wire::{Packet, Routed};
 
+/// What hosts give their packets.
+const HOST_TTL: u8 = 64;
+
 /// A node's routing.
 #[allow(clippy::large_enum_variant, reason = "all nodes of a network speak the same")]
 pub enum Routing {
@@ -72,5 +75,13 @@ impl Routing {
 
     pub fn stats(&self) -> RouteStats {
         *each!(self, protocol => protocol.stats())
+    }
+
+    /// The time to live that packets of hosts start with.
+    pub fn first_ttl(&self) -> u8 {
+        match self {
+            Self::Aodv(aodv) => aodv.config().data_ttl.unwrap_or(HOST_TTL),
+            _ => HOST_TTL,
+        }
     }
 }

@@ -257,9 +257,7 @@ impl Run<'_, PathAtWork> {
     }
 
     fn mark(&mut self, kind: &'static str, link: usize, begins: bool) {
-        if let Some(trace) = &mut self.trace {
-            trace.fault(self.now, kind, link as u32 + 1, begins);
-        }
+        self.watch.fault(self.now, kind, link as u32 + 1, begins);
     }
 
     /// A packet that belongs to no flow goes over one hop.

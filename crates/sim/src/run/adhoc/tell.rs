@@ -1,0 +1,277 @@
+//! What is told of an ad hoc network to those who watch: the event log and the capture. Nothing of
+//! it is done, and nothing kept, where nobody does.
+
+use std::collections::VecDeque;
+
+use base::{Duration, Instant, Ipv4Addr};
+use radio::FailReason;
+use radio::dcf::{AirFrame, FrameKind, Outcome};
+use wire::{Packet, Routed};
+
+use super::super::Run;
+use super::AdhocAtWork;
+use super::air::Air;
+use super::arp::message_of;
+use crate::books::Drop;
+use crate::capture::Carried;
+use crate::log::{Entry, Event, Layer};
+use crate::nodes::node_of;
+
+/// What the telling of frames needs to remember.
+#[derive(Default)]
+pub struct Telling {
+    /// Frames that the air has handed out.
+    frames: Vec<AirFrame>,
+    /// Each node's packets that the air has taken, and when: frames are told late, when a packet may
+    /// be gone and its handle another's.
+    on_air: Vec<VecDeque<(Instant, Routed)>>,
+    /// Why the link layer gave up on the packet that routing is asked about just now, and whom it
+    /// was for.
+    failing: Option<(Option<FailReason>, u32)>,
+}
+
+impl Run<'_, AdhocAtWork> {
+    /// Before the first event.
+    pub(super) fn begin_telling(&mut self) {
+        if self.watch.network() && self.net.air.record() {
+            self.net.telling.on_air.resize_with(self.net.nodes.len(), VecDeque::new);
+            if let Some(log) = &mut self.watch.log {
+                log.expect_frames();
+            }
+        }
+    }
+
+    /// The air takes a node's packet.
+    pub(super) fn tell_taken(&mut self, node: usize, id: u32, to: Option<u32>) {
+        if !self.watch.network() {
+            return;
+        }
+        let Some(packet) = self.packets.get(id).copied() else { return };
+        if let Some(taken) = self.net.telling.on_air.get_mut(node) {
+            taken.push_back((self.now, packet));
+        }
+        self.tell_queue(node, Event::Taken, &packet, to);
+    }
+
+    /// A node's interface queue has got a packet.
+    pub(super) fn tell_enqueued(&mut self, node: usize, id: u32, to: Option<u32>) {
+        if self.watch.log.is_some()
+            && let Some(packet) = self.packets.get(id).copied()
+        {
+            self.tell_queue(node, Event::Enqueued, &packet, to);
+        }
+    }
+
+    fn tell_queue(&mut self, node: usize, event: Event, packet: &Routed, to: Option<u32>) {
+        let waiting = self.net.nodes[node].queue.len() as u32;
+        if let Some(log) = &mut self.watch.log {
+            let entry = Entry::new(self.now, node as u32, Layer::Queue, event).about(packet);
+            log.tell(Entry { neighbour: to, waiting: Some(waiting), ..entry });
+        }
+    }
+
+    /// A node has got a packet from a neighbour.
+    pub(super) fn tell_received(&mut self, node: u32, from: u32, packet: &Routed) {
+        if let Some(log) = &mut self.watch.log {
+            let entry = Entry::new(self.now, node, Layer::Routing, Event::Received).about(packet);
+            log.tell(Entry { neighbour: Some(from), ..entry });
+        }
+    }
+
+    /// A packet is where it was to go.
+    pub(super) fn tell_delivered(&mut self, node: usize, packet: &Packet) {
+        if let Some(log) = &mut self.watch.log {
+            let first = self.net.nodes[node].routing.first_ttl();
+            // Its destination takes none off.
+            let hops = u32::from(first.saturating_sub(packet.ip.ttl)) + 1;
+            let entry = Entry::new(self.now, node as u32, Layer::Routing, Event::Delivered);
+            log.tell(Entry { hops: Some(hops), ..entry.about(&Routed::plain(*packet)) });
+        }
+    }
+
+    /// A packet died in a node.
+    pub(super) fn tell_dropped(
+        &mut self,
+        node: usize,
+        to: Option<u32>,
+        packet: &Routed,
+        why: Drop,
+    ) {
+        let failing = self.net.telling.failing.filter(|_| why == Drop::LinkFailure);
+        let to = to.or(failing.map(|(_, to)| to));
+        if let Some(log) = &mut self.watch.log {
+            let layer = match why {
+                Drop::QueueOverflow | Drop::Red => Layer::Queue,
+                _ => Layer::Routing,
+            };
+            let entry = Entry::new(self.now, node as u32, layer, Event::Dropped).about(packet);
+            log.tell(Entry { neighbour: to, ..entry.because(why.name()) });
+        }
+        if let Some(capture) = &mut self.watch.capture {
+            let why = match failing {
+                Some((reason, _)) => format!("{} ({})", why.name(), self.net.air.attempts(reason)),
+                None => why.name().to_owned(),
+            };
+            let message = message_of(packet, to.is_none(), self.net.nodes.len());
+            let carried = message.as_ref().map_or(Carried::Packet(packet), Carried::Arp);
+            capture.lost(self.now, node as u32, to, carried, &why);
+        }
+        // Where nothing is sent, what is lost would wait for a frame to the end of the run.
+        if self.watch.network() && self.net.air.next_timeout().is_none() {
+            if let Some(log) = &mut self.watch.log {
+                log.settle();
+            }
+            if let Some(capture) = &mut self.watch.capture {
+                capture.settle();
+            }
+        }
+    }
+
+    /// A node has found, or lost, its route to a destination.
+    pub(super) fn tell_route(&mut self, node: usize, to: Ipv4Addr, event: Event) {
+        if let Some(log) = &mut self.watch.log {
+            let entry = Entry::new(self.now, node as u32, Layer::Routing, event);
+            log.tell(Entry { destination: node_of(to), ..entry });
+        }
+    }
+
+    /// The link layer of a node gave up on a packet to `to`. Until
+    /// [`failure_is_told`](Self::failure_is_told), what dies of it says why.
+    pub(super) fn tell_link_failure(
+        &mut self,
+        node: usize,
+        to: u32,
+        packet: &Routed,
+        reason: Option<FailReason>,
+        in_range: bool,
+    ) {
+        self.net.telling.failing = Some((reason, to));
+        if let Some(log) = &mut self.watch.log {
+            let event = if in_range { Event::FalseLinkFailure } else { Event::LinkFailure };
+            let reason = match reason {
+                Some(FailReason::NoCts) => "short-retry-limit",
+                Some(FailReason::NoAck) => "long-retry-limit",
+                None => "no-address",
+            };
+            let entry = Entry::new(self.now, node as u32, Layer::Routing, event).about(packet);
+            log.tell(Entry { neighbour: Some(to), ..entry.because(reason) });
+        }
+    }
+
+    pub(super) const fn failure_is_told(&mut self) {
+        self.net.telling.failing = None;
+    }
+
+    /// The air has gone on.
+    pub(super) fn tell_air(&mut self) {
+        if !self.watch.network() {
+            return;
+        }
+        let mut frames = std::mem::take(&mut self.net.telling.frames);
+        self.net.air.take_recorded(&mut frames);
+        for frame in frames.drain(..) {
+            self.tell_frame(&frame);
+        }
+        self.net.telling.frames = frames;
+        if let Some(log) = &mut self.watch.log
+            && log.wants_positions(self.now)
+        {
+            for node in 0..self.net.nodes.len() as u32 {
+                let (x, y) = self.net.air.position(node, self.now);
+                let entry = Entry::new(self.now, node, Layer::Mobility, Event::Position);
+                log.tell(Entry { x_m: Some(x), y_m: Some(y), ..entry });
+            }
+        }
+    }
+
+    fn tell_frame(&mut self, frame: &AirFrame) {
+        let Some(taken) = self.net.telling.on_air.get_mut(frame.from as usize) else { return };
+        if matches!(frame.kind, FrameKind::Rts | FrameKind::Data) {
+            // It is of the last packet that was taken before it.
+            while taken.get(1).is_some_and(|(at, _)| *at <= frame.at) {
+                taken.pop_front();
+            }
+        }
+        let packet = taken.front().map(|(_, packet)| packet);
+        let packet = packet.filter(|_| frame.kind == FrameKind::Data);
+        if let Some(capture) = &mut self.watch.capture {
+            let nodes = self.net.nodes.len();
+            let message = packet.and_then(|packet| message_of(packet, frame.to.is_none(), nodes));
+            let carried = match &message {
+                Some(message) => Carried::Arp(message),
+                None => packet.map_or(Carried::Nothing, Carried::Packet),
+            };
+            capture.frame(frame, self.net.air.preamble(), carried);
+        }
+        if let Some(log) = &mut self.watch.log {
+            log.frame(&row(frame, packet));
+        }
+    }
+}
+
+fn row(frame: &AirFrame, packet: Option<&Routed>) -> Entry {
+    let event = if frame.retry { Event::Retransmitted } else { Event::Sent };
+    let entry = Entry::new(frame.at, frame.from, Layer::Air, event).because(match frame.outcome {
+        Outcome::Pending | Outcome::ByAll(_) => "",
+        Outcome::Received => "received",
+        Outcome::Duplicate => "duplicate",
+        Outcome::Refused => "refused",
+        Outcome::Collided => "collision",
+        Outcome::Damaged => "bit-error",
+        Outcome::Deaf => "sending",
+        Outcome::OutOfRange => "out-of-range",
+    });
+    let kind = match frame.kind {
+        FrameKind::Rts => "rts",
+        FrameKind::Cts => "cts",
+        FrameKind::Ack => "ack",
+        FrameKind::Data => "data",
+    };
+    let entry = match packet {
+        Some(packet) => entry.about(packet),
+        None => Entry { kind: kind.into(), ..entry },
+    };
+    Entry { neighbour: frame.to, bytes: Some(frame.bytes), ..entry }
+}
+
+impl Air {
+    /// Frames are kept from now on; `false` where this link layer can't.
+    fn record(&mut self) -> bool {
+        match self {
+            Self::Dcf(dcf) => {
+                dcf.record(true);
+                true
+            }
+            Self::Tdma(_) => false,
+        }
+    }
+
+    fn take_recorded(&mut self, out: &mut Vec<AirFrame>) {
+        match self {
+            Self::Dcf(dcf) => dcf.take_recorded(out),
+            Self::Tdma(_) => {}
+        }
+    }
+
+    /// How long preamble and physical header of a frame take.
+    const fn preamble(&self) -> Duration {
+        match self {
+            Self::Dcf(dcf) => dcf.config().preamble,
+            Self::Tdma(_) => Duration::ZERO,
+        }
+    }
+
+    /// What was tried in vain before a packet was given up, in words.
+    fn attempts(&self, reason: Option<FailReason>) -> String {
+        match (self, reason) {
+            (_, None) => "no answer to ARP".to_owned(),
+            (Self::Dcf(dcf), Some(FailReason::NoCts)) => {
+                format!("no answer to {} attempts", dcf.config().short_retry_limit)
+            }
+            (Self::Dcf(dcf), Some(FailReason::NoAck)) => {
+                format!("no ACK after {} attempts", dcf.config().long_retry_limit)
+            }
+            (Self::Tdma(_), Some(_)) => "not received".to_owned(),
+        }
+    }
+}
