@@ -38,6 +38,10 @@ Examples:
       the same scenario with other values
   driftway run lossy-path.toml --runs 20 --out results && driftway report results
       keep results and traces, and draw them
+  driftway run adhoc.toml --seed 3 --pcap run.pcapng
+      one run of radios for Wireshark, frame by frame, with a comment on each packet that died
+  driftway run adhoc.toml --out results --events && driftway report results
+      what happened when and where, as one table, and plots of it
 
 In the JSON document every name ends with its unit: _s seconds, _bps bits per second, _bytes bytes
 (1 kB = 1000 bytes), _ratio none. `ci90` and `ci95` are intervals of the mean (Student's t).
@@ -148,6 +152,12 @@ pub struct RunArgs {
     /// Trace every seed, not only the first
     #[arg(long, requires = "out")]
     pub trace: bool,
+    /// Write events-seed-N.csv beside the traces: every event, one a row
+    #[arg(long, requires = "out")]
+    pub events: bool,
+    /// Write each frame on the air there, for Wireshark; one run only
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
 }
 
 /// `driftway check`

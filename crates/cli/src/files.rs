@@ -38,12 +38,12 @@ impl Destination {
     ///
     /// # Errors
     /// The directory can't be written.
-    pub fn stage(self) -> Result<Staging, Failure> {
+    pub fn stage(&self) -> Result<Staging, Failure> {
         let staged = tempfile::Builder::new()
             .prefix(".driftway-")
             .tempdir_in(&self.dir)
             .map_err(|e| Failure::file("write into", &self.dir, &e))?;
-        Ok(Staging { dir: self.dir, staged, names: Vec::new() })
+        Ok(Staging { dir: self.dir.clone(), staged, names: Vec::new() })
     }
 }
 
@@ -74,6 +74,29 @@ impl Staging {
         fill(&mut file).map_err(|e| failure(&e))?;
         let file = file.into_inner().map_err(|e| failure(&e))?;
         file.sync_all().map_err(|e| failure(&e))?;
+        self.names.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Begins a file that is written while the work is done. It is added once it is told to be
+    /// [`done`](Self::done).
+    ///
+    /// # Errors
+    /// It can't be made.
+    pub fn begin(&self, name: &str) -> Result<BufWriter<File>, Failure> {
+        let file = File::create(self.staged.path().join(name));
+        file.map(BufWriter::new).map_err(|e| Failure::file("write", &self.dir.join(name), &e))
+    }
+
+    /// Adds a file that was begun, if nothing was refused on the way.
+    ///
+    /// # Errors
+    /// What was refused.
+    pub fn done(&mut self, name: &str, written: io::Result<()>) -> Result<(), Failure> {
+        let path = self.staged.path().join(name);
+        written
+            .and_then(|()| File::open(path)?.sync_all())
+            .map_err(|e| Failure::file("write", &self.dir.join(name), &e))?;
         self.names.push(name.to_owned());
         Ok(())
     }
@@ -145,5 +168,18 @@ mod test {
         let dir = top.path().join("new");
         Destination::open(&dir).unwrap().abandon();
         assert!(!dir.exists());
+    }
+
+    #[test]
+    fn what_was_begun_is_there_when_it_is_done() {
+        let top = tempfile::tempdir().unwrap();
+        let mut staging = Destination::open(top.path()).unwrap().stage().unwrap();
+        for name in ["good", "bad", "forgotten"] {
+            staging.begin(name).unwrap().write_all(b"half").unwrap();
+        }
+        staging.done("good", Ok(())).unwrap();
+        assert!(staging.done("bad", Err(io::ErrorKind::StorageFull.into())).is_err());
+        staging.commit().unwrap();
+        assert_eq!(names(top.path()), ["good"]);
     }
 }

@@ -9,6 +9,7 @@ mod failure;
 mod files;
 mod jobs;
 mod paper;
+mod records;
 mod report;
 mod run;
 mod summary;

@@ -6,20 +6,19 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use scenario::Scenario;
+use sim::Watch;
 use sim::results::{Document, RunResult, SCHEMA, Timing};
 use sim::trace::Trace;
 
 use crate::args::RunArgs;
 use crate::check::load;
 use crate::failure::Failure;
-use crate::files::Destination;
+use crate::files::{Destination, Staging};
 use crate::jobs::in_order;
+use crate::records::{Done, Records};
 use crate::summary::summarise;
 use crate::tables;
 use crate::text::count;
-
-/// A run and, where it was asked for, its trace.
-type Outcome = (RunResult, Option<Trace>);
 
 /// Simulates, and tells what came out.
 ///
@@ -35,6 +34,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             args.seed
         )));
     }
+    let mut records = Records::open(args, &scenario)?;
     let destination = match &args.out {
         Some(dir) if dir.exists() && !dir.is_dir() => {
             let dir = dir.display();
@@ -44,30 +44,16 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         None => None,
     };
 
-    let result = simulate(args, &scenario);
-    let (document, traces) = match (result, destination) {
-        (Ok((document, traces)), Some(destination)) => {
-            let mut staging = destination.stage()?;
-            for (seed, trace) in &traces {
-                for (index, flow) in trace.flows.iter().enumerate() {
-                    staging.write(&Trace::flow_file(*seed, index), |out| flow.write(out))?;
-                }
-                let name = Trace::network_file(*seed);
-                staging.write(&name, |out| trace.write_network(out))?;
-            }
-            staging.write_text("scenario.toml", &scenario.show())?;
-            staging.write_text("results.json", &json(&document))?;
-            staging.commit()?;
-            (document, traces.len())
-        }
-        (Ok((document, traces)), None) => (document, traces.len()),
-        (Err(failure), destination) => {
+    let (document, traces) = match keep(args, &scenario, &mut records, destination.as_ref()) {
+        Ok(kept) => kept,
+        Err(failure) => {
             if let Some(destination) = destination {
                 destination.abandon();
             }
             return Err(failure);
         }
     };
+    records.commit()?;
 
     let mut out = anstream::stdout().lock();
     if args.json {
@@ -77,13 +63,51 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     write!(out, "{}", tables::document(&document))?;
     if let Some(dir) = &args.out {
         let dir = dir.display();
-        let traces = count(traces as u64, "seed");
+        let traces = count(traces, "seed");
         writeln!(
             out,
             "Written to {dir}, with traces of {traces}; see them: driftway report {dir}"
         )?;
     }
+    if let Some(path) = &args.pcap {
+        writeln!(out, "Every frame on the air is in {0}; see them: wireshark {0}", path.display())?;
+    }
     Ok(())
+}
+
+/// Simulates, and puts what came out into its place. Says of how many runs there are traces.
+fn keep(
+    args: &RunArgs,
+    scenario: &Scenario,
+    records: &mut Records,
+    destination: Option<&Destination>,
+) -> Result<(Document, u64), Failure> {
+    // Logs are written while runs go; all else comes at the end, and leaves nothing of a run that
+    // is killed before.
+    let early = destination.filter(|_| args.events).map(Destination::stage).transpose()?;
+    let (document, kept) = simulate(args, scenario, records, early.as_ref())?;
+    let mut staging = match (early, destination) {
+        (None, Some(destination)) => Some(destination.stage()?),
+        (early, _) => early,
+    };
+    let mut traces = 0;
+    for (seed, mut done) in kept {
+        if let (Some(staging), Some(trace)) = (&mut staging, done.trace.take()) {
+            for (index, flow) in trace.flows.iter().enumerate() {
+                staging.write(&Trace::flow_file(seed, index), |out| flow.write(out))?;
+            }
+            let name = Trace::network_file(seed);
+            staging.write(&name, |out| trace.write_network(out))?;
+            traces += 1;
+        }
+        records.done(staging.as_mut(), seed, done)?;
+    }
+    if let Some(mut staging) = staging {
+        staging.write_text("scenario.toml", &scenario.show())?;
+        staging.write_text("results.json", &json(&document))?;
+        staging.commit()?;
+    }
+    Ok((document, traces))
 }
 
 /// A document as it is printed and kept.
@@ -92,7 +116,12 @@ fn json(document: &Document) -> String {
     text.expect("a document is plain values with text as keys") + "\n"
 }
 
-fn simulate(args: &RunArgs, scenario: &Scenario) -> Result<(Document, Vec<(u64, Trace)>), Failure> {
+fn simulate(
+    args: &RunArgs,
+    scenario: &Scenario,
+    records: &Records,
+    staging: Option<&Staging>,
+) -> Result<(Document, Vec<(u64, Done)>), Failure> {
     let runs = args.runs.get();
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let jobs = args.jobs.map_or(processors, |jobs| jobs.get()).min(runs);
@@ -101,16 +130,19 @@ fn simulate(args: &RunArgs, scenario: &Scenario) -> Result<(Document, Vec<(u64, 
     let started = std::time::Instant::now();
     let outcomes = in_order(jobs as usize, runs as usize, |index| {
         let traced = args.out.is_some() && (index == 0 || args.trace);
-        let outcome = one(args, scenario, args.seed + index as u64, traced);
+        let seed = args.seed + index as u64;
+        let mut kept = records.begin(staging, scenario, seed, traced)?;
+        let result = one(args, scenario, seed, kept.watch());
+        let outcome = result.map(|result| (result, kept.finish()));
         progress.inc(1);
         outcome
     });
     let wall_s = started.elapsed().as_secs_f64();
     progress.finish_and_clear();
 
-    let (mut results, mut traces) = (Vec::new(), Vec::new());
-    for (result, trace) in outcomes? {
-        traces.extend(trace.map(|trace| (result.seed, trace)));
+    let (mut results, mut kept) = (Vec::new(), Vec::new());
+    for (result, done) in outcomes? {
+        kept.push((result.seed, done));
         results.push(result);
     }
     let events: u64 = results.iter().map(|run| run.events).sum();
@@ -126,14 +158,18 @@ fn simulate(args: &RunArgs, scenario: &Scenario) -> Result<(Document, Vec<(u64, 
             events_per_s: (wall_s > 0.0).then(|| events as f64 / wall_s),
         },
     };
-    Ok((document, traces))
+    Ok((document, kept))
 }
 
-fn one(args: &RunArgs, scenario: &Scenario, seed: u64, traced: bool) -> Result<Outcome, Failure> {
-    let mut trace = traced.then(Trace::default);
-    let result = catch_unwind(AssertUnwindSafe(|| sim::run(scenario, seed, trace.as_mut())));
+fn one(
+    args: &RunArgs,
+    scenario: &Scenario,
+    seed: u64,
+    watch: Watch<'_>,
+) -> Result<RunResult, Failure> {
+    let result = catch_unwind(AssertUnwindSafe(|| sim::run(scenario, seed, watch)));
     match result {
-        Ok(Ok(result)) => Ok((result, trace)),
+        Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => Err(broken(args, seed, &error)),
         // What panicked, and where, stands on standard error already.
         Err(_) => Err(broken(args, seed, &"it panicked")),

@@ -5,6 +5,7 @@ pub mod curves;
 pub mod figure;
 mod heading;
 mod moments;
+mod network;
 pub mod page;
 mod set;
 mod sweep;
@@ -100,6 +101,9 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
     let (sequences, windows) = moments(set, sweep)?;
     sections.push(("Segment by segment", sequences));
     sections.push(("Congestion windows", windows));
+    if let [only] = set {
+        sections.extend(network(only)?);
+    }
     sections.retain(|(_, figures)| !figures.is_empty());
     let sections = sections
         .into_iter()
@@ -165,6 +169,31 @@ fn moments(set: &[Member], sweep: &Sweep) -> Result<(Vec<Figure>, Vec<Figure>), 
         say_once(figures);
     }
     Ok((sequences, windows))
+}
+
+/// What a single scenario's event log shows: nothing, where none was kept or none of it is of an ad
+/// hoc network.
+fn network(only: &Member) -> Result<Vec<(&'static str, Vec<Figure>)>, Failure> {
+    let Some(journal) = only.journal()? else { return Ok(Vec::new()) };
+    let run = only.document.runs.first();
+    let end_s = run.map_or(0.0, |run| run.duration_s);
+    let seed = format!("seed {}", run.map_or(0, |run| run.seed));
+    let summaries = &only.document.summary.flows;
+    let flows = summaries.iter().enumerate().take(DRAWN);
+    let mut routes: Vec<Figure> = flows
+        .filter_map(|(index, flow)| {
+            let name = format!("{}, {seed}", flow_name(flow));
+            journal.routes(index as u32, &name, (flow.source, flow.destination), end_s)
+        })
+        .collect();
+    say_once(&mut routes);
+    let ends: Vec<u32> =
+        summaries.iter().flat_map(|flow| [flow.source, flow.destination]).collect();
+    Ok(vec![
+        ("Routes", routes),
+        ("Queues", journal.queues(&seed, end_s).into_iter().collect()),
+        ("Places", journal.places(&seed, &ends).into_iter().collect()),
+    ])
 }
 
 /// How to read a figure is said where it differs from the one before.

@@ -25,13 +25,13 @@ const LIVELY: usize = 10;
 const GAP: (Option<f64>, Option<f64>) = (None, None);
 
 /// From one time to another (s).
-type Span = (f64, f64);
+pub type Span = (f64, f64);
 
 /// No time at all.
-const NOWHERE: Span = (f64::INFINITY, f64::NEG_INFINITY);
+pub const NOWHERE: Span = (f64::INFINITY, f64::NEG_INFINITY);
 
 /// Points of a line, `None` where it breaks.
-type Points = Vec<(Option<f64>, Option<f64>)>;
+pub type Points = Vec<(Option<f64>, Option<f64>)>;
 
 /// A trace with what the figures need to know about it.
 pub struct Moments<'a> {
@@ -378,18 +378,23 @@ fn with_opacity(colour: &str, opacity: f64) -> String {
 }
 
 /// Adds a line, unless there is nothing on it.
-fn add(plot: &mut Plot, points: Points, name: &str, dress: impl FnOnce(Box<Curve>) -> Box<Curve>) {
+pub fn add(
+    plot: &mut Plot,
+    points: Points,
+    name: &str,
+    dress: impl FnOnce(Box<Curve>) -> Box<Curve>,
+) {
     if !points.is_empty() {
         let (x, y) = points.into_iter().unzip();
         plot.add_trace(dress(Scatter::new(x, y).mode(Mode::Lines).name(plain(name))));
     }
 }
 
-type Curve = Scatter<Option<f64>, Option<f64>>;
+pub type Curve = Scatter<Option<f64>, Option<f64>>;
 
 /// Keeps the lowest and the highest corner of each stretch, and all within `whole`: what was thinned
 /// out could not be seen anyhow at the first zoom, and no extreme is lost.
-fn thin(corners: &[(f64, f64)], whole: Span) -> Vec<(f64, f64)> {
+pub fn thin(corners: &[(f64, f64)], whole: Span) -> Vec<(f64, f64)> {
     if corners.len() <= CORNERS {
         return corners.to_vec();
     }

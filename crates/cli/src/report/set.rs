@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use base::Instant;
 use serde::Deserialize;
+use sim::log::EventLog;
 use sim::results::{Document, SCHEMA};
 use sim::trace::{FlowTrace, NetworkMark, Trace};
 
+use super::network::Journal;
 use crate::failure::Failure;
 
 /// How deep below the directory results are looked for.
@@ -51,6 +53,17 @@ impl Member {
             .map(|(path, file)| Trace::read_network(file).map_err(|e| unreadable(&path, &e)))
             .transpose()?;
         Ok(marks.unwrap_or_default())
+    }
+
+    /// What the first run's event log says; `None` where none was kept.
+    ///
+    /// # Errors
+    /// The file is there and can't be read.
+    pub fn journal(&self) -> Result<Option<Journal>, Failure> {
+        let Some(seed) = self.first_seed() else { return Ok(None) };
+        open(&self.dir.join(EventLog::file(seed)))?
+            .map(|(path, file)| Journal::read(file).map_err(|e| unreadable(&path, &e)))
+            .transpose()
     }
 }
 

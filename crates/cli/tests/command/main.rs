@@ -3,6 +3,7 @@
 mod input;
 mod page;
 mod paper;
+mod radio;
 mod results;
 mod terminal;
 mod validate;

@@ -37,6 +37,7 @@ fn the_examples_of_the_help_work_as_they_stand() {
     fs::create_dir(bench.path("scenarios")).unwrap();
     bench.file("scenarios/lossy-path.toml", &example);
     bench.file("lossy-path.toml", &example);
+    bench.file("adhoc.toml", radio::CHAIN);
     // A paper of the name that the help has, which runs faster than the one that is built in.
     let paper = bench.path("papers/liu-singh-2001");
     fs::create_dir_all(&paper).unwrap();
