@@ -63,7 +63,14 @@ impl RouteCache {
         let mut path = *path;
         path.truncate(self.max_nodes);
         match &mut self.kind {
-            Kind::Paths(paths) => paths.add(now, &path, part),
+            Kind::Paths(paths) => {
+                let new = paths.add(now, &path, part);
+                // A path that was seen has made room: seeing it again brings it back.
+                if new && paths.is_full(part) {
+                    self.forget_seen();
+                }
+                new
+            }
             Kind::Links(links) => {
                 let mut new = false;
                 for link in path.as_slice().windows(2) {
@@ -174,5 +181,29 @@ impl RouteCache {
 
     fn forget_seen(&mut self) {
         self.seen = [None; SEEN];
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    /// A path that made room comes back with the next packet that takes it.
+    #[test]
+    fn what_has_made_room_is_noticed_anew() {
+        let node = |n| Ipv4Addr::new(10, 0, 0, n);
+        let cache = CacheKind::Paths { primary: 2, secondary: 2, timeout: None };
+        let mut cache = RouteCache::new(node(1), &DsrConfig { cache, ..DsrConfig::NS2 });
+        let mut notice = |by| {
+            let mut path = Path::EMPTY;
+            assert!(path.extend(&[node(9), node(1), node(by), node(by + 1)]));
+            let carried = Carried { path, next: 1 };
+            let new = cache.notice(Instant::ZERO, &carried, CachePart::Secondary);
+            (new, cache.find(Instant::ZERO, node(by + 1)).is_some())
+        };
+        for by in [2, 4, 6, 2] {
+            assert_eq!(notice(by), (true, true), "{by}");
+        }
+        assert_eq!(notice(2), (false, true), "it is there");
     }
 }

@@ -166,13 +166,15 @@ pub(crate) fn without_route(packet: &mut Routed) {
 
 /// The size of a header as ns-2.35 counts it (`hdr_sr::size`): a reply has 5 bytes and both its
 /// ends, a route has no bytes of its own and all of its nodes but one, errors about flows are
-/// shorter.
+/// shorter. Who forwards a request adds the whole header once more
+/// (`handleRouteRequest`), so that a request has all the headers that it ever had.
 fn ns2_size(dsr: &DsrHeader) -> u32 {
     use wire::DsrErrorKind::{DefaultFlowUnknown, NodeUnreachable, UnknownFlow};
 
     let four = |nodes: usize| 4 * nodes as u32;
     let fixed = if dsr.has_options() { 4 } else { 0 };
-    let request = dsr.request.as_ref().map_or(0, |request| 8 + four(request.route.len()));
+    let nodes = dsr.request.as_ref().map_or(0, |request| request.route.len());
+    let request = dsr.request.as_ref().map_or(0, |_| 8 + four(nodes));
     let reply = dsr.reply.as_ref().map_or(0, |reply| 5 + four(reply.route.len() + 1));
     let route = dsr
         .source_route
@@ -188,5 +190,8 @@ fn ns2_size(dsr: &DsrHeader) -> u32 {
         .sum();
     let timeout = if dsr.timeout_s.is_some() { 4 } else { 0 };
     let flow = if dsr.flow.is_some() { 4 } else { 0 };
-    (fixed + request + reply + route + errors + timeout + flow).next_multiple_of(4)
+    // Those had 0 to `nodes - 1` nodes of forwarders.
+    let hops = nodes as u32;
+    let before = hops * (fixed + 8 + errors) + 2 * hops * hops.saturating_sub(1);
+    (fixed + request + reply + route + errors + timeout + flow).next_multiple_of(4) + before
 }

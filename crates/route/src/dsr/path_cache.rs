@@ -29,6 +29,15 @@ impl PathCache {
         }
     }
 
+    /// Does a new path take the place of another?
+    pub fn is_full(&self, part: CachePart) -> bool {
+        let part = match part {
+            CachePart::Primary => &self.primary,
+            CachePart::Secondary => &self.secondary,
+        };
+        part.paths.len() >= usize::from(part.capacity)
+    }
+
     /// The shortest way to `destination`, the primary part's before one as short.
     pub fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
         self.choose(now, destination).map(|(_, _, path)| path)

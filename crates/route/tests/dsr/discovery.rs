@@ -57,3 +57,18 @@ fn requests_back_off() {
     assert_eq!(times, [0, 30, 530, 1530, 3530, 7530, 15530, 25530]);
     assert_eq!(net.dropped[0].0, ms(30_000));
 }
+
+/// ns-2.35: the requests of a chain of four have 32, 48 and 68 bytes, each with the header of the
+/// one before; what RFC 4728 §6.2 asks for grows by an address.
+#[test]
+fn a_request_of_ns_2_keeps_the_headers_that_it_had() {
+    let sizes = |config| {
+        let mut net = Net::chain(config, 4);
+        net.send(0, 3, 1);
+        net.run(ms(500));
+        let far = net.requests().filter(|s| s.packet.packet.ip.ttl > 1);
+        far.map(|s| (s.from, s.packet.len())).collect::<Vec<_>>()
+    };
+    assert_eq!(sizes(DsrConfig::NS2), [(0, 32), (1, 48), (2, 68)]);
+    assert_eq!(sizes(STANDARD), [(0, 32), (1, 36), (2, 40)]);
+}

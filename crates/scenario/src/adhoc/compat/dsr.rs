@@ -160,7 +160,8 @@ pub(super) const DSR: &[Deviation] = &[
         ["false", "true"],
         "§6: the sizes of the options.",
         "`dsr/hdr_sr.h` counts a reply with 5 bytes and all its nodes, a salvaged route without the \
-         option's own 4 bytes, errors about flows with 14 or 12.",
+         option's own 4 bytes, errors about flows with 14 or 12; who forwards a request adds \
+         its header without taking the old one off (`handleRouteRequest`).",
     ),
     key(
         "routing.tcp_padding",
