@@ -42,6 +42,7 @@ persist_min = "5 s"
 persist_max = "60 s"
 max_retries = 12
 source_quench = true
+challenge_old_acks = true
 "#;
 
 /// What the RFCs of today recommend, with nothing that is optional.
@@ -61,11 +62,13 @@ persist_min = "1 s"
 persist_max = "60 s"
 max_retries = 15
 source_quench = false
+challenge_old_acks = true
 "#;
 
 /// ns-2.35's one-way TCP and its sink (tcl/lib/ns-default.tcl): `windowInit_` 2, `tcpTick_` 10 ms,
-/// `minrto_` 200 ms, `rtxcur_init_` 3 s, `singledup_` on, every segment acknowledged, and never a
-/// connection given up.
+/// `minrto_` 200 ms, `rtxcur_init_` 3 s, `singledup_` on, every segment acknowledged, back-off up to
+/// 64 times (tcp/tcp.cc `rtt_backoff`), old acknowledgments not answered, and never a connection given
+/// up.
 const NS2: &str = r#"
 growth = "reno"
 tick = { rtt = "10 ms", timer = "10 ms" }
@@ -82,6 +85,8 @@ persist_min = "1 s"
 persist_max = "60 s"
 max_retries = 1000000
 source_quench = false
+challenge_old_acks = false
+max_backoff = 64
 "#;
 
 /// None of what was added to loss recovery after SACK.
@@ -116,6 +121,7 @@ persist_min = "200 ms"
 persist_max = "120 s"
 max_retries = 15
 source_quench = false
+challenge_old_acks = true
 "#;
 
 /// The names of all presets.

@@ -94,6 +94,13 @@ pub struct Tcp {
     /// Whether an ICMP source quench cuts the window to one segment; RFC 6633 says that it must
     /// not. Default false.
     pub source_quench: bool,
+    /// Whether an acknowledgment that is older than any window is answered with one (RFC 5961 §5.2).
+    /// Default true.
+    pub challenge_old_acks: bool,
+    /// The most that back-off multiplies the timeout with. Default: only `max_rto` ends it
+    /// (RFC 6298 §5.5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_backoff: Option<u32>,
 }
 
 impl Default for Tcp {
@@ -127,6 +134,8 @@ impl Default for Tcp {
             msl: Time::from_secs(30),
             keep_alive: None,
             source_quench: false,
+            challenge_old_acks: true,
+            max_backoff: None,
         }
     }
 }

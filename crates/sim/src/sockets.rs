@@ -99,6 +99,8 @@ fn config(tcp: &Tcp, node: u32, seed: u64) -> Config {
         max_retries: tcp.max_retries,
         msl: time(tcp.msl),
         source_quench: tcp.source_quench,
+        challenge_old_acks: tcp.challenge_old_acks,
+        max_backoff: tcp.max_backoff,
         ..Config::default()
     }
 }

@@ -33,7 +33,9 @@ impl Connection {
         let flight = &self.snd.flight;
         if ack.after(flight.max) || ack.before(flight.una - self.snd.largest_wnd.max(1)) {
             // RFC 5961 §5.2
-            self.challenge(now);
+            if ack.after(flight.max) || self.config.challenge_old_acks {
+                self.challenge(now);
+            }
             return false;
         }
         let outstanding = flight.outstanding();

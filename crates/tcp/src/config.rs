@@ -111,6 +111,11 @@ pub struct Config {
     pub msl: Duration,
     /// React to ICMP source quench as 4.4BSD did, by a slow start; RFC 6633 says ignore it.
     pub source_quench: bool,
+    /// Answers an acknowledgment that is older than any window with one of its own (RFC 5961 §5.2).
+    pub challenge_old_acks: bool,
+    /// The most that back-off multiplies the timeout with, rounded down to a power of two; `None`:
+    /// only `max_rto` ends it (RFC 6298 §5.5). 4.4BSD and ns-2: 64.
+    pub max_backoff: Option<u32>,
 }
 
 impl Default for Config {
@@ -144,6 +149,8 @@ impl Default for Config {
             max_syn_retries: 6,
             msl: Duration::from_secs(30),
             source_quench: false,
+            challenge_old_acks: true,
+            max_backoff: None,
         }
     }
 }

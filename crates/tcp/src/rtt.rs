@@ -9,6 +9,7 @@ pub struct RttEstimator {
     variation: Duration,
     rto: Duration,
     doublings: u32,
+    most_doublings: u32,
     granularity: Duration,
     min: Duration,
     max: Duration,
@@ -23,6 +24,7 @@ impl RttEstimator {
             variation: Duration::ZERO,
             rto: initial,
             doublings: 0,
+            most_doublings: 32,
             granularity,
             min,
             max,
@@ -38,6 +40,12 @@ impl RttEstimator {
     pub fn variation(&self) -> Duration {
         self.variation
     }
+    /// The same, with back-off up to this factor.
+    pub fn limited(mut self, max_backoff: Option<u32>) -> Self {
+        self.most_doublings = max_backoff.map_or(32, |most| most.max(1).ilog2());
+        self
+    }
+
     /// The timeout without doublings.
     pub fn base_rto(&self) -> Duration {
         self.rto
@@ -88,7 +96,7 @@ impl RttEstimator {
 
     /// The timer went off (RFC 6298 §5.5).
     pub fn back_off(&mut self) {
-        if self.rto() < self.max {
+        if self.rto() < self.max && self.doublings < self.most_doublings {
             self.doublings += 1;
         }
     }
@@ -137,6 +145,14 @@ mod test {
         e.sample(MS(180), 1);
         // variation = 3/4·50 + 1/4·80, srtt = 7/8·100 + 1/8·180
         assert_eq!((e.srtt(), e.rto()), (Some(MS(110)), MS(110) + MS(4 * 57) + MS(2)));
+    }
+
+    /// ns-2.35, tcp/tcp.cc `rtt_backoff`.
+    #[test]
+    fn back_off_can_have_a_limit_of_its_own() {
+        let mut e = RttEstimator::new(MS(100), MS(100), MS(60_000), MS(1)).limited(Some(64));
+        (0..20).for_each(|_| e.back_off());
+        assert_eq!(e.rto(), MS(6400));
     }
 
     #[test]

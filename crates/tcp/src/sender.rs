@@ -129,7 +129,8 @@ impl Sender {
                 config.min_rto,
                 config.max_rto,
                 config.clock.rtt,
-            ),
+            )
+            .limited(config.max_backoff),
             timed: None,
             una_offset: 0,
             written: 0,

@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use tcp::{Event, State, reset_for};
+use tcp::{Config, Event, State, reset_for};
 use wire::TcpFlags;
 
 #[test]
@@ -60,6 +60,16 @@ fn acknowledgments_out_of_range_are_challenged() {
     line.sends(["ack 1"]);
     line.receives(data(1, 10).acking(1_u32.wrapping_sub(60_000)));
     line.sends(["ack 11"]);
+}
+
+/// As ns-2.35 has it: what is too old is not answered; what was never sent still is.
+#[test]
+fn old_acknowledgments_can_go_unanswered() {
+    let mut line = Line::in_flight(&Config { challenge_old_acks: false, ..plain() }, 2);
+    line.receives(ack(1).acking(1_u32.wrapping_sub(60_001)));
+    line.quiet();
+    line.receives(ack(2002));
+    line.sends(["ack 1"]);
 }
 
 #[test]
