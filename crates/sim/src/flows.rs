@@ -12,8 +12,12 @@ use crate::results::Outcome;
 /// As much as an endless transfer ever writes (bytes).
 const ENDLESS: u64 = 1 << 50;
 
-/// Datagrams of a flow that are waited for at once.
-const DATAGRAMS_AWAITED: usize = 1024;
+/// Datagrams of a flow that are looked for at once: more than any queue on the way holds while an
+/// application sends faster than the air carries.
+const DATAGRAMS_AWAITED: usize = 1 << 16;
+
+/// In place of its first transmission: it is here already.
+const HERE: Instant = Instant::FAR_FUTURE;
 
 /// An application pair at work.
 #[derive(Debug)]
@@ -216,13 +220,16 @@ impl FlowAtWork {
                 self.stream, part.offset, part.stream, self.written
             ));
         }
-        let Some(place) = self.sent.iter().position(|(sent, _)| *sent == end) else {
+        let awaited = self.sent.binary_search_by_key(&end, |(sent, _)| *sent);
+        let awaited = awaited.ok().and_then(|place| self.sent.get_mut(place));
+        let Some((_, at)) = awaited.filter(|(_, at)| *at != HERE) else {
             self.duplicates += 1;
             return Ok(());
         };
-        if let Some((_, at)) = self.sent.remove(place) {
-            self.delay = self.delay + now.since(at);
-            self.pieces += 1;
+        self.delay = self.delay + now.since(std::mem::replace(at, HERE));
+        self.pieces += 1;
+        while self.sent.front().is_some_and(|(_, at)| *at == HERE) {
+            self.sent.pop_front();
         }
         self.delivered += u64::from(part.len);
         if let Application::Transfer(Size(bytes)) = self.application
