@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use base::Instant;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use sim::Watch;
@@ -139,6 +140,8 @@ fn every_frame_and_every_drop_is_told() {
 fn rows_are_in_order_and_agree_with_the_trace() {
     each_protocol(|protocol, run| {
         assert!(run.rows.is_sorted_by_key(|row| row.time_s), "{protocol}");
+        let first = |node| run.rows.iter().find(|row| row.x_m.is_some() && row.node == node);
+        assert!((0..12).all(|node| first(node).unwrap().time_s == Instant::ZERO), "{protocol}");
         let of_flow = |event: Event| {
             let rows = run.rows.iter();
             rows.filter(move |row| row.layer == Layer::Tcp && row.event == event).count()

@@ -39,6 +39,7 @@ impl Run<'_, AdhocAtWork> {
                 log.expect_frames();
             }
         }
+        self.tell_positions();
     }
 
     /// The air takes a node's packet.
@@ -173,6 +174,11 @@ impl Run<'_, AdhocAtWork> {
             self.tell_frame(&frame);
         }
         self.net.telling.frames = frames;
+        self.tell_positions();
+    }
+
+    /// Where nodes are, if it is time to tell.
+    fn tell_positions(&mut self) {
         if let Some(log) = &mut self.watch.log
             && log.wants_positions(self.now)
         {
