@@ -89,7 +89,8 @@ pub fn table(args: &BenchArgs) -> Result<String, Failure> {
         for (number, point) in points.iter().enumerate() {
             rows.push(row(args, &cases, case, (number, point), (&ns2, &stored))?);
         }
-        let _ = write!(text, "\n{}\n{}{}", case.title, grid(&rows), total(&rows));
+        rows.push(all(&rows));
+        let _ = write!(text, "\n{}\n{}{}", case.title, grid(&rows), sentence(&rows));
     }
     Ok(text)
 }
@@ -153,27 +154,34 @@ fn grid(rows: &[Row]) -> Grid {
     Grid { header: header.map(str::to_owned).to_vec(), rows: rows.collect() }
 }
 
-/// What the rows that count come to.
-fn total(rows: &[Row]) -> String {
-    let counted: Vec<&Row> = rows.iter().filter(|row| row.counts()).collect();
-    let sum = |read: &dyn Fn(&Row) -> f64| counted.iter().map(|row| read(row)).sum::<f64>();
-    let (ours, theirs) = (sum(&|row| row.ours.user_s), sum(&|row| row.theirs.user_s));
-    let left_out = rows.len() - counted.len();
-    let mut text = if counted.is_empty() {
-        "No row counts".to_owned()
-    } else {
-        format!(
-            "{}: {theirs:.1} s against {ours:.2} s, {:.1} times as fast",
-            count(counted.len() as u64, "row"),
-            theirs / ours
-        )
+/// The mean of all files: single runs of DSR differ by a factor of two from seed to seed, so that
+/// one file's may by chance.
+fn all(rows: &[Row]) -> Row {
+    let mean = |side: fn(&Row) -> &Side| {
+        let mean = |read: fn(&Side) -> f64| {
+            rows.iter().map(|row| read(side(row))).sum::<f64>() / rows.len() as f64
+        };
+        Side {
+            user_s: mean(|side| side.user_s),
+            max_rss_bytes: mean(|side| side.max_rss_bytes),
+            goodput_bps: mean(|side| side.goodput_bps),
+            hops: mean(|side| side.hops),
+        }
     };
-    if left_out > 0 {
-        let _ = write!(
-            text,
-            "; {left_out} left out (–), because goodput or hop transmissions differ by more than \
-             10 %"
-        );
+    Row { name: "all".to_owned(), ours: mean(|row| &row.ours), theirs: mean(|row| &row.theirs) }
+}
+
+/// What does not count, and why.
+fn sentence(rows: &[Row]) -> String {
+    let left_out = rows.iter().filter(|row| !row.counts()).count();
+    if left_out == 0 {
+        return String::new();
     }
-    wrapped(&(text + "."), 0)
+    wrapped(
+        &format!(
+            "{} (–) not counted: goodput or hop transmissions differ by more than 10 %.",
+            count(left_out as u64, "row")
+        ),
+        0,
+    )
 }

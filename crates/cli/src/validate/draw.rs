@@ -99,7 +99,7 @@ pub fn log_ratios(case: &CaseResult) -> Figure {
     let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
     let all = "all".to_owned();
     let places: Vec<String> = names.iter().cloned().chain([all.clone()]).collect();
-    around(&mut plot, &points, "a movement file, over its seeds", PALETTE[0]);
+    around(&mut plot, &points, "a point, over its seeds", PALETTE[0]);
     if let Some(log) = case.log_ratio {
         around(&mut plot, &[(all, log)], "all of them", PALETTE[1]);
     }

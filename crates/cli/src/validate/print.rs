@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::cases::Judge;
 use super::document::{CaseResult, Document};
 use super::tables::{counts, formula, goodput, interval};
-use crate::text::{count, value, wrapped};
+use crate::text::{count, wrapped};
 
 /// Everything.
 pub fn document(document: &Document) -> String {
@@ -52,7 +52,7 @@ pub fn verdict(case: &CaseResult) -> String {
     if case.judge == Judge::LogRatio
         && let Some(log) = case.log_ratio
     {
-        let points = count(case.points.len() as u64, "movement file");
+        let points = count(case.points.len() as u64, "point");
         let _ = write!(text, "Mean log ratio over {points}: {}. ", interval(log));
     }
     text + &judged(case.judge, case.agrees)
@@ -62,7 +62,7 @@ pub fn verdict(case: &CaseResult) -> String {
 pub fn judged(judge: Judge, agrees: Option<bool>) -> String {
     let what = match judge {
         Judge::Told => return "Told, not judged.".to_owned(),
-        Judge::Within(part) => format!("each ratio within {} %", value("", part * 100.0)),
+        Judge::Within(part) => format!("each ratio within {} %", (part * 1e6).round() / 1e4),
         Judge::LogRatio => "its 90 % interval inside ln 0.9 to ln 1.1".to_owned(),
     };
     match agrees {
