@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use base::{Duration, FailedLink, Instant, Ipv4Addr};
-use wire::{DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrFlow, DsrHeader, Routed};
+use wire::{DsrError, DsrErrorKind, DsrFlow, DsrHeader, Routed};
 
 use super::Dsr;
 use super::config::FlowState;
@@ -300,16 +300,9 @@ impl Dsr {
         if source == self.address {
             return self.drop_packet(packet, DropReason::Loop);
         }
-        let before = packet.dsr.as_ref().map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
+        let errors = self.error_about(&packet, kind, source);
         self.save(now, packet, None);
-        if before.iter().all(Option::is_some) {
-            return;
-        }
-        let error = DsrError { kind, salvage: 0, source: self.address, destination: source };
-        let mut errors = [Some(error); DSR_ERRORS_MAX];
-        for (slot, error) in errors.iter_mut().skip(1).zip(before) {
-            *slot = error;
-        }
+        let Some(errors) = errors else { return };
         self.stats.route_errors += 1;
         let error = self.control(source, DsrHeader { errors, ..DsrHeader::default() });
         self.route_own(now, error);

@@ -6,7 +6,7 @@ use wire::{DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, Routed};
 use super::Dsr;
 use super::config::SalvageReplies;
 use super::flow::off_flow;
-use super::originate::{salvages, salvages_in_all};
+use super::originate::{MAX_SALVAGE_COUNT, failures, salvages};
 use super::path::{self, Carried};
 use crate::{DropReason, Hop};
 
@@ -64,21 +64,8 @@ impl Dsr {
         if known || me != self.address || back.has_loop() {
             return;
         }
-        let mut errors = [None; DSR_ERRORS_MAX];
-        let before = packet.dsr.as_ref().map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
-        // An error that has failed itself goes on inside of the new one, while there is room.
-        if before.iter().all(Option::is_some) {
-            return;
-        }
-        errors[0] = Some(DsrError {
-            kind: DsrErrorKind::NodeUnreachable(to),
-            salvage: salvages_in_all(packet).min(15),
-            source: self.address,
-            destination: source,
-        });
-        for (slot, error) in errors.iter_mut().skip(1).zip(before) {
-            *slot = error;
-        }
+        let kind = DsrErrorKind::NodeUnreachable(to);
+        let Some(errors) = self.error_about(packet, kind, source) else { return };
         told.note(source);
         self.stats.route_errors += 1;
         let back = back.reversed();
@@ -90,6 +77,31 @@ impl Dsr {
         if let Some(next) = back.get(1) {
             self.transmit(now, now, error, Hop::To(next));
         }
+    }
+
+    /// An error for `destination`, because of `packet`. One that the packet holds goes on inside of
+    /// it, while there is room and it has not met too many failures: each draws a new packet for the
+    /// old one, and without an end to that a network that loses frames is soon full of errors about
+    /// errors. RFC 4728 §8.3.4 would send the new one without the old; ns-2.35 counts what is in the
+    /// packet only.
+    pub(super) fn error_about(
+        &self,
+        packet: &Routed,
+        kind: DsrErrorKind,
+        destination: Ipv4Addr,
+    ) -> Option<[Option<DsrError>; DSR_ERRORS_MAX]> {
+        let before = packet.dsr.as_ref().map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
+        let full = before.iter().all(Option::is_some);
+        if full || before[0].is_some() && failures(packet) >= MAX_SALVAGE_COUNT {
+            return None;
+        }
+        let salvage = salvages(packet);
+        let mut errors = [None; DSR_ERRORS_MAX];
+        errors[0] = Some(DsrError { kind, salvage, source: self.address, destination });
+        for (slot, error) in errors.iter_mut().skip(1).zip(before) {
+            *slot = error;
+        }
+        Some(errors)
     }
 
     /// A packet whose next hop has failed. RFC 4728 §8.3.6; `broken`: the node behind the link that
@@ -120,7 +132,7 @@ impl Dsr {
         if !self.config.salvage {
             return self.drop_packet(packet, DropReason::LinkFailure);
         }
-        if salvages_in_all(&packet) >= self.config.salvage_limit {
+        if failures(&packet) >= self.config.salvage_limit {
             return self.drop_packet(packet, DropReason::SalvageLimit);
         }
         if let Some(path) = self.cache.take_for_another(now, ip.destination) {
@@ -161,6 +173,7 @@ impl Dsr {
         if dsr.request.is_some() {
             return;
         }
+        let mut carried = salvages(packet);
         while let [Some(first), rest @ ..] = errors {
             if first.destination != self.address {
                 return;
@@ -171,10 +184,17 @@ impl Dsr {
                 }
                 kind => self.on_flow_error(kind),
             }
-            // What this error holds goes to whom it is for.
+            // What this error holds goes to whom it is for, and takes with it how much has failed so
+            // far (the total salvage count, RFC 4728 §6.4).
             errors = [None; DSR_ERRORS_MAX];
             for (slot, error) in errors.iter_mut().zip(rest) {
                 *slot = error;
+            }
+            if let Some(next) = &mut errors[0] {
+                let met =
+                    [first.salvage, 1, carried].into_iter().fold(next.salvage, u8::saturating_add);
+                next.salvage = met.min(MAX_SALVAGE_COUNT);
+                carried = 0;
             }
             if let Some(next) = errors[0]
                 && next.destination != self.address

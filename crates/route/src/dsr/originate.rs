@@ -13,6 +13,9 @@ use crate::{DropReason, Hop, Output};
 /// The hop limit of routing's own packets.
 const CONTROL_TTL: u8 = 255;
 
+/// RFC 4728 §9; the field has four bits.
+pub(crate) const MAX_SALVAGE_COUNT: u8 = 15;
+
 /// The destinations that hosts of this node send to, and whether there is a route to each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
@@ -144,14 +147,16 @@ impl Dsr {
 /// How often a packet has been salvaged on its way.
 pub(crate) fn salvages(packet: &Routed) -> u8 {
     let route = packet.dsr.as_ref().and_then(|dsr| dsr.source_route.as_ref());
-    route.map_or(0, |route| route.salvage.min(15))
+    route.map_or(0, |route| route.salvage.min(MAX_SALVAGE_COUNT))
 }
 
-/// The same, but an error counts on from the packet that drew it (RFC 4728 §6.4).
-pub(crate) fn salvages_in_all(packet: &Routed) -> u8 {
-    let error = packet.dsr.as_ref().and_then(|dsr| dsr.errors().next());
-    salvages(packet)
-        + error.filter(|_| packet.is_control()).map_or(0, |error| error.salvage.min(15))
+/// How many failures a packet has met: each has it salvaged, or puts the error that it was into a new
+/// one (RFC 4728 §6.4, total salvage count, but for the first error, which may stand for a packet that
+/// has met none).
+pub(crate) fn failures(packet: &Routed) -> u8 {
+    let errors = packet.dsr.iter().filter(|_| packet.is_control()).flat_map(DsrHeader::errors);
+    let met = errors.fold(0u8, |met, error| met.saturating_add(error.salvage).saturating_add(1));
+    salvages(packet).saturating_add(met.saturating_sub(1))
 }
 
 /// Takes the source route out, and the header if nothing is left in it.
