@@ -71,8 +71,9 @@ pub enum Report {
 /// Why a packet was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailReason {
-    /// The short retry limit: no CTS came, or no ACK for a frame sent without RTS.
+    /// No CTS came, up to the short retry limit.
     NoCts,
-    /// The long retry limit: no ACK came.
+    /// No ACK came, up to the retry limit of the frame: the long one if it was sent after RTS and
+    /// CTS, else the short one.
     NoAck,
 }

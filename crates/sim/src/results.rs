@@ -189,9 +189,9 @@ pub struct MacResult {
     /// Frames that a node could have decoded and lost to another frame.
     pub collisions: u64,
     /// Packets given up because no CTS came.
-    pub failed_rts: u64,
+    pub failed_no_cts: u64,
     /// Packets given up because no ACK came.
-    pub failed_data: u64,
+    pub failed_no_ack: u64,
     /// Data frames that came again and were not handed up.
     pub duplicates: u64,
     /// Time that frames took on the air, summed over senders (µs).

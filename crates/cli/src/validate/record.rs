@@ -93,7 +93,7 @@ impl Record {
             // As ns-2's trace has them: those to all are data frames, too.
             record.put("mac_data", (mac.data + mac.broadcast) as f64);
             record.put("collisions", mac.collisions as f64);
-            record.put("link_failures", (mac.failed_rts + mac.failed_data) as f64);
+            record.put("link_failures", (mac.failed_no_cts + mac.failed_no_ack) as f64);
         }
         record.derive();
         record

@@ -2,6 +2,8 @@
 
 use base::{Chance, Duration, Rate};
 
+use crate::FailReason;
+
 /// How the distributed coordination function (DCF) of every station is set.
 ///
 /// [`DcfConfig::STANDARD`] is IEEE 802.11-1999 with the DSSS physical layer of its clause 15;
@@ -205,6 +207,19 @@ impl DcfConfig {
     /// The size of the data frame that carries a packet.
     pub const fn frame_bytes(&self, packet: u32) -> u32 {
         packet + self.llc_bytes + self.header_bytes
+    }
+
+    /// Is the data frame that carries a packet to one station sent after RTS and CTS?
+    pub const fn asks_first(&self, packet: u32) -> bool {
+        self.frame_bytes(packet) > self.rts_threshold
+    }
+
+    /// After so many attempts a packet of this size is given up for this reason.
+    pub const fn retry_limit(&self, packet: u32, reason: FailReason) -> u8 {
+        match reason {
+            FailReason::NoAck if self.asks_first(packet) => self.long_retry_limit,
+            FailReason::NoAck | FailReason::NoCts => self.short_retry_limit,
+        }
     }
 }
 

@@ -42,9 +42,9 @@ counters! {
     retries,
     /// Packets acknowledged.
     acknowledged,
-    /// Packets given up at the short retry limit.
+    /// Packets given up because no CTS came.
     failed_no_cts,
-    /// Packets given up at the long retry limit.
+    /// Packets given up because no ACK came.
     failed_no_ack,
     /// Frames for this station, or for all, that another one spoilt here.
     collisions,

@@ -80,7 +80,7 @@ impl Desk {
         let rate: Rate = if packet.to.is_some() { config.data_rate } else { config.basic_rate };
         self.bytes = config.frame_bytes(packet.bytes);
         self.airtime = config.airtime(self.bytes, rate).as_nanos();
-        self.long = self.bytes > config.rts_threshold;
+        self.long = config.asks_first(packet.bytes);
         self.packet = Some(packet);
         self.again = false;
         self.taken = false;

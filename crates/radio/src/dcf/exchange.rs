@@ -446,24 +446,24 @@ impl Dcf {
     fn attempt_failed(&mut self, at: u64, node: u32, reports: &mut Vec<Report>) {
         let desk = &mut self.desks[node as usize];
         let station = &mut self.stations[node as usize];
-        let Some(Outgoing { id, to: Some(to), .. }) = desk.packet else { return };
+        let Some(Outgoing { id, to: Some(to), bytes }) = desk.packet else { return };
         // The first slot comes with the timeout, or a DIFS later.
         let since =
             if self.config.difs_after_timeout { at } else { at.saturating_sub(self.timing.difs) };
         station.held = station.held.max(since);
         let of_rts = station.phase == Phase::AwaitCts;
-        if of_rts {
+        let reason = if of_rts {
             desk.counters.cts_missing += 1;
+            FailReason::NoCts
         } else {
             desk.counters.acks_missing += 1;
             desk.again = true;
-        }
-        let long = !of_rts && desk.long;
-        let (count, limit, reason) = if long {
-            (&mut desk.long_retries, self.config.long_retry_limit, FailReason::NoAck)
-        } else {
-            (&mut desk.short_retries, self.config.short_retry_limit, FailReason::NoCts)
+            FailReason::NoAck
         };
+        // §9.2.4: an RTS is a short frame.
+        let limit = self.config.retry_limit(bytes, reason);
+        let count =
+            if desk.long && !of_rts { &mut desk.long_retries } else { &mut desk.short_retries };
         *count += 1;
         if *count < limit {
             desk.widen(&self.config);
@@ -471,10 +471,9 @@ impl Dcf {
             return;
         }
         *count = 0;
-        if long {
-            desk.counters.failed_no_ack += 1;
-        } else {
-            desk.counters.failed_no_cts += 1;
+        match reason {
+            FailReason::NoCts => desk.counters.failed_no_cts += 1,
+            FailReason::NoAck => desk.counters.failed_no_ack += 1,
         }
         desk.cw = self.config.cw_min;
         desk.packet = None;

@@ -298,10 +298,12 @@ fn the_limits_of_both_retry_counts() {
             Some(radio::FailReason::NoCts) => {
                 assert_eq!(short, 7);
                 assert!(long < 4);
+                assert_eq!(air.dcf.counters(0).failed_no_cts, 1);
                 cts += 1;
             }
             Some(radio::FailReason::NoAck) => {
                 assert_eq!(long, 4);
+                assert_eq!(air.dcf.counters(0).failed_no_ack, 1);
                 ack += 1;
             }
             None => assert!(short < 7 && long < 4),

@@ -107,6 +107,38 @@ fn seven_rts_without_answer_are_enough() {
         // The contention window doubles from 31 to 1023, and every attempt waits out its timeout.
         assert!(failed[0].2 > frames[6].at + frames[6].airtime);
         let counted = air.dcf.counters(0);
-        assert_eq!((counted.cts_missing, counted.retries, counted.failed_no_cts), (7, 6, 1));
+        assert_eq!((counted.cts_missing, counted.retries), (7, 6));
+        assert_eq!((counted.failed_no_cts, counted.failed_no_ack), (1, 0));
     }
+}
+
+/// A short frame is given up for the ACK that it misses, at the short limit.
+#[test]
+fn a_frame_without_rts_misses_an_ack_and_no_cts() {
+    let config = DcfConfig { short_retry_limit: 5, long_retry_limit: 2, ..DcfConfig::STANDARD };
+    let mut air = air(config, &[(0.0, 0.0), (251.0, 0.0)]);
+    let lost = air.send(1_000, 0, 1, 1000);
+    let frames = air.run(200);
+    assert_eq!(story(&frames), [(DATA, 0, Outcome::OutOfRange); 5]);
+    let failed: Vec<_> = air.failed().iter().map(|f| (f.0, f.1)).collect();
+    assert_eq!(failed, [(lost, FailReason::NoAck)]);
+    let counted = air.dcf.counters(0);
+    assert_eq!((counted.acks_missing, counted.cts_missing), (5, 0));
+    assert_eq!((counted.failed_no_ack, counted.failed_no_cts), (1, 0));
+}
+
+/// 2 is hidden from 0 and has begun to send before 1's CTS: the CTS arrives, the data does not.
+#[test]
+fn a_frame_after_rts_and_cts_misses_its_ack_at_the_long_limit() {
+    let config = DcfConfig { short_retry_limit: 5, long_retry_limit: 1, ..WITH_RTS };
+    let mut air = with_ranges(config, &[(0.0, 0.0), (200.0, 0.0), (440.0, 0.0)], 250.0, 250.0);
+    let lost = air.send(1_000, 0, 1, 1000);
+    air.send(1_360, 2, None, 1000);
+    let frames = air.run(200);
+    let failed: Vec<_> = air.failed().iter().map(|f| (f.0, f.1)).collect();
+    assert_eq!(failed, [(lost, FailReason::NoAck)]);
+    let own: Vec<_> = frames.iter().filter(|f| f.from == 0).map(|f| (f.kind, f.outcome)).collect();
+    assert_eq!(own, [(RTS, Outcome::Received), (DATA, Outcome::Collided)]);
+    let counted = air.dcf.counters(0);
+    assert_eq!((counted.failed_no_ack, counted.failed_no_cts), (1, 0));
 }

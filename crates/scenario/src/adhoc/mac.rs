@@ -41,7 +41,8 @@ table! {
     cw_max: u16,
     /// Frames longer than this, header and FCS counted, go after RTS and CTS. Default 2347 B: none.
     rts_threshold: Size,
-    /// How often a frame goes out that no CTS or (without RTS) no ACK answers. Default 7.
+    /// How often an RTS goes out that no CTS answers, or a frame without RTS that no ACK answers.
+    /// Default 7.
     short_retry_limit: u8,
     /// The same of frames above `rts_threshold`. Default 4.
     long_retry_limit: u8,

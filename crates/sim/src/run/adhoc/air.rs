@@ -77,8 +77,8 @@ impl Air {
             broadcast: total.broadcasts,
             retries: total.retries,
             collisions: total.collisions,
-            failed_rts: total.failed_no_cts,
-            failed_data: total.failed_no_ack,
+            failed_no_cts: total.failed_no_cts,
+            failed_no_ack: total.failed_no_ack,
             duplicates: total.duplicates,
             airtime_us: total.airtime.as_nanos() / 1000,
         }

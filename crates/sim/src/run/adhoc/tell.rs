@@ -25,9 +25,19 @@ pub struct Telling {
     /// Each node's packets that the air has taken, and when: frames are told late, when a packet may
     /// be gone and its handle another's.
     on_air: Vec<VecDeque<(Instant, Routed)>>,
-    /// Why the link layer gave up on the packet that routing is asked about just now, and whom it
-    /// was for.
-    failing: Option<(Option<FailReason>, u32)>,
+    /// What routing is asked about just now.
+    failing: Option<Failing>,
+}
+
+/// A packet that the link layer gave up on.
+#[derive(Clone, Copy)]
+struct Failing {
+    /// Why; `None` where ARP did not find the neighbour.
+    reason: Option<FailReason>,
+    /// Whom it was for.
+    to: u32,
+    /// Its size.
+    bytes: u32,
 }
 
 impl Run<'_, AdhocAtWork> {
@@ -99,7 +109,7 @@ impl Run<'_, AdhocAtWork> {
         why: Drop,
     ) {
         let failing = self.net.telling.failing.filter(|_| why == Drop::LinkFailure);
-        let to = to.or(failing.map(|(_, to)| to));
+        let to = to.or(failing.map(|failing| failing.to));
         if let Some(log) = &mut self.watch.log {
             let layer = match why {
                 Drop::QueueOverflow | Drop::Red => Layer::Queue,
@@ -110,7 +120,7 @@ impl Run<'_, AdhocAtWork> {
         }
         if let Some(capture) = &mut self.watch.capture {
             let why = match failing {
-                Some((reason, _)) => format!("{} ({})", why.name(), self.net.air.attempts(reason)),
+                Some(failing) => format!("{} ({})", why.name(), self.net.air.attempts(failing)),
                 None => why.name().to_owned(),
             };
             let message = message_of(packet, to.is_none(), self.net.nodes.len());
@@ -146,12 +156,12 @@ impl Run<'_, AdhocAtWork> {
         reason: Option<FailReason>,
         in_range: bool,
     ) {
-        self.net.telling.failing = Some((reason, to));
+        self.net.telling.failing = Some(Failing { reason, to, bytes: packet.len() });
         if let Some(log) = &mut self.watch.log {
             let event = if in_range { Event::FalseLinkFailure } else { Event::LinkFailure };
             let reason = match reason {
-                Some(FailReason::NoCts) => "short-retry-limit",
-                Some(FailReason::NoAck) => "long-retry-limit",
+                Some(FailReason::NoCts) => "no-cts",
+                Some(FailReason::NoAck) => "no-ack",
                 None => "no-address",
             };
             let entry = Entry::new(self.now, node as u32, Layer::Routing, event).about(packet);
@@ -268,14 +278,15 @@ impl Air {
     }
 
     /// What was tried in vain before a packet was given up, in words.
-    fn attempts(&self, reason: Option<FailReason>) -> String {
+    fn attempts(&self, Failing { reason, bytes, .. }: Failing) -> String {
         match (self, reason) {
             (_, None) => "no answer to ARP".to_owned(),
-            (Self::Dcf(dcf), Some(FailReason::NoCts)) => {
-                format!("no answer to {} attempts", dcf.config().short_retry_limit)
-            }
-            (Self::Dcf(dcf), Some(FailReason::NoAck)) => {
-                format!("no ACK after {} attempts", dcf.config().long_retry_limit)
+            (Self::Dcf(dcf), Some(reason)) => {
+                let missing = match reason {
+                    FailReason::NoCts => "CTS",
+                    FailReason::NoAck => "ACK",
+                };
+                format!("no {missing} after {} attempts", dcf.config().retry_limit(bytes, reason))
             }
             (Self::Tdma(_), Some(_)) => "not received".to_owned(),
         }
