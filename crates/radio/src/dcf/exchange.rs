@@ -172,7 +172,10 @@ impl Dcf {
         let desk = &mut self.desks[node as usize];
         let owed = core::mem::replace(&mut desk.owed, Owed::Nothing);
         let rate = self.config.basic_rate;
+        let sends = self.stations[node as usize].tx_end > now;
         match owed {
+            // It began to send within the SIFS, before the frame that it owes this for was over.
+            Owed::Ack { .. } | Owed::Cts { .. } if sends => {}
             Owed::Nothing => {}
             Owed::Ack { to } => {
                 let (kind, bytes, airtime) = (FrameKind::Ack, ACK_BYTES, self.timing.ack);
@@ -198,7 +201,7 @@ impl Dcf {
             Owed::Data => {
                 let Some(to) = desk.packet.and_then(|packet| packet.to) else { return };
                 let station = &mut self.stations[node as usize];
-                if self.config.data_needs_idle && station.is_busy(now, &self.timing) {
+                if sends || self.config.data_needs_idle && station.is_busy(now, &self.timing) {
                     desk.counters.data_held_back += 1;
                     desk.widen(&self.config);
                     station.held = station.held.max(now);
@@ -330,7 +333,7 @@ impl Dcf {
 
     /// Data that was for all, or for another.
     fn pass_on(&mut self, at: u64, node: u32, flight: &Flight, reports: &mut Vec<Report>) {
-        let Some(packet) = self.desks[flight.from as usize].packet else { return };
+        let Some(packet) = self.packet_of(flight) else { return };
         let (from, id, at) = (flight.from, packet.id, Instant::from_nanos(at));
         if flight.to == NONE {
             reports.push(Report::Received { node, from, id, broadcast: true, at });
@@ -347,8 +350,12 @@ impl Dcf {
         flight: &Flight,
         reports: &mut Vec<Report>,
     ) -> Outcome {
+        if self.desks[node as usize].owed != Owed::Nothing {
+            // It turns round to send (§9.2.3.1), and only a frame shorter than a SIFS fits in.
+            self.desks[node as usize].counters.deaf += 1;
+            return Outcome::Deaf;
+        }
         let phase = self.stations[node as usize].phase;
-        let from = flight.from;
         match (flight.kind, phase) {
             (FrameKind::Cts, Phase::AwaitCts) => {
                 let desk = &mut self.desks[node as usize];
@@ -381,7 +388,7 @@ impl Dcf {
         if flight.kind == FrameKind::Rts {
             self.requested(at, node, flight)
         } else {
-            self.data_came(at, node, from, reports)
+            self.data_came(at, node, flight, reports)
         }
     }
 
@@ -408,15 +415,21 @@ impl Dcf {
     }
 
     /// Data for this station: acknowledged whatever the medium does (§9.2.8), passed on once.
-    fn data_came(&mut self, at: u64, node: u32, from: u32, reports: &mut Vec<Report>) -> Outcome {
+    fn data_came(
+        &mut self,
+        at: u64,
+        node: u32,
+        flight: &Flight,
+        reports: &mut Vec<Report>,
+    ) -> Outcome {
+        let from = flight.from;
         if self.config.cts_holds_backoff {
             let station = &mut self.stations[node as usize];
             station.held = station.held.min(at);
         }
         self.owe(at, node, Owed::Ack { to: from });
-        let sender = &mut self.desks[from as usize];
-        let Some(packet) = sender.packet else { return Outcome::Received };
-        if core::mem::replace(&mut sender.taken, true) {
+        let Some(packet) = self.packet_of(flight) else { return Outcome::Received };
+        if core::mem::replace(&mut self.desks[from as usize].taken, true) {
             self.desks[node as usize].counters.duplicates += 1;
             return Outcome::Duplicate;
         }
@@ -425,12 +438,18 @@ impl Dcf {
         Outcome::Received
     }
 
+    /// The packet that a frame carries, if its sender has it still.
+    fn packet_of(&self, flight: &Flight) -> Option<Outgoing> {
+        let sender = &self.desks[flight.from as usize];
+        sender.packet.filter(|_| sender.sequence == flight.sequence)
+    }
+
     /// Something is to be sent a SIFS after `at`.
     fn owe(&mut self, at: u64, node: u32, owed: Owed) {
-        let desk = &mut self.desks[node as usize];
-        debug_assert_eq!(desk.owed, Owed::Nothing, "one answer at a time");
-        desk.owed = owed;
-        self.agenda.push(agenda::Event::new(at + self.timing.sifs, agenda::Kind::Respond, node));
+        self.desks[node as usize].owed = owed;
+        // Ends are looked at when the furthest has heard them, which may be after a SIFS.
+        let at = (at + self.timing.sifs).max(self.now);
+        self.agenda.push(agenda::Event::new(at, agenda::Kind::Respond, node));
     }
 
     /// A packet is out.

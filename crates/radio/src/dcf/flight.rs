@@ -46,6 +46,8 @@ pub(super) struct Flight {
     pub end: u64,
     /// The duration field (µs).
     pub duration: u32,
+    /// The number of the packet that its sender has.
+    pub sequence: u16,
     /// Its place in the recording.
     pub entry: u64,
     /// Who can decode it, in order of their numbers.
@@ -80,7 +82,17 @@ impl Flights {
     fn add(&mut self) -> u32 {
         let heard = Vec::with_capacity(self.room);
         let kind = FrameKind::Data;
-        self.flights.push(Flight { kind, from: 0, to: NONE, end: 0, duration: 0, entry: 0, heard });
+        let (from, to, sequence) = (0, NONE, 0);
+        self.flights.push(Flight {
+            kind,
+            from,
+            to,
+            end: 0,
+            duration: 0,
+            sequence,
+            entry: 0,
+            heard,
+        });
         (self.flights.len() - 1) as u32
     }
 

@@ -55,7 +55,9 @@ impl Dcf {
         };
         self.hearers = hearers;
         let entry = if self.recorder.is_on() { self.put_down(now, frame) } else { 0 };
+        let sequence = self.desks[frame.from as usize].sequence;
         let flight = self.flights.get(number);
+        flight.sequence = sequence;
         (flight.kind, flight.from, flight.to) = (frame.kind, frame.from, frame.to);
         (flight.end, flight.duration, flight.entry) = (end, frame.duration, entry);
         self.agenda.push(Event::new(end + furthest, Kind::End, number));

@@ -12,6 +12,10 @@
 //!   whose slot begins later does not; real ones need up to 15 µs to notice (§15.4.8.4).
 //! - Of three stations that begin to send within the 2 µs that a wave needs, the third may collide
 //!   where it could just have noticed one of the others.
+//! - A station that owes an answer hears nothing else until it has sent it. Only frames shorter than
+//!   a SIFS could come in between.
+//! - Where a station can decode a frame over a way for which a wave needs longer than a SIFS (3 km
+//!   for 10 µs), those that are nearer answer late by the difference.
 //! - No fragments, no point coordination, no beacons, no sleep, no choice among rates.
 
 mod agenda;

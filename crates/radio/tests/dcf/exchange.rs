@@ -1,6 +1,6 @@
 //! One exchange, to the nanosecond.
 
-use base::Instant;
+use base::{Duration, Instant, Rate};
 use radio::dcf::Outcome;
 use radio::{DcfConfig, FailReason};
 
@@ -141,4 +141,26 @@ fn a_frame_after_rts_and_cts_misses_its_ack_at_the_long_limit() {
     assert_eq!(own, [(RTS, Outcome::Received), (DATA, Outcome::Collided)]);
     let counted = air.dcf.counters(0);
     assert_eq!((counted.failed_no_ack, counted.failed_no_cts), (1, 0));
+}
+
+/// Frames of 108 ns: 2, which does not hear 0, is done while 1 turns round to answer 0.
+#[test]
+fn who_owes_an_answer_hears_nothing_else() {
+    let rate = Rate::from_bps(10_000_000_000);
+    let config = DcfConfig {
+        preamble: Duration::ZERO,
+        data_rate: rate,
+        basic_rate: rate,
+        ..DcfConfig::STANDARD
+    };
+    let mut air = with_ranges(config, &row(3), 250.0, 250.0);
+    let (first, second) = (air.send(1_000, 0, 1, 99), air.send(1_003, 2, 1, 99));
+    let frames = air.run(100);
+    let begin =
+        [(DATA, 0, Outcome::Received), (DATA, 2, Outcome::Deaf), (ACK, 1, Outcome::Received)];
+    assert_eq!(story(&frames)[..3], begin);
+    assert_eq!(frames[2].to, Some(0));
+    assert_eq!(air.received(), [(1, first), (1, second)]);
+    assert_eq!(air.sent(), [first, second]);
+    assert_eq!(air.dcf.counters(1).deaf, 1);
 }

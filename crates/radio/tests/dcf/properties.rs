@@ -1,6 +1,6 @@
 //! What holds whatever the places and the traffic.
 
-use base::{Chance, Instant};
+use base::{Chance, Duration, Instant, Rate};
 use proptest::prelude::*;
 use radio::dcf::{Capture, ResponseTimeout};
 use radio::{DcfConfig, Report};
@@ -18,9 +18,19 @@ struct Case {
 
 fn configs() -> impl Strategy<Value = DcfConfig> {
     let bools = prop::array::uniform12(any::<bool>());
-    (bools, prop_oneof![Just(0u32), Just(500), Just(3000)], 0u8..3).prop_map(|(on, rts, whole)| {
+    let rts = prop_oneof![Just(0u32), Just(500), Just(3000)];
+    // Frames as they are, below a SIFS, and shorter than a wave needs to the next station.
+    let speed =
+        prop_oneof![3 => Just(None), 1 => Just(Some(40_000_000)), 1 => Just(Some(10_000_000_000))];
+    let sifs = prop_oneof![4 => Just(10_000), 1 => Just(1)];
+    (bools, rts, 0u8..3, speed, sifs).prop_map(|(on, rts, whole, speed, sifs)| {
         let base = if whole == 0 { DcfConfig::NS2 } else { DcfConfig::STANDARD };
+        let rate = |usual| speed.map_or(usual, Rate::from_bps);
         DcfConfig {
+            data_rate: rate(base.data_rate),
+            basic_rate: rate(base.basic_rate),
+            preamble: if speed.is_some() { Duration::ZERO } else { base.preamble },
+            sifs: Duration::from_nanos(sifs),
             rts_threshold: rts,
             backoff_includes_cw: on[0],
             first_at_once: on[1],
@@ -47,7 +57,8 @@ fn configs() -> impl Strategy<Value = DcfConfig> {
 fn cases() -> impl Strategy<Value = Case> {
     (2u32..12, 100.0..1500.0f64).prop_flat_map(|(nodes, side)| {
         let place = (0.0..side, 0.0..side);
-        let packet = (0u64..60_000, 0..nodes, 0..=nodes, 0u32..1500);
+        let at = prop_oneof![0u64..60_000, 1_000u64..1_020];
+        let packet = (at, 0..nodes, 0..=nodes, 0u32..1500);
         (
             configs(),
             any::<u64>(),
