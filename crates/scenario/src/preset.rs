@@ -66,9 +66,9 @@ challenge_old_acks = true
 "#;
 
 /// ns-2.35's one-way TCP and its sink (tcl/lib/ns-default.tcl): `windowInit_` 2, `tcpTick_` 10 ms,
-/// `minrto_` 200 ms, `rtxcur_init_` 3 s, `singledup_` on, every segment acknowledged, back-off up to
-/// 64 times (tcp/tcp.cc `rtt_backoff`), old acknowledgments not answered, and never a connection given
-/// up.
+/// `minrto_` 200 ms, `rtxcur_init_` 3 s, `singledup_` on, every segment acknowledged, the smoothed
+/// round-trip time forgotten when back-off exceeds eight times (tcp/tcp.cc `rtt_backoff`), old
+/// acknowledgments not answered, and never a connection given up.
 const NS2: &str = r#"
 growth = "reno"
 tick = { rtt = "10 ms", timer = "10 ms" }
@@ -86,7 +86,7 @@ persist_max = "60 s"
 max_retries = 1000000
 source_quench = false
 challenge_old_acks = false
-max_backoff = 64
+clear_srtt_after = 4
 "#;
 
 /// None of what was added to loss recovery after SACK.

@@ -97,10 +97,10 @@ pub struct Tcp {
     /// Whether an acknowledgment that is older than any window is answered with one (RFC 5961 §5.2).
     /// Default true.
     pub challenge_old_acks: bool,
-    /// The most that back-off multiplies the timeout with. Default: only `max_rto` ends it
-    /// (RFC 6298 §5.5).
+    /// Once back-off has doubled the timeout so often, the next measurement counts as the first
+    /// (RFC 6298 §5). Default: never.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_backoff: Option<u32>,
+    pub clear_srtt_after: Option<u32>,
 }
 
 impl Default for Tcp {
@@ -135,7 +135,7 @@ impl Default for Tcp {
             keep_alive: None,
             source_quench: false,
             challenge_old_acks: true,
-            max_backoff: None,
+            clear_srtt_after: None,
         }
     }
 }

@@ -49,5 +49,5 @@ fn the_tcp_of_a_scenario_is_that_of_the_crate() {
     assert_eq!(ours.msl.0, config.msl);
     assert_eq!(ours.source_quench, config.source_quench);
     assert_eq!(ours.challenge_old_acks, config.challenge_old_acks);
-    assert_eq!(ours.max_backoff, config.max_backoff);
+    assert_eq!(ours.clear_srtt_after, config.clear_srtt_after);
 }

@@ -100,7 +100,7 @@ fn config(tcp: &Tcp, node: u32, seed: u64) -> Config {
         msl: time(tcp.msl),
         source_quench: tcp.source_quench,
         challenge_old_acks: tcp.challenge_old_acks,
-        max_backoff: tcp.max_backoff,
+        clear_srtt_after: tcp.clear_srtt_after,
         ..Config::default()
     }
 }

@@ -113,9 +113,10 @@ pub struct Config {
     pub source_quench: bool,
     /// Answers an acknowledgment that is older than any window with one of its own (RFC 5961 §5.2).
     pub challenge_old_acks: bool,
-    /// The most that back-off multiplies the timeout with, rounded down to a power of two; `None`:
-    /// only `max_rto` ends it (RFC 6298 §5.5). 4.4BSD and ns-2: 64.
-    pub max_backoff: Option<u32>,
+    /// Once back-off has doubled the timeout so often, the next measurement counts as the first: what
+    /// was known of the path is from before an outage (RFC 6298 §5, a MAY). `None`: never. 4.4BSD
+    /// (`tcp_timer.c`: `TCP_MAXRXTSHIFT / 4`) and ns-2.35 (tcp/tcp.cc `rtt_backoff`): 4.
+    pub clear_srtt_after: Option<u32>,
 }
 
 impl Default for Config {
@@ -150,7 +151,7 @@ impl Default for Config {
             msl: Duration::from_secs(30),
             source_quench: false,
             challenge_old_acks: true,
-            max_backoff: None,
+            clear_srtt_after: None,
         }
     }
 }

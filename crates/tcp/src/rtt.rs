@@ -9,7 +9,8 @@ pub struct RttEstimator {
     variation: Duration,
     rto: Duration,
     doublings: u32,
-    most_doublings: u32,
+    /// Doublings after which the next sample is the first.
+    clear_after: Option<u32>,
     granularity: Duration,
     min: Duration,
     max: Duration,
@@ -24,7 +25,7 @@ impl RttEstimator {
             variation: Duration::ZERO,
             rto: initial,
             doublings: 0,
-            most_doublings: 32,
+            clear_after: None,
             granularity,
             min,
             max,
@@ -40,9 +41,9 @@ impl RttEstimator {
     pub fn variation(&self) -> Duration {
         self.variation
     }
-    /// The same, with back-off up to this factor.
-    pub fn limited(mut self, max_backoff: Option<u32>) -> Self {
-        self.most_doublings = max_backoff.map_or(32, |most| most.max(1).ilog2());
+    /// The same, but after so many doublings the next sample is the first (RFC 6298 §5).
+    pub fn clearing(mut self, after: Option<u32>) -> Self {
+        self.clear_after = after;
         self
     }
 
@@ -96,8 +97,12 @@ impl RttEstimator {
 
     /// The timer went off (RFC 6298 §5.5).
     pub fn back_off(&mut self) {
-        if self.rto() < self.max && self.doublings < self.most_doublings {
+        if self.rto() < self.max {
             self.doublings += 1;
+        }
+        // The timeout stays what it is until there is that sample.
+        if self.clear_after.is_some_and(|after| self.doublings >= after) {
+            self.srtt = None;
         }
     }
     /// Takes back one doubling (RFC 6069 §4.2); was there one?
@@ -147,12 +152,19 @@ mod test {
         assert_eq!((e.srtt(), e.rto()), (Some(MS(110)), MS(110) + MS(4 * 57) + MS(2)));
     }
 
-    /// ns-2.35, tcp/tcp.cc `rtt_backoff`.
+    /// RFC 6298 §5: after long back-off the path may be another.
     #[test]
-    fn back_off_can_have_a_limit_of_its_own() {
-        let mut e = RttEstimator::new(MS(100), MS(100), MS(60_000), MS(1)).limited(Some(64));
-        (0..20).for_each(|_| e.back_off());
-        assert_eq!(e.rto(), MS(6400));
+    fn what_is_known_can_be_forgotten_after_some_doublings() {
+        for (after, srtt) in
+            [(None, MS(937) + base::Duration::from_micros(500)), (Some(4), MS(500))]
+        {
+            let mut e = estimator().clearing(after);
+            e.sample(MS(1000), 1);
+            (0..4).for_each(|_| e.back_off());
+            assert_eq!(e.rto(), MS(48_000));
+            e.sample(MS(500), 1);
+            assert_eq!(e.srtt(), Some(srtt));
+        }
     }
 
     #[test]

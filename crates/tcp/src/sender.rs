@@ -130,7 +130,7 @@ impl Sender {
                 config.max_rto,
                 config.clock.rtt,
             )
-            .limited(config.max_backoff),
+            .clearing(config.clear_srtt_after),
             timed: None,
             una_offset: 0,
             written: 0,
