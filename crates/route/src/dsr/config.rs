@@ -96,6 +96,11 @@ pub struct DsrConfig {
     pub error_per_source: bool,
     /// The error goes out before the packet is salvaged. RFC 4728 §8.3.6: should. ns-2.35: after.
     pub error_first: bool,
+    /// An error that fails, and goes on inside of the one that says so, counts as salvaged once more,
+    /// and ends when it has been salvaged as often as may be. RFC 4728 §6.4: so (the total salvage
+    /// count). ns-2.35: only the errors that are in a packet now are counted, so that errors about
+    /// errors multiply.
+    pub count_errors: bool,
     /// Who forwards or overhears an error believes it. Both: yes.
     pub snoop_errors: bool,
     /// The last error to reach this node rides on its next request, if it is no older. RFC 4728
@@ -252,6 +257,7 @@ impl DsrConfig {
         salvage_replies: SalvageReplies::Never,
         error_per_source: true,
         error_first: true,
+        count_errors: true,
         snoop_errors: true,
         spread_error: Some(Duration::MAX),
         shorten: Some(Shorten::PerSender),
@@ -284,6 +290,7 @@ impl DsrConfig {
         salvage_replies: SalvageReplies::UnlessBroken,
         error_per_source: false,
         error_first: false,
+        count_errors: false,
         spread_error: Some(Duration::from_secs(1)),
         shorten: Some(Shorten::PerRoute),
         route_to_neighbour: true,

@@ -6,7 +6,7 @@ use wire::{DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, Routed};
 use super::Dsr;
 use super::config::SalvageReplies;
 use super::flow::off_flow;
-use super::originate::{MAX_SALVAGE_COUNT, failures, salvages};
+use super::originate::{MAX_SALVAGE_COUNT, salvages};
 use super::path::{self, Carried};
 use crate::{DropReason, Hop};
 
@@ -82,8 +82,7 @@ impl Dsr {
     /// An error for `destination`, because of `packet`. One that the packet holds goes on inside of
     /// it, while there is room and it has not met too many failures: each draws a new packet for the
     /// old one, and without an end to that a network that loses frames is soon full of errors about
-    /// errors. RFC 4728 §8.3.4 would send the new one without the old; ns-2.35 counts what is in the
-    /// packet only.
+    /// errors. RFC 4728 §8.3.4 would send the new one alone then.
     pub(super) fn error_about(
         &self,
         packet: &Routed,
@@ -92,7 +91,8 @@ impl Dsr {
     ) -> Option<[Option<DsrError>; DSR_ERRORS_MAX]> {
         let before = packet.dsr.as_ref().map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
         let full = before.iter().all(Option::is_some);
-        if full || before[0].is_some() && failures(packet) >= MAX_SALVAGE_COUNT {
+        let ends = self.config.count_errors && before[0].is_some();
+        if full || ends && self.failures(packet) >= MAX_SALVAGE_COUNT {
             return None;
         }
         let salvage = salvages(packet);
@@ -102,6 +102,17 @@ impl Dsr {
             *slot = error;
         }
         Some(errors)
+    }
+
+    /// How many failures a packet has met: each has it salvaged, or puts the error that it was into a
+    /// new one (RFC 4728 §6.4, total salvage count, but that the first error may stand for a packet
+    /// that has met none).
+    fn failures(&self, packet: &Routed) -> u8 {
+        let one = u8::from(self.config.count_errors);
+        let errors = packet.dsr.iter().filter(|_| packet.is_control()).flat_map(DsrHeader::errors);
+        let met =
+            errors.fold(0u8, |met, error| met.saturating_add(error.salvage).saturating_add(one));
+        salvages(packet).saturating_add(met.saturating_sub(one))
     }
 
     /// A packet whose next hop has failed. RFC 4728 §8.3.6; `broken`: the node behind the link that
@@ -132,7 +143,7 @@ impl Dsr {
         if !self.config.salvage {
             return self.drop_packet(packet, DropReason::LinkFailure);
         }
-        if failures(&packet) >= self.config.salvage_limit {
+        if self.failures(&packet) >= self.config.salvage_limit {
             return self.drop_packet(packet, DropReason::SalvageLimit);
         }
         if let Some(path) = self.cache.take_for_another(now, ip.destination) {
@@ -191,8 +202,9 @@ impl Dsr {
                 *slot = error;
             }
             if let Some(next) = &mut errors[0] {
-                let met =
-                    [first.salvage, 1, carried].into_iter().fold(next.salvage, u8::saturating_add);
+                let met = [first.salvage, u8::from(self.config.count_errors), carried]
+                    .into_iter()
+                    .fold(next.salvage, u8::saturating_add);
                 next.salvage = met.min(MAX_SALVAGE_COUNT);
                 carried = 0;
             }

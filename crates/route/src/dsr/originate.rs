@@ -150,15 +150,6 @@ pub(crate) fn salvages(packet: &Routed) -> u8 {
     route.map_or(0, |route| route.salvage.min(MAX_SALVAGE_COUNT))
 }
 
-/// How many failures a packet has met: each has it salvaged, or puts the error that it was into a new
-/// one (RFC 4728 §6.4, total salvage count, but for the first error, which may stand for a packet that
-/// has met none).
-pub(crate) fn failures(packet: &Routed) -> u8 {
-    let errors = packet.dsr.iter().filter(|_| packet.is_control()).flat_map(DsrHeader::errors);
-    let met = errors.fold(0u8, |met, error| met.saturating_add(error.salvage).saturating_add(1));
-    salvages(packet).saturating_add(met.saturating_sub(1))
-}
-
 /// Takes the source route out, and the header if nothing is left in it.
 pub(crate) fn without_route(packet: &mut Routed) {
     if let Some(dsr) = &mut packet.dsr {

@@ -47,6 +47,8 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
             error_per_source: flip(config.error_per_source, on[9]),
             release_on_any_route: flip(config.release_on_any_route, on[10]),
             route_to_neighbour: flip(config.route_to_neighbour, on[11]),
+            // Without, a network that loses frames may never come to rest.
+            count_errors: true,
             ..config
         }
     })

@@ -96,6 +96,9 @@ table! {
     error_per_source: bool,
     /// The error goes out before the packet is salvaged. Default true.
     error_first: bool,
+    /// An error that fails counts as salvaged once more, and ends when it has been so often enough
+    /// (RFC 4728 §6.4). Default true.
+    count_errors: bool,
     /// Who forwards or overhears an error believes it. Default true.
     snoop_errors: bool,
     /// The last error to reach this node rides on its next request, if it is no older than this;

@@ -137,6 +137,12 @@ pub(super) const DSR: &[Deviation] = &[
         "After.",
     ),
     key(
+        "routing.count_errors",
+        ["true", "false"],
+        "§6.4: an error that fails counts as salvaged once more (total salvage count).",
+        "Errors inside of each other multiply, up to storms of hundreds of packets a second.",
+    ),
+    key(
         "routing.spread_error",
         [r#""forever""#, r#""1 s""#],
         "§3.4.4: the last error rides on the next request.",
