@@ -40,8 +40,8 @@ impl TdmaConfig {
         delay_down: Duration::ZERO,
         delay_up: Duration::ZERO,
     };
-    /// Like `Mac/Tdma` of ns-2.35: rounds with an announcement. (Its slots leave out the header's
-    /// airtime, so that full frames reach into the next slot; here they do not.)
+    /// Like `Mac/Tdma` of ns-2.35: rounds with an announcement. Its slots leave out the header's
+    /// airtime, so that full frames reach into the next slot; that is not imitated.
     pub const NS2: Self = Self {
         header_bytes: 34,
         announced: true,

@@ -111,3 +111,42 @@ fn as_ns2_a_round_begins_with_an_announcement() {
     // Node 0 has missed the first announcement by a nanosecond.
     assert_eq!(starts, [(1, 2 * slot), (0, 4 * slot)]);
 }
+
+/// Stations that always have a packet share the air evenly, and what all together carry is a
+/// packet's bits over the slots that it takes, less the announcements' share of a round.
+#[test]
+fn saturated_stations_carry_what_the_slots_hold() {
+    const ROUNDS: u64 = 60;
+    for nodes in [2u32, 5, 12] {
+        for (base, header, announced) in [(TdmaConfig::STANDARD, 36, 0), (TdmaConfig::NS2, 34, 1)] {
+            for (slot_bytes, bytes) in [(1500, 1500), (1500, 40), (1500, 3100), (512, 1500)] {
+                let places: Vec<_> = (0..nodes).map(|n| (10.0 * f64::from(n), 0.0)).collect();
+                let mut tdma = tdma(TdmaConfig { slot_bytes, ..base }, &places);
+                // Over 550 m, and a nanosecond between slots.
+                let slot = 192_000 + u64::from(slot_bytes + header) * 4_000 + 1_835 + 1;
+                let round = slot * (u64::from(nodes) + announced);
+                let end = Instant::from_nanos(ROUNDS * round);
+                let refill = |tdma: &mut Tdma, now, node: u32| {
+                    assert!(tdma.send(now, node, packet(node, (node + 1) % nodes, bytes)));
+                };
+                for node in 0..nodes {
+                    refill(&mut tdma, Instant::ZERO, node);
+                }
+                let (mut got, mut now) = (vec![0u64; nodes as usize], Instant::ZERO);
+                let mut reports = Vec::new();
+                while now < end {
+                    now = tdma.run(end, &mut reports);
+                    for report in reports.drain(..) {
+                        match report {
+                            Report::Received { from, .. } => got[from as usize] += 1,
+                            Report::Sent { node, .. } => refill(&mut tdma, now, node),
+                            other => panic!("{other:?}"),
+                        }
+                    }
+                }
+                let each = ROUNDS / u64::from(bytes.div_ceil(slot_bytes));
+                assert_eq!(got, vec![each; nodes as usize], "{nodes} {slot_bytes} {bytes}");
+            }
+        }
+    }
+}

@@ -141,3 +141,35 @@ fn a_reno_that_loses_one_in_a_hundred_is_as_fast_as_padhye_says() {
         assert!(found < bound * 1.25 && found > bound / 4.0, "b {b}: {found} for {bound}");
     }
 }
+
+/// A slot of TDMA holds preamble, packet and header, and the way to the end of the sense range; a
+/// round has a slot for each node, and one in which they announce what they will send if that is
+/// asked for. A node sends a packet of its own or of another's in each round, and one that goes
+/// towards higher numbers is passed on by everyone in the same round.
+#[test]
+fn tdma_carries_a_slot_of_each_node_in_a_round() {
+    for (nodes, announced, payload) in [(5, false, 1472), (5, true, 1472), (2, false, 100)] {
+        let to = nodes - 1;
+        let changes = [
+            ("network.nodes", nodes.to_string()),
+            ("network.mac.announced", announced.to_string()),
+            ("flow.0.to", to.to_string()),
+            ("flow.0.application.cbr.size", format!("{payload} B")),
+        ];
+        let changes: Vec<_> = changes.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let result = common::run(&common::example("adhoc-tdma", &changes), 1);
+        // 1 ns keeps what ends with a slot apart from what begins with the next.
+        let slot_s = 192e-6 + (1500.0 + 36.0) * 8.0 / 2e6 + 550.0 / 299_792_458.0 + 1e-9;
+        let round_s = slot_s * f64::from(nodes + i32::from(announced));
+        let datagrams = result.flows[0].delivered_bytes / payload;
+        // What is announced in a round goes on in the next, and what the last rounds brought to
+        // the queues on the way is not there yet.
+        let on_the_way = if announced { f64::from(nodes) } else { 1.0 };
+        let (rounds, arrived) = (59.0 / round_s, datagrams as f64);
+        assert!(
+            (rounds - 1.0 - on_the_way..=rounds + 1.0).contains(&arrived),
+            "{arrived} datagrams in {rounds} rounds of {nodes} nodes"
+        );
+        assert_eq!(result.flows[0].duplicates, Some(0));
+    }
+}

@@ -150,7 +150,9 @@ pub(super) const TDMA: &[Deviation] = &[
     tdma(
         "mac.header_bytes",
         [r#""36 B""#, r#""34 B""#],
-        "The header of its 802.11, without LLC and SNAP.",
+        "The header of its 802.11, without LLC and SNAP. Its slots leave out the header's airtime, \
+         so that full frames reach into the next slot (mac/mac-tdma.cc); here they do not, and no \
+         key makes them.",
     ),
     tdma(
         "mac.announced",
