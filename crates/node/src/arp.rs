@@ -76,7 +76,7 @@ pub enum Resolved {
 
 /// What ARP wants done, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArpOutput {
+pub enum ArpOutput<H = u32> {
     /// Send this to all.
     Request(ArpMessage),
     /// Send this to its target.
@@ -84,7 +84,7 @@ pub enum ArpOutput {
     /// Send a packet that waited.
     Send {
         /// Its handle.
-        id: u32,
+        id: H,
         /// The neighbour.
         to: Ipv4Addr,
         /// Where it goes.
@@ -93,12 +93,12 @@ pub enum ArpOutput {
     /// A newer packet took its place.
     Evicted {
         /// Its handle.
-        id: u32,
+        id: H,
     },
     /// Nobody has answered: the link to this neighbour has failed.
     Failed {
         /// The packet's handle.
-        id: u32,
+        id: H,
         /// The neighbour.
         to: Ipv4Addr,
     },
@@ -119,21 +119,21 @@ enum State {
     },
 }
 
-/// ARP of one node.
+/// ARP of one node. A packet is to it a handle `H` of the driver's, which comes back as it was given.
 #[derive(Clone, Debug)]
-pub struct Arp {
+pub struct Arp<H = u32> {
     config: ArpConfig,
     address: Ipv4Addr,
     hardware: HardwareAddr,
     /// By address.
     neighbours: Vec<(Ipv4Addr, State)>,
     /// Packets that wait, each with its neighbour, oldest first.
-    held: VecDeque<(Ipv4Addr, u32)>,
-    out: VecDeque<ArpOutput>,
+    held: VecDeque<(Ipv4Addr, H)>,
+    out: VecDeque<ArpOutput<H>>,
     next: Option<Instant>,
 }
 
-impl Arp {
+impl<H: Copy> Arp<H> {
     /// A node that knows nobody.
     pub fn new(config: ArpConfig, address: Ipv4Addr, hardware: HardwareAddr) -> Self {
         Self {
@@ -148,7 +148,7 @@ impl Arp {
     }
 
     /// Packets that wait, oldest first, by their handles.
-    pub fn held(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn held(&self) -> impl Iterator<Item = H> + '_ {
         self.held.iter().map(|(_, id)| *id)
     }
 
@@ -158,12 +158,12 @@ impl Arp {
     }
 
     /// The next thing to do.
-    pub fn poll(&mut self) -> Option<ArpOutput> {
+    pub fn poll(&mut self) -> Option<ArpOutput<H>> {
         self.out.pop_front()
     }
 
     /// A packet is for this neighbour.
-    pub fn resolve(&mut self, now: Instant, to: Ipv4Addr, id: u32) -> Resolved {
+    pub fn resolve(&mut self, now: Instant, to: Ipv4Addr, id: H) -> Resolved {
         let place = self.place(to);
         match self.neighbours.get(place).filter(|(address, _)| *address == to) {
             Some((_, State::Known { hardware, heard })) if self.is_fresh(now, *heard) => {
@@ -187,7 +187,7 @@ impl Arp {
     }
 
     /// A packet for a neighbour that was asked for already.
-    fn wait_on(&mut self, now: Instant, place: usize, to: Ipv4Addr, id: u32, requests: u32) {
+    fn wait_on(&mut self, now: Instant, place: usize, to: Ipv4Addr, id: H, requests: u32) {
         match self.config.again {
             AskAgain::After(_) => self.hold(to, id),
             AskAgain::NextPacket if requests < self.config.requests => {
@@ -267,8 +267,8 @@ impl Arp {
         }
     }
 
-    fn hold(&mut self, to: Ipv4Addr, id: u32) {
-        let is_alike = |(other, _): &(Ipv4Addr, u32)| *other == to;
+    fn hold(&mut self, to: Ipv4Addr, id: H) {
+        let is_alike = |(other, _): &(Ipv4Addr, H)| *other == to;
         if self.held.iter().filter(|held| is_alike(held)).count() >= self.config.hold
             && let Some(oldest) = self.held.iter().position(is_alike)
             && let Some((_, id)) = self.held.remove(oldest)
@@ -304,7 +304,7 @@ impl Arp {
         self.take_held(to, |id| ArpOutput::Failed { id, to });
     }
 
-    fn take_held(&mut self, to: Ipv4Addr, output: impl Fn(u32) -> ArpOutput) {
+    fn take_held(&mut self, to: Ipv4Addr, output: impl Fn(H) -> ArpOutput<H>) {
         let out = &mut self.out;
         self.held.retain(|(other, id)| {
             if *other == to {

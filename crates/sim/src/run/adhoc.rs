@@ -27,6 +27,7 @@ use super::{NetworkAtWork, Run, RunError, Sizes};
 use crate::events::Class;
 use crate::results::RunResult;
 use air::Air;
+use arp::Waiting;
 use ledger::Ledger;
 use routing::Routing;
 use tell::Telling;
@@ -56,7 +57,7 @@ struct Node {
     arriving: VecDeque<(Instant, Item, Place)>,
     routing: Routing,
     /// Who finds neighbours' hardware addresses; `None`: everybody knows them.
-    arp: Option<Arp>,
+    arp: Option<Arp<Waiting>>,
     /// Whom it has told of failed routes.
     router: Router,
     /// To where its host has been told that the route failed, and when it last looked for another.

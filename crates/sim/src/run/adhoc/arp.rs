@@ -16,8 +16,11 @@ use crate::books::Drop;
 use crate::events::Class;
 use crate::nodes::{address, node_at};
 
+/// A packet that waits for an address, and where it goes in the queue then.
+pub(super) type Waiting = (u32, Place);
+
 /// ARP of a node.
-pub(super) fn of_node(config: ArpConfig, node: usize) -> Arp {
+pub(super) fn of_node(config: ArpConfig, node: usize) -> Arp<Waiting> {
     Arp::new(config, address(node), HardwareAddr::of_node(node as u32))
 }
 
@@ -49,10 +52,10 @@ pub(super) fn is_arp(packet: &Routed) -> bool {
 
 impl Run<'_, AdhocAtWork> {
     /// Is the neighbour that this packet is for known? If not, ARP has it now.
-    pub(super) fn resolves(&mut self, node: usize, item: &Item) -> bool {
+    pub(super) fn resolves(&mut self, node: usize, item: &Item, place: Place) -> bool {
         let Some(arp) = &mut self.net.nodes[node].arp else { return true };
         let Some(neighbour) = item.next_hop else { return true };
-        match arp.resolve(self.now, address(neighbour as usize), item.id) {
+        match arp.resolve(self.now, address(neighbour as usize), (item.id, place)) {
             Resolved::Known(_) => true,
             Resolved::Waits => {
                 self.stir(node);
@@ -83,14 +86,14 @@ impl Run<'_, AdhocAtWork> {
                     let to = message.target_hardware.node();
                     self.send_arp(node, &message, to);
                 }
-                ArpOutput::Send { id, hardware, .. } => {
+                ArpOutput::Send { id: (id, place), hardware, .. } => {
                     if let Some(packet) = self.packets.get(id) {
                         let item = super::relay::item_of(packet, id, hardware.node());
-                        self.descend(node, item, Place::Tail);
+                        self.descend(node, item, place);
                     }
                 }
-                ArpOutput::Evicted { id } => self.drop_queued(node, id, None, Drop::Arp),
-                ArpOutput::Failed { id, to } => {
+                ArpOutput::Evicted { id: (id, _) } => self.drop_queued(node, id, None, Drop::Arp),
+                ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_at(to, self.net.nodes.len()) {
                         self.link_failed(node, id, to as u32, None);
                     }
@@ -129,6 +132,8 @@ impl Run<'_, AdhocAtWork> {
 #[cfg(test)]
 mod test {
     use super::*;
+    use crate::run::NetworkAtWork;
+    use wire::{Payload, UdpDatagram};
 
     #[test]
     fn a_message_survives_as_a_packet() {
@@ -147,6 +152,66 @@ mod test {
             assert_eq!(packet.len(), ARP_LEN);
             assert_eq!(message_of(&packet, broadcast, 5), Some(message));
             assert_eq!(message_of(&packet, broadcast, 3), None);
+        }
+    }
+
+    /// Node 0 and two neighbours, of which it knows 2 and not 1.
+    const THREE: &str = r#"
+        name = "three"
+        duration = "9 s"
+        [network]
+        kind = "adhoc"
+        mobility = { positions = [["100 m", "0 m"], ["0 m", "0 m"], ["200 m", "0 m"]] }
+        routing = { protocol = "static" }
+        arp = true
+        [[flow]]
+        from = 0
+        to = 1
+        application = "ftp"
+        [[flow]]
+        from = 0
+        to = 2
+        application = "ftp"
+    "#;
+
+    fn hears(run: &mut Run<'_, AdhocAtWork>, of: usize) {
+        let message = ArpMessage {
+            operation: ArpOperation::Reply,
+            sender_hardware: HardwareAddr::of_node(of as u32),
+            sender: address(of),
+            target_hardware: HardwareAddr::of_node(0),
+            target: address(0),
+        };
+        assert!(run.is_for_arp(0, &packet_of(&message), false));
+        AdhocAtWork::settle(run);
+    }
+
+    /// What an aid sends ahead of the queue still goes there when the address is known.
+    #[test]
+    fn who_goes_first_goes_first_after_the_wait() {
+        let scenario = scenario::Scenario::parse("three.toml", THREE, &[]).unwrap();
+        for (place, first) in [(Place::Front, 1), (Place::Tail, 2)] {
+            let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
+            hears(&mut run, 2);
+            let mut send = |to, place| {
+                let datagram = UdpDatagram {
+                    source_port: 1,
+                    destination_port: 2,
+                    payload: Payload::new(0, 0, 100),
+                };
+                let packet = Packet {
+                    ip: IpHeader::new(address(0), address(to)),
+                    body: Body::Udp(datagram),
+                };
+                run.send_from(0, packet, place);
+                AdhocAtWork::settle(&mut run);
+            };
+            (0..3).for_each(|_| send(2, Place::Tail));
+            send(1, place);
+            hears(&mut run, 1);
+            let head = run.net.nodes[0].queue.take(run.now).unwrap();
+            let packet = run.packets.get(head.id).unwrap();
+            assert_eq!(packet.packet.ip.destination, address(first), "{place:?}");
         }
     }
 }

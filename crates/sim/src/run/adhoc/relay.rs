@@ -121,7 +121,7 @@ impl Run<'_, AdhocAtWork> {
         };
         let id = self.packets.make(packet);
         let item = item_of(&packet, id, next_hop);
-        if self.resolves(node, &item) {
+        if self.resolves(node, &item, place) {
             self.descend(node, item, place);
         }
     }
