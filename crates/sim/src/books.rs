@@ -108,6 +108,8 @@ pub struct Packets<P = Packet> {
     made: u64,
     delivered: u64,
     dropped: [u64; Drop::ALL.len()],
+    /// How often a handle was used that is nobody's.
+    missed: u64,
 }
 
 impl<P> Default for Packets<P> {
@@ -118,6 +120,7 @@ impl<P> Default for Packets<P> {
             made: 0,
             delivered: 0,
             dropped: [0; Drop::ALL.len()],
+            missed: 0,
         }
     }
 }
@@ -141,13 +144,16 @@ impl<P> Packets<P> {
     /// A packet on its way. Handles come from [`make`](Self::make) and are good until the packet
     /// ends; `None` would be a mistake in the simulator, which the books then show.
     pub fn get(&mut self, id: u32) -> Option<&mut P> {
-        self.slots.get_mut(id as usize)?.as_mut()
+        let packet = self.slots.get_mut(id as usize).and_then(Option::as_mut);
+        self.missed += u64::from(packet.is_none());
+        packet
     }
 
     fn end(&mut self, id: u32) -> Option<P> {
-        let packet = self.slots.get_mut(id as usize)?.take();
-        if packet.is_some() {
-            self.free.push(id);
+        let packet = self.slots.get_mut(id as usize).and_then(Option::take);
+        match packet {
+            Some(_) => self.free.push(id),
+            None => self.missed += 1,
         }
         packet
     }
@@ -199,6 +205,9 @@ impl<P> Packets<P> {
         if way != on_links {
             return Err(format!("{way} packets are on their way, but links hold {on_links}"));
         }
+        if self.missed > 0 {
+            return Err(format!("{} times a packet was asked for that had ended", self.missed));
+        }
         Ok(())
     }
 }
@@ -227,13 +236,28 @@ mod test {
         assert_eq!(packets.get(second), Some(&mut packet(2)));
         assert_eq!(packets.deliver(second), Some(packet(2)));
         assert_eq!(packets.drop(first, Drop::BitError), Some(packet(1)));
-        assert_eq!(packets.balance(1), Ok(()));
-
-        assert_eq!(packets.deliver(second), None);
-        assert_eq!(packets.drop(second, Drop::Nobody), None);
-        assert_eq!(packets.get(first), None);
-        assert_eq!(packets.balance(1), Ok(()));
         assert_eq!(packets.get(third), Some(&mut packet(3)));
+        assert_eq!(packets.balance(1), Ok(()));
+    }
+
+    #[test]
+    fn a_handle_is_good_until_its_packet_ends() {
+        type Use = fn(&mut Packets, u32) -> bool;
+        let uses: [Use; 3] = [
+            |packets, id| packets.get(id).is_some(),
+            |packets, id| packets.deliver(id).is_some(),
+            |packets, id| packets.drop(id, Drop::Nobody).is_some(),
+        ];
+        for use_it in uses {
+            let mut packets = Packets::default();
+            let id = packets.make(packet(1));
+            packets.deliver(id);
+            for id in [id, 7] {
+                assert!(!use_it(&mut packets, id));
+            }
+            let error = packets.balance(0).unwrap_err();
+            assert_eq!(error, "2 times a packet was asked for that had ended");
+        }
     }
 
     #[test]

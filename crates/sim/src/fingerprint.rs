@@ -4,6 +4,12 @@
 use base::Instant;
 use wire::{Body, Packet};
 
+/// The fate of a packet that is where it was to go. One that is lost has its reason's number
+/// ([`Drop`](crate::books::Drop)).
+pub const DELIVERED: u8 = u8::MAX;
+/// The fate of a packet that a neighbour has got.
+pub const RECEIVED: u8 = u8::MAX - 1;
+
 /// One running digest.
 #[derive(Clone, Copy, Debug)]
 struct Digest(u64);
@@ -40,7 +46,8 @@ impl Fingerprint {
         self.events.add(u64::from(class) << 32 | u64::from(entity));
     }
 
-    /// A packet met `fate` at a place (a link or a node).
+    /// A packet met `fate` at a place (a link or a node): [`DELIVERED`], [`RECEIVED`], or the number
+    /// of a reason why it was lost.
     pub fn packet(&mut self, at: Instant, place: u32, fate: u8, packet: &Packet) {
         self.packets.add(at.as_nanos());
         self.packets.add(u64::from(place) << 8 | u64::from(fate));

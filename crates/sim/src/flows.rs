@@ -49,6 +49,8 @@ pub struct FlowAtWork {
     gaps: RandomStream,
     /// First transmissions not delivered yet: end offset and time.
     sent: VecDeque<(u64, Instant)>,
+    /// Datagrams up to this offset are not looked for any more.
+    forgotten: u64,
     /// One past the highest offset ever sent.
     reached: u64,
     /// The sender's retransmission timeout.
@@ -113,6 +115,7 @@ impl FlowAtWork {
             next: Some(start),
             gaps: RandomStream::new(seed, "cbr", stream.into()),
             sent: VecDeque::with_capacity(256),
+            forgotten: 0,
             reached: 0,
             rto: RtoWatch::default(),
             delay: Duration::ZERO,
@@ -172,8 +175,11 @@ impl FlowAtWork {
         if end > self.reached {
             self.reached = end;
             // What is still missing after so many more datagrams is lost.
-            if self.datagrams && self.sent.len() >= DATAGRAMS_AWAITED {
-                self.sent.pop_front();
+            if self.datagrams
+                && self.sent.len() >= DATAGRAMS_AWAITED
+                && let Some((end, _)) = self.sent.pop_front()
+            {
+                self.forgotten = end;
             }
             self.sent.push_back((end, now));
         }
@@ -207,12 +213,18 @@ impl FlowAtWork {
         Ok(())
     }
 
-    /// A datagram arrives: it may be late, out of order, or here already (a link layer that missed
-    /// an acknowledgment has its packet sent on another way), but it must be one that was sent.
+    /// A datagram arrives: it may be late or out of order, but it must be one that was sent. It may
+    /// be here already if the network `repeats`: a link layer that missed an acknowledgment has its
+    /// packet sent on another way.
     ///
     /// # Errors
-    /// It is not.
-    pub fn on_datagram(&mut self, now: Instant, part: Payload) -> Result<(), Broken> {
+    /// It is not, or it must not be here already and is.
+    pub fn on_datagram(
+        &mut self,
+        now: Instant,
+        part: Payload,
+        repeats: bool,
+    ) -> Result<(), Broken> {
         let end = part.offset.saturating_add(u64::from(part.len));
         if part.stream != self.stream || end > self.written {
             return Err(format!(
@@ -223,6 +235,12 @@ impl FlowAtWork {
         let awaited = self.sent.binary_search_by_key(&end, |(sent, _)| *sent);
         let awaited = awaited.ok().and_then(|place| self.sent.get_mut(place));
         let Some((_, at)) = awaited.filter(|(_, at)| *at != HERE) else {
+            if !repeats && end > self.forgotten {
+                return Err(format!(
+                    "stream {} got the datagram up to byte {end} twice",
+                    part.stream
+                ));
+            }
             self.duplicates += 1;
             return Ok(());
         };
@@ -404,17 +422,48 @@ mod test {
         for n in 0..4 {
             flow.on_sent(secs(2), part(n * 100, 100));
         }
-        flow.on_datagram(secs(3), part(300, 100)).unwrap();
-        flow.on_datagram(secs(3), part(0, 100)).unwrap();
+        flow.on_datagram(secs(3), part(300, 100), true).unwrap();
+        flow.on_datagram(secs(3), part(0, 100), true).unwrap();
         assert_eq!(flow.delivered, 200);
-        assert!(flow.on_datagram(secs(3), part(500, 100)).is_err(), "never sent");
-        assert!(flow.on_datagram(secs(3), Payload::new(7, 100, 100)).is_err(), "another's");
-        assert!(flow.on_datagram(secs(3), part(u64::MAX, 100)).is_err(), "no such offset");
-        flow.on_datagram(secs(3), part(0, 100)).unwrap();
+        assert!(flow.on_datagram(secs(3), part(500, 100), true).is_err(), "never sent");
+        assert!(flow.on_datagram(secs(3), Payload::new(7, 100, 100), true).is_err(), "another's");
+        assert!(flow.on_datagram(secs(3), part(u64::MAX, 100), true).is_err(), "no such offset");
+        flow.on_datagram(secs(3), part(0, 100), true).unwrap();
         assert_eq!((flow.delivered, flow.duplicates, flow.complete), (200, 1, None));
-        flow.on_datagram(secs(3), part(200, 100)).unwrap();
-        flow.on_datagram(secs(4), part(100, 100)).unwrap();
+        flow.on_datagram(secs(3), part(200, 100), true).unwrap();
+        flow.on_datagram(secs(4), part(100, 100), true).unwrap();
         assert_eq!((flow.delivered, flow.complete), (400, Some(secs(4))));
+    }
+
+    #[test]
+    fn where_nothing_is_sent_twice_a_datagram_comes_once() {
+        let mut flow = constant();
+        write(&mut flow, 2);
+        (0..2).for_each(|n| flow.on_sent(secs(2), part(n * 100, 100)));
+        for n in [1, 0] {
+            flow.on_datagram(secs(3), part(n * 100, 100), false).unwrap();
+        }
+        for n in [1, 0] {
+            let error = flow.on_datagram(secs(4), part(n * 100, 100), false).unwrap_err();
+            assert_eq!(
+                error,
+                format!("stream 6 got the datagram up to byte {} twice", n * 100 + 100)
+            );
+        }
+        assert_eq!((flow.delivered, flow.duplicates), (200, 0));
+    }
+
+    /// One that is so late that it is not looked for any more is not taken for one that comes twice.
+    #[test]
+    fn a_datagram_that_was_forgotten_is_no_error() {
+        let mut flow = constant();
+        let sent = DATAGRAMS_AWAITED + 1;
+        write(&mut flow, sent);
+        (0..sent as u64).for_each(|n| flow.on_sent(secs(2), part(n * 100, 100)));
+        flow.on_datagram(secs(3), part(0, 100), false).unwrap();
+        assert_eq!((flow.delivered, flow.duplicates), (0, 1));
+        flow.on_datagram(secs(3), part(100, 100), false).unwrap();
+        assert_eq!(flow.delivered, 100);
     }
 
     #[test]
@@ -460,8 +509,8 @@ mod test {
         for n in 0..3 {
             flow.on_sent(secs(2 + n), part(n * 100, 100));
         }
-        flow.on_datagram(secs(3), part(0, 100)).unwrap();
-        flow.on_datagram(secs(7), part(200, 100)).unwrap();
+        flow.on_datagram(secs(3), part(0, 100), true).unwrap();
+        flow.on_datagram(secs(7), part(200, 100), true).unwrap();
         assert_eq!(flow.mean_delay(), Some(2.0));
     }
 }

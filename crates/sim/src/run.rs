@@ -68,6 +68,8 @@ struct SocketAt {
 pub trait NetworkAtWork: Sized {
     /// A packet on its way, with what this network adds to it.
     type Unit;
+    /// Can it bring a packet twice?
+    const REPEATS: bool;
 
     /// Puts it up before the first event.
     ///

@@ -68,6 +68,23 @@ fn what_is_broken_is_noticed() {
     }
 }
 
+/// A path brings a datagram once; radios may bring it again, and that is counted.
+#[test]
+fn a_datagram_that_comes_twice_is_noticed() {
+    let datagrams = |network: &str| {
+        let end = network.find("application").unwrap();
+        let cbr = "application = { cbr = { every = \"100 ms\", size = \"100 B\" } }";
+        format!("{}{cbr}\ntransport = \"udp\"\n", &network[..end])
+    };
+    let error = run(&datagrams(PATH), Some(Breakage::Twice)).unwrap_err();
+    let noticed = matches!(&error, RunError::Stream(what) if what.contains("twice"));
+    assert!(noticed, "{error}");
+    for (way, duplicates) in [(None, 0), (Some(Breakage::Twice), 1)] {
+        let result = run(&datagrams(ADHOC), way).unwrap();
+        assert_eq!(result.flows[0].duplicates, Some(duplicates), "{way:?}");
+    }
+}
+
 #[test]
 fn a_leaked_packet_is_noticed() {
     for network in [PATH, ADHOC] {

@@ -85,7 +85,8 @@ table! {
     durations_round_up: bool,
     /// How long a packet is on its way into the interface queue. Default 0 s.
     delay_down: Time,
-    /// How long a received packet is on its way up. Default 0 s.
+    /// How long a received packet is on its way up. Both are spent on the way down, in one: the sum
+    /// over a way from host to host is the same. Default 0 s.
     delay_up: Time,
     // `radio.packet_error_rate` has it.
     ; given frame_error = Chance::NEVER,
@@ -138,7 +139,8 @@ table! {
     announced: bool,
     /// How long a packet is on its way into the interface queue. Default 0 s.
     delay_down: Time,
-    /// How long a received packet is on its way up. Default 0 s.
+    /// How long a received packet is on its way up. Both are spent on the way down, in one: the sum
+    /// over a way from host to host is the same. Default 0 s.
     delay_up: Time,
     // `radio.packet_error_rate` has it.
     ; given frame_error = Chance::NEVER,

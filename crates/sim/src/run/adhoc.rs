@@ -45,7 +45,8 @@ pub struct AdhocAtWork {
     stirred: VecDeque<usize>,
     ledger: Ledger,
     feedback: Feedback,
-    /// How long a packet is on its way from routing to the interface queue.
+    /// What the link layer takes for a packet, down at its sender and up at its receiver, in one: a
+    /// packet is so long on its way from routing to the interface queue, and no time on its way up.
     delay: Duration,
     telling: Telling,
 }
@@ -68,6 +69,8 @@ struct Node {
 
 impl NetworkAtWork for AdhocAtWork {
     type Unit = Routed;
+    /// A link layer that misses an ACK gives back a packet that has arrived.
+    const REPEATS: bool = true;
 
     fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         match &scenario.network {

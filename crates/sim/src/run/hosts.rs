@@ -60,8 +60,11 @@ impl<N: NetworkAtWork> Run<'_, N> {
         }
         let flow = usize::from(datagram.destination_port.wrapping_sub(sockets::port(0)));
         let Some(flow) = self.flows.get_mut(flow) else { return };
-        if let Err(broken) = flow.on_datagram(self.now, datagram.payload) {
-            self.failed.get_or_insert(RunError::Stream(broken));
+        let twice = self.sabotage.on_delivery() == Crime::Twice;
+        for _ in 0..1 + u8::from(twice) {
+            if let Err(broken) = flow.on_datagram(self.now, datagram.payload, N::REPEATS) {
+                self.failed.get_or_insert(RunError::Stream(broken));
+            }
         }
     }
 

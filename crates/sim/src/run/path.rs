@@ -39,6 +39,7 @@ pub struct PathAtWork {
 
 impl NetworkAtWork for PathAtWork {
     type Unit = Packet;
+    const REPEATS: bool = false;
 
     fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         let Network::Path(path) = &scenario.network else {

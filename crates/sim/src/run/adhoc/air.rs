@@ -27,10 +27,9 @@ impl Air {
         each!(self, mac => mac.is_free(node))
     }
 
-    /// The node is free: a packet for the air.
-    pub fn send(&mut self, now: Instant, node: u32, packet: Outgoing) {
-        let taken = each!(self, mac => mac.send(now, node, packet));
-        debug_assert!(taken, "node {node} has a packet on the air already");
+    /// A packet for the air; `false` if the node has one there already.
+    pub fn send(&mut self, now: Instant, node: u32, packet: Outgoing) -> bool {
+        each!(self, mac => mac.send(now, node, packet))
     }
 
     /// This node hears what is for others, too.

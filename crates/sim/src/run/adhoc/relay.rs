@@ -6,11 +6,12 @@ use radio::{FailReason, Outgoing, Report};
 use route::{DropReason, Hop, Output};
 use wire::{Body, Packet, Routed};
 
-use super::super::Run;
+use super::super::{Run, RunError};
 use super::AdhocAtWork;
 use super::arp::is_arp;
 use crate::books::Drop;
 use crate::events::Class;
+use crate::fingerprint::{DELIVERED, RECEIVED};
 use crate::log::Event;
 use crate::nodes::{address, node_at};
 use crate::results::RoutingResult;
@@ -62,7 +63,7 @@ impl Run<'_, AdhocAtWork> {
                 Output::Transmit { packet, hop } => self.enqueue(node, packet, hop, place),
                 Output::Deliver(packet) => {
                     self.net.ledger.leaves();
-                    self.fingerprint.packet(self.now, node as u32, u8::MAX, &packet);
+                    self.fingerprint.packet(self.now, node as u32, DELIVERED, &packet);
                     self.tell_delivered(node, &packet);
                     self.hear(node, &packet);
                     self.arrived(node, &packet);
@@ -199,7 +200,10 @@ impl Run<'_, AdhocAtWork> {
         let Some(item) = self.net.nodes[node].queue.take(self.now) else { return };
         let outgoing = Outgoing { id: item.id, to: item.next_hop, bytes: item.bytes };
         self.tell_taken(node, item.id, item.next_hop);
-        self.net.air.send(self.now, node as u32, outgoing);
+        if !self.net.air.send(self.now, node as u32, outgoing) {
+            let lost = format!("node {node} has a packet on the air, and was to send another");
+            self.failed.get_or_insert(RunError::Books(lost));
+        }
         self.wake_air();
     }
 
@@ -208,7 +212,7 @@ impl Run<'_, AdhocAtWork> {
         match report {
             Report::Received { node, from, id, broadcast, .. } => {
                 let Some(packet) = self.packets.get(id).copied() else { return };
-                self.fingerprint.packet(self.now, node, u8::MAX - 1, &packet.packet);
+                self.fingerprint.packet(self.now, node, RECEIVED, &packet.packet);
                 self.tell_received(node, from, &packet);
                 if self.is_for_arp(node as usize, &packet, broadcast) {
                     return;

@@ -11,6 +11,7 @@ use super::{PathAtWork, routes};
 use crate::books::Drop;
 use crate::events::Class;
 use crate::faults::{Deed, Told};
+use crate::fingerprint::DELIVERED;
 use crate::nodes::address;
 use crate::sabotage::Crime;
 use crate::topology::Exit;
@@ -42,7 +43,7 @@ impl Run<'_, PathAtWork> {
     /// A packet is at the node it was for.
     pub(super) fn deliver(&mut self, node: usize, id: u32) {
         if let Some(packet) = self.packets.deliver(id) {
-            self.fingerprint.packet(self.now, node as u32, u8::MAX, &packet);
+            self.fingerprint.packet(self.now, node as u32, DELIVERED, &packet);
             self.arrived(node, &packet);
         }
     }
