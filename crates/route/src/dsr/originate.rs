@@ -79,8 +79,8 @@ impl Dsr {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
         let own = packet.packet.ip.source == self.address;
-        // Another's packet that has waited here is salvaged now.
-        let salvage = salvages(&packet) + u8::from(!own);
+        // Another's packet that has waited here (ns-2.35) is not salvaged once more by that.
+        let salvage = salvages(&packet);
         if flow.is_some() {
             // What it carries is there.
         } else if own && salvage == 0 && path.len() == 2 && !self.config.route_to_neighbour {
