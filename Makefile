@@ -4,7 +4,7 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz bench validate diagrams picture need
+.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz audit bench validate diagrams picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -12,6 +12,7 @@ help:
 	@echo "make test      all checks and tests"
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; a quarter of an hour"
+	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
 	@echo "make diagrams  draw the state diagrams anew from the code"
 	@echo "make picture   make docs/figure-8.png anew from the demo; needs chromium"
@@ -35,43 +36,38 @@ verdicts: need
 	$(CARGO) build --release --locked -p driftway-cli
 	$(RELEASE) paper chandran-1998 > /dev/null
 
-test: need lint unit broken kernel no-std determinism demo verdicts fuzz-short
+test: need lint unit no-std determinism demo verdicts fuzz-short
 	@echo "make test: all passed"
 
-lint: need $(TOOLS)/bin/cargo-deny
+lint: need
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets --all-features -- -D warnings
-	$(TOOLS)/bin/cargo-deny --locked --log-level error check bans licenses sources
 
-# Advisories are left out: their database is not in a package registry. In the debug profile,
-# because it is built once and run for a second.
-$(TOOLS)/bin/cargo-deny:
-	$(CARGO) install --quiet --locked --debug --root $(TOOLS) --target-dir $(TOOLS)/build cargo-deny@0.20.2
-	@rm -rf $(TOOLS)/build
-
-# The kernel tests have a step of their own, which says what was skipped.
+# One build for all. In it the simulator can be broken on purpose, which it never is by itself: the
+# release build, which can't, has to give the same results to the byte (`determinism`). Where root,
+# namespaces and TUN are there, a skipped test against the kernel is a failure.
+UNIT := $(CARGO) test --locked --workspace --features driftway-sim/broken
+# Property tests draw the same cases each time here, and new ones under a plain `cargo test`.
+export PROPTEST_RNG_SEED ?= 20260101
 unit: need
-	$(CARGO) test --locked --workspace --exclude driftway-host
-	$(CARGO) test --locked -p driftway-host --lib
+	$(UNIT)
 
-# The simulator is broken on purpose, and its own checks must say so.
+# Parts of it, for those who want no more.
 broken: need
-	$(CARGO) test --locked -p driftway-sim --features broken --test broken
-
-# Where root, namespaces and TUN are there, a skipped test is a failure.
+	$(UNIT) --test broken
 kernel: need
-	$(CARGO) test --locked -p driftway-host --test kernel -- --nocapture
+	$(UNIT) --test kernel
 
 no-std: need
 	cd checks/no-std && $(CARGO) build --locked --target-dir ../../target/no-std
 
 determinism: need
-	$(CARGO) build --locked -p driftway-cli
+	$(UNIT) --no-run
 	$(CARGO) build --release --locked -p driftway-cli
 	@scripts/determinism target/debug/driftway $(RELEASE)
 
 fuzz-short: need
-	cd fuzz && $(CARGO) run --release --locked --target-dir ../target/fuzz --bin try -- --seconds 20
+	cd fuzz && $(CARGO) run --release --locked --target-dir ../target/fuzz --bin try -- --seconds 8
 
 # Coverage counters come from flags that a stable compiler takes.
 FUZZ_SECONDS ?= 600
@@ -86,6 +82,14 @@ fuzz: need
 		FUZZ_TARGET=$$target target/guided/*/release/guided -max_total_time=$(FUZZ_SECONDS) \
 			-print_final_stats=1 target/guided/corpus/$$target fuzz/corpus/$$target || exit 1; \
 	done
+
+# With advisories, whose database is on GitHub; what of it needs no network is a test of crates/cli.
+audit: need $(TOOLS)/bin/cargo-deny
+	$(TOOLS)/bin/cargo-deny --locked check
+
+$(TOOLS)/bin/cargo-deny:
+	$(CARGO) install --quiet --locked --root $(TOOLS) --target-dir $(TOOLS)/build cargo-deny@0.20.2
+	@rm -rf $(TOOLS)/build
 
 bench: need
 	$(CARGO) bench --locked -p driftway-sim

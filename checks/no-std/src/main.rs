@@ -40,9 +40,9 @@ pub extern "C" fn _start() -> ! {
     let config = tcp::Config::default();
     let mut connection =
         tcp::Connection::connect(&config, end(1, 1), end(2, 2), Seq(0), 0, Instant::ZERO);
-    let mut helper = aid::list::AIDS.first().and_then(|aid| aid.build(&[]).ok());
-    if let (Some(sent), Some(helper)) = (connection.poll_transmit(Instant::ZERO), &mut helper) {
-        let _ = helper.on_down(Instant::ZERO, &sent.segment, &connection.view());
+    let mut aided = aid::list::AIDS.first().and_then(|aid| aid.build(&[]).ok());
+    if let (Some(sent), Some(aid)) = (connection.poll_transmit(Instant::ZERO), &mut aided) {
+        let _ = aid.on_down(Instant::ZERO, &sent.segment, &connection.view());
         let packet = wire::Packet {
             ip: wire::IpHeader::new(end(1, 1).address, end(2, 2).address),
             body: wire::Body::Tcp(sent.segment),

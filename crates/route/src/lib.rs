@@ -1,9 +1,15 @@
 //! Routing in ad hoc networks, and what routers do with routes that fail.
 //!
+//! Three ways to find routes with the same methods: [`Aodv`] (RFC 3561), [`Dsr`] (RFC 4728) and
+//! [`Fixed`], shortest paths that somebody computed. Their answers are [`Output`]s; their
+//! configurations are the standard's ([`AodvConfig::STANDARD`]) or ns-2.35's.
+//!
 //! A [`Router`] is the network's half of TCP-F (chandran-1998 §4, §5.4, §6.1); the source's half is
 //! `aid::tcp_f`, and what both say to each other is `wire`'s RFN and RRN.
 //!
 //! # What is not modelled
+//!
+//! Each protocol's module says what it leaves out. Of the [`Router`]:
 //!
 //! | what | why |
 //! |---|---|

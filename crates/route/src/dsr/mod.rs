@@ -12,6 +12,15 @@
 //! | `maintenance` | failed links, errors, salvaging (RFC 4728 §8.3) |
 //! | `flow` | flow state (RFC 4728 §3.5) |
 //! | `tap` | what is overheard; shorter routes (RFC 4728 §3.4.3) |
+//!
+//! # What is not modelled
+//!
+//! | what | why |
+//! |---|---|
+//! | passive and network-layer acknowledgments (RFC 4728 §8.3.2, §8.3.3) | for link layers that give no feedback; over one, a link that fails is not noticed |
+//! | links that carry one way only (RFC 4728 §8.2.4: no reply on the request's way) | 802.11 needs both ways |
+//! | several interfaces, external hops, multicast (RFC 4728 §3.4.2, §8.7) | a node is a host with one radio |
+//! | routes beyond 17 nodes | what fits into a header of a fixed size; ns-2.35 has 16 |
 
 mod cache;
 mod config;
