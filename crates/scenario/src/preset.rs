@@ -43,6 +43,7 @@ persist_max = "60 s"
 max_retries = 12
 source_quench = true
 challenge_old_acks = true
+clear_srtt_after = 4
 "#;
 
 /// What the RFCs of today recommend, with nothing that is optional.
