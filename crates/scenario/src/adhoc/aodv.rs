@@ -78,7 +78,8 @@ table! {
     ack_replies: bool,
     /// For how long requests are ignored of a neighbour that a reply did not reach. Default 5.6 s.
     blacklist_timeout: Time,
-    /// `{ interval = "1 s", allowed_loss = 2 }`: beacons, or `"none"`. Default `"none"`.
+    /// `{ interval = "1 s", allowed_loss = 2 }`: beacons, or `"none"`. Default `"none"`, but over
+    /// TDMA, which reports no failure, those of RFC 3561.
     hello: OrNone<Hello>,
     /// A packet that the link layer gives up on is a link that broke. Default true.
     link_layer_detection: bool,

@@ -12,7 +12,8 @@ use crate::setting::{Lifetime, OrNone, Setting, Word, Words, table};
 
 table! {
     /// `protocol = "dsr"`: RFC 4728. What is left out is as the RFC has it; what ns-2.35 does
-    /// otherwise is in `docs/ns-2.md`.
+    /// otherwise is in `docs/ns-2.md`. Acknowledgments are the link layer's: those of the network
+    /// layer and passive ones (RFC 4728 §8.3.2, §8.3.3) are not modelled.
     Dsr of DsrConfig = DsrConfig::STANDARD, "a table with the keys of DSR";
     /// `promiscuous`: listen to what is sent to others. Default true.
     #[serde(rename = "promiscuous")]

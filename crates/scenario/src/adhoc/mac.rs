@@ -124,7 +124,8 @@ impl Words for Capture {
 
 table! {
     /// `kind = "tdma"`: nodes take turns, in order of their numbers, wherever they are. Nothing is
-    /// acknowledged, so that routing learns of no failure.
+    /// acknowledged, so that routing learns of no failure: AODV says hello by default, and DSR is
+    /// for nodes that stay where they are.
     Tdma of TdmaConfig = TdmaConfig::STANDARD, "a table with the keys of a TDMA";
     /// `data_rate`: for all frames. Default 2 Mbit/s.
     #[serde(rename = "data_rate")]

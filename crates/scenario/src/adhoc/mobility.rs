@@ -30,6 +30,13 @@ pub enum Mobility {
     },
 }
 
+impl Mobility {
+    /// Does nobody move?
+    pub(crate) const fn is_still(&self) -> bool {
+        matches!(self, Self::Positions { .. } | Self::Chain { .. })
+    }
+}
+
 /// A place: x and y.
 pub type Point = (Distance, Distance);
 

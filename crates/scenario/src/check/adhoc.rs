@@ -45,7 +45,16 @@ pub(super) fn check(network: &Adhoc) -> Checked {
     link::queue(&key("queue"), &network.queue)?;
     match &network.routing {
         Routing::Aodv(aodv) => self::aodv(aodv)?,
-        Routing::Dsr(dsr) => self::dsr(dsr)?,
+        Routing::Dsr(dsr) => {
+            self::dsr(dsr)?;
+            let hears = matches!(network.mac, Mac::Dcf(_)) || network.mobility.is_still();
+            must(hears, key("mac"), || {
+                "DSR over TDMA, with nodes that move: nobody would notice a broken link\n\
+                 TDMA acknowledges nothing; use mac.kind = \"dcf\", nodes that stay, or AODV, which \
+                 says hello over TDMA"
+                    .into()
+            })?;
+        }
         Routing::Static(_) => {}
     }
     arp(&network.arp)

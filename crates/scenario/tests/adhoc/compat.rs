@@ -4,7 +4,7 @@ use scenario::{Arp, Lifetime, Mac, Part, Priority, Routing, deviations};
 
 use super::adhoc;
 
-type Base = [(&'static str, &'static str); 3];
+type Base = [(&'static str, &'static str); 4];
 
 /// Every combination of parts, and what a scenario writes to have it.
 fn networks() -> Vec<(Vec<Part>, Base)> {
@@ -15,8 +15,16 @@ fn networks() -> Vec<(Vec<Part>, Base)> {
             (r#"{ protocol = "dsr" }"#, &[Part::Dsr]),
             (r#"{ protocol = "static" }"#, &[Part::NotDsr, Part::Static]),
         ] {
-            let parts = [&[Part::Any, Part::Arp, link], protocols].concat();
-            let base = [("network.mac", mac), ("network.routing", routing), ("network.arp", "{}")];
+            let mut parts = [&[Part::Any, Part::Arp, link], protocols].concat();
+            if parts.contains(&Part::Aodv) && link == Part::Tdma {
+                parts.push(Part::AodvOverTdma);
+            }
+            let base = [
+                ("network.mac", mac),
+                ("network.mobility", r#"{ chain = "20 m" }"#),
+                ("network.routing", routing),
+                ("network.arp", "{}"),
+            ];
             networks.push((parts, base));
         }
     }
@@ -67,7 +75,9 @@ fn nothing_is_missing() {
         }
         match (&standard.routing, &ns2.routing) {
             (Routing::Aodv(ours), Routing::Aodv(theirs)) => {
-                assert_eq!(ours.config(), route::AodvConfig::STANDARD);
+                let says = matches!(standard.mac, Mac::Tdma(_)).then_some(route::Hello::STANDARD);
+                let config = route::AodvConfig { hello: says, ..route::AodvConfig::STANDARD };
+                assert_eq!(ours.config(), config);
                 assert_eq!(theirs.config(), route::AodvConfig::NS2);
                 assert_eq!((standard.queue.limit(), ns2.queue.limit()), (50, 49));
             }
@@ -130,6 +140,7 @@ fn page() -> String {
         (Part::Arp, "ARP: `arp = true`"),
         (Part::NotDsr, "Interface queue, but under DSR"),
         (Part::Aodv, "AODV (RFC 3561): `routing.protocol = \"aodv\"`"),
+        (Part::AodvOverTdma, "AODV over TDMA"),
         (Part::Dsr, "DSR (RFC 4728): `routing.protocol = \"dsr\"`"),
         (Part::Static, "Static routes: `routing.protocol = \"static\"`"),
     ] {

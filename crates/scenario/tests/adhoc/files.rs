@@ -187,7 +187,7 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (
             Just("network.mac"),
             word(&[
-                r#"{ kind = "tdma" }"#,
+                r#"{ kind = "tdma", slot_bytes = "600 B" }"#,
                 r#"{ kind = "dcf", slot = "9 us", response_timeout = { whole-frame = "3 us" } }"#
             ])
         ),
@@ -245,4 +245,37 @@ fn what_is_wrong_with_an_override_is_said_of_its_key() {
         error,
         "--set network.mobility.speed: `knots` is not a unit known here\nhelp: known units: m/s, km/h"
     );
+}
+
+/// RFC 3561 §6.9: where the link layer reports nothing, AODV says hello, unless that is written
+/// otherwise or ns-2.35 is to be followed.
+#[test]
+fn over_tdma_aodv_says_hello() {
+    let hello = |overrides: &[(&str, &str)]| {
+        let aodv = ("network.routing", r#"{ protocol = "aodv" }"#);
+        let network = adhoc(&[&[aodv], overrides].concat());
+        let scenario::Routing::Aodv(aodv) = network.routing else { panic!() };
+        aodv.config().hello
+    };
+    let tdma = ("network.mac", r#"{ kind = "tdma" }"#);
+    let usual = Some(route::Hello::STANDARD);
+    assert_eq!(hello(&[]), None);
+    assert_eq!(hello(&[tdma]), usual);
+    assert_eq!(hello(&[tdma, ("network.compat", "standard")]), usual);
+    assert_eq!(hello(&[tdma, ("network.compat", "ns-2")]), None);
+    assert_eq!(hello(&[tdma, ("network.routing.hello", "none")]), None);
+    let often = hello(&[tdma, ("network.routing.hello", "{ interval = \"0.5 s\" }")]);
+    assert_eq!(
+        often.map(|hello| (hello.interval.as_nanos(), hello.allowed_loss)),
+        Some((500_000_000, 2))
+    );
+}
+
+/// DSR has no means of its own to notice a broken link; where nobody moves, none breaks.
+#[test]
+fn over_tdma_dsr_is_for_nodes_that_stay() {
+    let tdma = ("network.mac", r#"{ kind = "tdma" }"#);
+    assert!(read(&[tdma]).is_err());
+    let network = adhoc(&[tdma, ("network.mobility", "{ chain = \"20 m\" }")]);
+    assert!(network.tdma().is_some());
 }

@@ -331,6 +331,12 @@ help: add propagation = "log-distance""#,
         "test.toml:10:24: unknown key `cw_min`\nhelp: the keys here are data_rate, preamble, slot_bytes, header_bytes, announced, delay_down, delay_up",
     ),
     (
+        "DSR over TDMA, and nodes that move",
+        MAC,
+        r#"mac = { kind = "tdma" }"#,
+        "test.toml:10:7: DSR over TDMA, with nodes that move: nobody would notice a broken link\nhelp: TDMA acknowledges nothing; use mac.kind = \"dcf\", nodes that stay, or AODV, which says hello over TDMA",
+    ),
+    (
         "an unknown priority",
         "queue = { packets = 50 }",
         r#"queue = { priority = "high" }"#,

@@ -185,3 +185,14 @@ pub(super) const AODV: &[Deviation] = &[
          a hop takes.",
     ),
 ];
+
+pub(super) const OVER_TDMA: &[Deviation] = &[Deviation {
+    key: "routing.hello",
+    of: Part::AodvOverTdma,
+    standard: r#"{ interval = "1 s", allowed_loss = 2 }"#,
+    ns2: r#""none""#,
+    standard_says: "§6.9, §6.10: a node that has no feedback from the link layer says hello, and \
+                    takes a neighbour for gone that has missed ALLOWED_HELLO_LOSS of them.",
+    ns2_does: "Is compiled for feedback from the link layer, without hello. Its TDMA gives none, so \
+               that no node notices a link that is gone.",
+}];

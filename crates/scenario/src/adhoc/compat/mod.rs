@@ -56,6 +56,8 @@ pub enum Part {
     NotDsr,
     /// Where `routing.protocol = "aodv"`.
     Aodv,
+    /// Where `routing.protocol = "aodv"` and `mac.kind = "tdma"`.
+    AodvOverTdma,
     /// Where `routing.protocol = "dsr"`.
     Dsr,
     /// Where `routing.protocol = "static"`.
@@ -65,7 +67,8 @@ pub enum Part {
 /// Every key whose default depends on `compat`. Besides these, TCP flows that name no preset take
 /// what they leave open from the preset `"ns-2"`.
 pub fn deviations() -> impl Iterator<Item = &'static Deviation> {
-    OTHERS.iter().chain(dcf::DCF).chain(dcf::TDMA).chain(aodv::AODV).chain(dsr::DSR)
+    let macs = dcf::DCF.iter().chain(dcf::TDMA);
+    OTHERS.iter().chain(macs).chain(aodv::AODV).chain(aodv::OVER_TDMA).chain(dsr::DSR)
 }
 
 const OTHERS: &[Deviation] = &[
@@ -166,7 +169,8 @@ const OTHERS: &[Deviation] = &[
     },
 ];
 
-/// Lays the values of ns-2.35 under what `[network]` writes, if it asks for them.
+/// Lays the values of ns-2.35 under what `[network]` writes, if it asks for them; and if it does not,
+/// those of the standards where a default depends on another key.
 pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
     let Some(network) = tree.get_mut("network") else { return Ok(()) };
     let text = |keys: [&str; 2], default: &'static str| -> String {
@@ -176,13 +180,10 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
             None => default.to_owned(),
         }
     };
-    let Some(Node { origin, value: Value::String(compat) }) = network.get("compat") else {
-        return Ok(());
+    let ns2 = match network.get("compat") {
+        Some(Node { origin, value: Value::String(compat) }) if compat == "ns-2" => Some(*origin),
+        _ => None,
     };
-    let origin = *origin;
-    if compat != "ns-2" {
-        return Ok(());
-    }
     let (mac, protocol) = (text(["mac", "kind"], "dcf"), text(["routing", "protocol"], ""));
     let arp = network.get("arp").is_some_and(|arp| !matches!(arp.value, Value::Boolean(false)));
     let applies = |part: Part| match part {
@@ -192,8 +193,18 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
         Part::Tdma => mac == "tdma",
         Part::NotDsr => protocol != "dsr",
         Part::Aodv => protocol == "aodv",
+        Part::AodvOverTdma => protocol == "aodv" && mac == "tdma",
         Part::Dsr => protocol == "dsr",
         Part::Static => protocol == "static",
+    };
+    let Some(origin) = ns2 else {
+        let origin = network.get("mac").map_or(network.origin, |mac| mac.origin);
+        let depends = |deviation: &&Deviation| deviation.of == Part::AodvOverTdma;
+        for deviation in deviations().filter(depends).filter(|deviation| applies(deviation.of)) {
+            let keys: Vec<_> = deviation.key.split('.').collect();
+            lay_under(network, &keys, deviation.standard, origin)?;
+        }
+        return Ok(());
     };
     if let Some(arp) = network.get_mut("arp")
         && matches!(arp.value, Value::Boolean(true))
