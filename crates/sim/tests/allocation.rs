@@ -182,7 +182,7 @@ fn ten_flows_among_faults_allocate_nothing() {
 /// and grow to what it needs, two or three times a node in the second half of this run; nothing is
 /// allocated for a packet, an event or a frame.
 #[test]
-fn fifty_dsr_nodes_allocate_nothing() {
+fn fifty_dsr_nodes_allocate_for_tables_alone() {
     let mut text = r#"
         name = "fifty DSR nodes, ten flows"
         duration = "120 s"
