@@ -80,6 +80,8 @@ pub enum DropReason {
     Loop,
     /// The route that it carries is not one that this node can follow.
     BadRoute,
+    /// A request has come as far as a route may lead, and has not found its target.
+    RouteTooLong,
 }
 
 /// What routing did.

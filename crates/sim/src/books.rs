@@ -46,10 +46,12 @@ pub enum Drop {
     BadRoute,
     /// ARP did not find the next hop, or held another packet for it.
     Arp,
+    /// A request for a route had come as far as a route may lead.
+    RouteTooLong,
 }
 
 impl Drop {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::BitError,
         Self::QueueOverflow,
         Self::Red,
@@ -69,6 +71,7 @@ impl Drop {
         Self::Loop,
         Self::BadRoute,
         Self::Arp,
+        Self::RouteTooLong,
     ];
 
     /// Its name in results.
@@ -93,6 +96,7 @@ impl Drop {
             Self::Loop => "loop",
             Self::BadRoute => "bad-route",
             Self::Arp => "arp",
+            Self::RouteTooLong => "route-too-long",
         }
     }
 }

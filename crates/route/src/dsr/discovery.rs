@@ -101,14 +101,17 @@ impl Dsr {
         let mut so_far = Path::EMPTY;
         so_far.push(ip.source);
         so_far.extend(request.route.as_slice());
-        // There must be room for this node on the way.
-        if so_far.contains(self.address)
-            || so_far.has_loop()
-            || so_far.len() >= usize::from(self.config.max_nodes)
-        {
+        if so_far.contains(self.address) || so_far.has_loop() {
             return;
         }
         let known = self.requests.knows(ip.source, request.id, request.target);
+        // There must be room for this node on the way.
+        if so_far.len() >= usize::from(self.config.max_nodes) {
+            if !known {
+                self.drop_packet(packet, DropReason::RouteTooLong);
+            }
+            return;
+        }
         let is_target = request.target == self.address;
         if known && !(is_target && self.config.answer_every_copy) {
             return;

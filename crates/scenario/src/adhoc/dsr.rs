@@ -22,7 +22,8 @@ table! {
     /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`. Default
     /// `"link-max-life"`.
     cache: Cache,
-    /// The most nodes of a route, both ends included. Default 17, the most that fit.
+    /// The most nodes of a route, both ends included: nothing that is as many hops away is reached,
+    /// and the requests for it are dropped as `route-too-long`. Default 17, the most that fit.
     max_nodes: u8,
     /// The hop limit of a propagating request. Default 255.
     hop_limit: u8,

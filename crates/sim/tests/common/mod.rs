@@ -2,9 +2,13 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use scenario::Scenario;
+use sim::Watch;
+use sim::log::{Entry, EventLog};
 use sim::results::{Direction, FlowResult, LinkResult, RunResult};
 use sim::trace::{FlowEvent, FlowTrace, Trace};
 
@@ -55,6 +59,37 @@ pub fn traced(scenario: &Scenario, seed: u64) -> (RunResult, Trace) {
     let result = sim::run(scenario, seed, Some(&mut trace))
         .unwrap_or_else(|error| panic!("{error}, with seed {seed}:\n{}", scenario.show()));
     (result, trace)
+}
+
+/// What a watcher wrote.
+#[derive(Clone, Default)]
+pub struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Kept {
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A run with its event log.
+pub fn logged(scenario: &Scenario, seed: u64) -> (RunResult, Vec<Entry>) {
+    let kept = Kept::default();
+    let mut log = EventLog::new(Box::new(kept.clone()));
+    let watch = Watch { log: Some(&mut log), ..Watch::default() };
+    let result = sim::run(scenario, seed, watch)
+        .unwrap_or_else(|error| panic!("{error}, with seed {seed}:\n{}", scenario.show()));
+    log.finish().unwrap();
+    let rows = EventLog::read(kept.bytes().as_slice()).collect::<Result<_, _>>().unwrap();
+    (result, rows)
 }
 
 /// One direction of a hop.

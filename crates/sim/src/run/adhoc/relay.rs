@@ -326,3 +326,4 @@ fn reason_of(reason: DropReason) -> Drop {
         DropReason::BadRoute => Drop::BadRoute,
     }
 }
+        DropReason::RouteTooLong => Drop::RouteTooLong,
