@@ -159,7 +159,10 @@ pub struct RoutingResult {
     pub route_errors: u64,
     /// Packets that a link layer gave up.
     pub link_failures: u64,
-    /// Of these, with the neighbour in range.
+    /// Packets that went back to routing because ARP found no address of the next hop.
+    #[serde(default)]
+    pub arp_failures: u64,
+    /// Of both, with the neighbour in range.
     pub false_link_failures: u64,
     /// Answers by others than the destination.
     pub replies_from_cache: u64,
@@ -167,8 +170,11 @@ pub struct RoutingResult {
     pub salvaged: u64,
     /// Hops taken by TCP segments with payload, or a SYN or FIN, and by datagrams.
     pub data_hops: u64,
-    /// Hops taken by pure acknowledgments.
+    /// Hops taken by segments with none of these: pure acknowledgments, and resets.
     pub ack_hops: u64,
+    /// Hops taken by ICMP messages.
+    #[serde(default)]
+    pub icmp_hops: u64,
 }
 
 /// What the link layers did, over all nodes of an ad hoc network.

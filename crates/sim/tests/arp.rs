@@ -54,12 +54,14 @@ fn two_hops_ask_once_each_and_lose_nothing() {
 fn who_is_gone_fails_as_a_link() {
     let standard = run("true", true);
     assert_eq!(standard.flows[0].delivered_bytes, 0);
-    let failed = standard.routing.as_ref().unwrap().link_failures;
+    let routing = standard.routing.as_ref().unwrap();
+    let failed = routing.arp_failures;
+    assert_eq!(routing.link_failures, 0, "nothing was sent that the link layer could give up");
     // Three are kept for three seconds in which twelve come.
     assert!((45..=57).contains(&failed), "{failed}");
     assert!(drops(&standard, "arp") > 2 * failed, "{:?}", standard.drops);
 
     let ns2 = run(NS2, true);
-    let failed = ns2.routing.as_ref().unwrap().link_failures;
+    let failed = ns2.routing.as_ref().unwrap().arp_failures;
     assert_eq!((failed, drops(&ns2, "arp")), (110, 110), "{:?}", ns2.drops);
 }

@@ -3,10 +3,9 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
 
 use base::Instant;
+use common::Kept;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use sim::Watch;
@@ -43,25 +42,6 @@ start = "2 s"
 transport = "udp"
 application = { cbr = { every = "5 ms", size = "900 B" } }
 "#;
-
-/// What a watcher wrote.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Kept {
-    fn bytes(&self) -> Vec<u8> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 struct Watched {
     result: RunResult,
@@ -130,7 +110,8 @@ fn every_frame_and_every_drop_is_told() {
         let routing = run.result.routing.unwrap();
         let count = |event| run.rows.iter().filter(|row| row.event == event).count() as u64;
         let (real, false_ones) = (count(Event::LinkFailure), count(Event::FalseLinkFailure));
-        assert_eq!(real + false_ones, routing.link_failures, "{protocol}");
+        let failures = routing.link_failures + routing.arp_failures;
+        assert_eq!(real + false_ones, failures, "{protocol}");
         assert_eq!(false_ones, routing.false_link_failures, "{protocol}");
         assert!(count(Event::RouteFound) > 0 && routing.link_failures > 0, "{protocol}");
     });

@@ -25,7 +25,7 @@ pub struct Entry {
     /// What happened.
     pub event: Event,
     /// Why, or how it ended: of what is dropped, by the names of a result's `drops`; of a frame, what
-    /// became of it at its addressee; of a link failure, which limit of attempts it met; of an aid,
+    /// became of it at its addressee; of a link failure, what did not come; of an aid,
     /// its state; of a fault, its kind.
     pub reason: Cow<'static, str>,
     /// What kind of packet: [`kind`].

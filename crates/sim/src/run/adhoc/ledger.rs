@@ -8,12 +8,15 @@ pub struct Ledger {
     into: u64,
     /// To the interface queue, to hosts, and dropped.
     out: u64,
-    /// Hops of data and of pure acknowledgments, as routing sent them.
+    /// Hops of data, of segments without any, and of ICMP messages, as routing sent them.
     pub data_hops: u64,
     pub ack_hops: u64,
+    pub icmp_hops: u64,
     /// Packets that a link layer gave up.
     pub link_failures: u64,
-    /// Of these, with the neighbour in range.
+    /// Packets for whose next hop ARP found no address, as far as routing was told.
+    pub arp_failures: u64,
+    /// Of both, with the neighbour in range.
     pub false_link_failures: u64,
 }
 

@@ -22,9 +22,11 @@ impl AdhocAtWork {
         let ledger = &self.ledger;
         let mut result = RoutingResult {
             link_failures: ledger.link_failures,
+            arp_failures: ledger.arp_failures,
             false_link_failures: ledger.false_link_failures,
             data_hops: ledger.data_hops,
             ack_hops: ledger.ack_hops,
+            icmp_hops: ledger.icmp_hops,
             ..RoutingResult::default()
         };
         for node in &self.nodes {
@@ -102,10 +104,11 @@ impl Run<'_, AdhocAtWork> {
     /// Puts a packet into a node's interface queue.
     fn enqueue(&mut self, node: usize, mut packet: Routed, hop: Hop, place: Place) {
         let ledger = &mut self.net.ledger;
-        match rank_of(&packet) {
-            Rank::Routing => {}
-            Rank::Ack => ledger.ack_hops += 1,
-            Rank::RealTime | Rank::Other => ledger.data_hops += 1,
+        match (rank_of(&packet), &packet.packet.body) {
+            (Rank::Routing, _) => {}
+            (Rank::Ack, _) => ledger.ack_hops += 1,
+            (_, Body::Icmp(_)) => ledger.icmp_hops += 1,
+            (Rank::RealTime | Rank::Other, _) => ledger.data_hops += 1,
         }
         if self.sabotage.on_link(&mut packet.packet) == Crime::Leak {
             return;
@@ -259,7 +262,10 @@ impl Run<'_, AdhocAtWork> {
         let in_range = self.net.air.in_range(self.now, node as u32, to);
         self.tell_link_failure(node, to, &packet, reason, in_range);
         let ledger = &mut self.net.ledger;
-        ledger.link_failures += 1;
+        match reason {
+            Some(_) => ledger.link_failures += 1,
+            None => ledger.arp_failures += 1,
+        }
         ledger.false_link_failures += u64::from(in_range);
         if !packet.is_control() {
             ledger.enters();
