@@ -318,6 +318,11 @@ impl Tdma {
         &self.propagation
     }
 
+    /// From one turn of a node to the next.
+    pub const fn round(&self) -> Duration {
+        Duration::from_nanos(self.round)
+    }
+
     /// How time is divided.
     pub const fn config(&self) -> &TdmaConfig {
         &self.config

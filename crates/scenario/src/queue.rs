@@ -35,7 +35,10 @@ pub struct Queue {
     /// RED only: the probability of a drop as the average nears `max_threshold`. Default 0.1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_probability: Option<f64>,
-    /// RED only: the weight of the newest sample in the average. Default 0.002.
+    /// RED only: the weight of the newest sample in the average. Default 0.002. While nothing waits
+    /// the average falls by a sample for each packet of 500 B that could have been sent: at the
+    /// link's rate, in an ad hoc network by the node alone on the air (an exchange of 802.11 with
+    /// half the first contention window, a round of TDMA).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
     /// RED only: mark ECN-capable packets in place of dropping them. Default false.
@@ -65,8 +68,8 @@ pub enum Priority {
     /// lost.
     RoutingFirst,
     /// Four queues of `packets` each: as long as there is something in one, the next has to wait.
-    /// The routing protocol's, those of real-time flows (UDP), TCP's acknowledgments without data,
-    /// all else.
+    /// The routing protocol's, audio and video (which no application is here), TCP's
+    /// acknowledgments without data, all else.
     Classes,
 }
 

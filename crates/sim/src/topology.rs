@@ -5,7 +5,7 @@ use link::{Discipline, Duplex, LinkConfig, Order, PathLink, QueueConfig, RedConf
 use scenario::{BitRate, Link, Path, Size, Spread};
 
 /// A size that a link's queue typically holds, for RED's notion of an idle queue (bytes).
-const TYPICAL_PACKET: u32 = 500;
+pub const TYPICAL_PACKET: u32 = 500;
 
 /// A way out of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

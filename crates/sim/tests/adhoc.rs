@@ -139,3 +139,44 @@ fn queues_mark() {
     assert!(marked.delay_s < plain.delay_s);
     assert_eq!(marked.retransmissions, Some(0));
 }
+
+/// Floyd & Jacobson's RED at a queue that one TCP fills: marks in place of drops (RFC 3168), to which
+/// TCP reacts by a smaller window.
+#[test]
+fn red_marks_and_tcp_reacts() {
+    let with = |red: &str| {
+        let network = format!(
+            "nodes = 3\nmobility = {{ chain = \"200 m\" }}\n\
+             queue = {{ packets = 100, discipline = \"red\", min_threshold = 3, \
+             max_threshold = 15, weight = 0.05{red} }}\nrouting = {{ protocol = \"static\" }}"
+        );
+        run(&network, "tcp = { window = 40, ecn = true }", 60)
+    };
+    let (drops, marks) = (with(""), with(", ecn = true"));
+    assert!(common::drops(&drops, "red") > 10, "{:?}", drops.drops);
+    assert!(drops.flows[0].retransmissions > Some(10));
+    // The datagrams of the other flow can't be marked.
+    assert!(common::drops(&marks, "red") < common::drops(&drops, "red"), "{:?}", marks.drops);
+    assert_eq!(marks.flows[0].retransmissions, Some(0));
+    assert!(marks.flows[0].cwnd_reductions > Some(10), "by marks alone: nothing was lost");
+}
+
+/// RFC 792: a node whose queue is full tells the source, if the scenario asks for it.
+#[test]
+fn a_full_queue_quenches_its_source() {
+    let with = |quench: bool| {
+        let network = format!(
+            "nodes = 3\nmobility = {{ chain = \"200 m\" }}\n\
+             queue = {{ packets = 5, source_quench = {quench} }}\n\
+             routing = {{ protocol = \"static\" }}"
+        );
+        run(&network, "tcp = { window = 40, source_quench = true }", 30)
+    };
+    let (silent, quenched) = (with(false), with(true));
+    let overflows = |result: &RunResult| common::drops(result, "queue-overflow");
+    assert!(overflows(&silent) > 20 && overflows(&quenched) > 20);
+    // What nodes say to others; what a node says to its own host takes no hop.
+    assert_eq!(silent.routing.unwrap().icmp_hops, 0);
+    assert!(quenched.routing.unwrap().icmp_hops > 0);
+    assert!(quenched.flows[0].cwnd_reductions > silent.flows[0].cwnd_reductions);
+}

@@ -214,6 +214,20 @@ impl DcfConfig {
         self.frame_bytes(packet) > self.rts_threshold
     }
 
+    /// How long a station that always has packets of this size for one other needs for each, on a
+    /// medium that it has for itself: DIFS, half the first contention window, and the exchange.
+    pub fn service_time(&self, packet: u32) -> Duration {
+        let control = |bytes| self.airtime(bytes, self.basic_rate);
+        let half = Duration::from_nanos(self.slot.as_nanos() * u64::from(self.cw_min) / 2);
+        let data = self.airtime(self.frame_bytes(packet), self.data_rate);
+        let plain = self.difs() + half + data + self.sifs + control(ACK_BYTES);
+        if self.asks_first(packet) {
+            plain + control(RTS_BYTES) + self.sifs + control(CTS_BYTES) + self.sifs
+        } else {
+            plain
+        }
+    }
+
     /// After so many attempts a packet of this size is given up for this reason.
     pub const fn retry_limit(&self, packet: u32, reason: FailReason) -> u8 {
         match reason {

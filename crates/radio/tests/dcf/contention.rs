@@ -311,3 +311,20 @@ fn the_limits_of_both_retry_counts() {
     }
     assert!(cts > 5 && ack > 5, "{cts} {ack}");
 }
+
+/// What `service_time` says is what a station gets through that has the medium for itself.
+#[test]
+fn one_station_alone_needs_its_service_time() {
+    for (config, bytes) in [(DcfConfig::STANDARD, 500), (WITH_RTS, 500), (WITH_RTS, 1500)] {
+        let mut air = air(config, &row(2));
+        for _ in 0..500 {
+            air.send(0, 0, 1, bytes);
+        }
+        let frames = air.run(10_000);
+        assert_eq!(air.sent().len(), 500);
+        let took = frames.last().unwrap().at.as_secs_f64() / 500.0;
+        let said = config.service_time(bytes).as_secs_f64();
+        // The ways there and back are not in it, and the mean of 500 back-offs is not exact.
+        assert!((took / said - 1.0).abs() < 0.01, "{took} s, and not {said} s");
+    }
+}

@@ -45,6 +45,8 @@ pub struct AdhocAtWork {
     stirred: VecDeque<usize>,
     ledger: Ledger,
     feedback: Feedback,
+    /// A packet that an interface queue drops draws a source quench.
+    quenches: bool,
     /// What the link layer takes for a packet, down at its sender and up at its receiver, in one: a
     /// packet is so long on its way from routing to the interface queue, and no time on its way up.
     delay: Duration,
@@ -150,7 +152,13 @@ impl NetworkAtWork for AdhocAtWork {
 }
 
 impl AdhocAtWork {
-    fn new(air: Air, nodes: Vec<Node>, delay: Duration, feedback: Feedback) -> Self {
+    fn new(
+        air: Air,
+        nodes: Vec<Node>,
+        delay: Duration,
+        feedback: Feedback,
+        quenches: bool,
+    ) -> Self {
         Self {
             air,
             reports: Vec::with_capacity(64),
@@ -158,6 +166,7 @@ impl AdhocAtWork {
             nodes,
             ledger: Ledger::default(),
             feedback,
+            quenches,
             delay,
             telling: Telling::default(),
         }

@@ -1,6 +1,6 @@
 //! Whatever link layer the nodes share.
 
-use base::Instant;
+use base::{Duration, Instant};
 use radio::{Dcf, Outgoing, Report, Tdma};
 
 use crate::results::MacResult;
@@ -54,6 +54,17 @@ impl Air {
             let propagation = mac.propagation();
             propagation.power_between(from, to, dx * dx + dy * dy) >= propagation.receive_power()
         })
+    }
+
+    /// How long a node that has the medium for itself needs for a packet of this size.
+    pub fn service_time(&self, bytes: u32) -> Duration {
+        match self {
+            Self::Dcf(dcf) => dcf.config().service_time(bytes),
+            Self::Tdma(tdma) => {
+                let slot = tdma.config().slot_bytes.max(1);
+                tdma.round().times(u64::from(bytes.div_ceil(slot)))
+            }
+        }
     }
 
     /// Events handled so far.

@@ -6,7 +6,7 @@ use radio::{FailReason, Outgoing, Report};
 use route::{DropReason, Hop, Output};
 use wire::{Body, Packet, Routed};
 
-use super::super::{Run, RunError};
+use super::super::{NetworkAtWork, Run, RunError};
 use super::AdhocAtWork;
 use super::arp::is_arp;
 use crate::books::Drop;
@@ -175,17 +175,28 @@ impl Run<'_, AdhocAtWork> {
                 }
                 self.tell_enqueued(node, item.id, item.next_hop);
                 if let Some(other) = pushed_out {
-                    self.drop_queued(node, other, None, Drop::QueueOverflow);
+                    self.overflow(node, other, None, Drop::QueueOverflow);
                 }
             }
             Enqueued::Dropped { reason: QueueDrop::RedDrop } => {
-                self.drop_queued(node, item.id, item.next_hop, Drop::Red);
+                self.overflow(node, item.id, item.next_hop, Drop::Red);
             }
             Enqueued::Dropped { .. } | Enqueued::Refused => {
-                self.drop_queued(node, item.id, item.next_hop, Drop::QueueOverflow);
+                self.overflow(node, item.id, item.next_hop, Drop::QueueOverflow);
             }
         }
         self.feed(node);
+    }
+
+    /// A node's queue drops a packet; its source is told if the scenario says so (RFC 792).
+    fn overflow(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
+        let packet = self.packets.get(id).map(|packet| packet.packet);
+        self.drop_queued(node, id, to, why);
+        if self.net.quenches
+            && let Some(quench) = packet.and_then(|packet| self.hosts[node].quench(&packet))
+        {
+            AdhocAtWork::send(self, node, quench, Place::Tail);
+        }
     }
 
     pub(super) fn drop_queued(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
@@ -330,6 +341,6 @@ fn reason_of(reason: DropReason) -> Drop {
         DropReason::SalvageLimit => Drop::SalvageLimit,
         DropReason::Loop => Drop::Loop,
         DropReason::BadRoute => Drop::BadRoute,
+        DropReason::RouteTooLong => Drop::RouteTooLong,
     }
 }
-        DropReason::RouteTooLong => Drop::RouteTooLong,

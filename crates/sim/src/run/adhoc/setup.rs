@@ -12,6 +12,7 @@ use super::routing::Routing;
 use super::{AdhocAtWork, Node};
 use crate::nodes::address;
 use crate::sabotage::Sabotage;
+use crate::topology::TYPICAL_PACKET;
 
 /// How long a router believes a route failure notification of another (as on a path).
 const BELIEVES: Duration = Duration::from_secs(20);
@@ -40,7 +41,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
             air.listen(node as u32);
         }
     }
-    let queue = queue(adhoc);
+    let queue = queue(adhoc, air.service_time(TYPICAL_PACKET));
     let nodes = routing.into_iter().enumerate().map(|(number, routing)| Node {
         queue: AdhocQueue::new(queue, seed, number as u64),
         routing,
@@ -53,10 +54,11 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         },
         stirred: false,
     });
-    Ok(AdhocAtWork::new(air, nodes.collect(), delay, adhoc.feedback))
+    let (feedback, quenches) = (adhoc.feedback, adhoc.queue.source_quench);
+    Ok(AdhocAtWork::new(air, nodes.collect(), delay, feedback, quenches))
 }
 
-fn queue(adhoc: &Adhoc) -> AdhocQueueConfig {
+fn queue(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
     let queue = &adhoc.queue;
     let discipline = match queue.red() {
         None => Discipline::DropTail {
@@ -67,7 +69,7 @@ fn queue(adhoc: &Adhoc) -> AdhocQueueConfig {
             max_threshold: red.max_threshold,
             max_probability: red.max_probability,
             weight: red.weight,
-            frame_time: Duration::from_millis(7),
+            frame_time,
             ecn: red.ecn,
         }),
     };
