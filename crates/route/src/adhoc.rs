@@ -101,6 +101,10 @@ pub struct RouteStats {
     pub replies_from_cache: u64,
     /// Packets given another route on the way (salvaged, repaired).
     pub salvaged: u64,
+    /// Packets for others in which there was news of routes (DSR).
+    pub overheard: u64,
+    /// Route errors that took others along (DSR).
+    pub nested_errors: u64,
 }
 
 /// What is to be done, now or later.

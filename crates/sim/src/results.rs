@@ -168,6 +168,12 @@ pub struct RoutingResult {
     pub replies_from_cache: u64,
     /// Packets given another route on the way.
     pub salvaged: u64,
+    /// Packets for others that told a listening node of a route (DSR).
+    #[serde(default)]
+    pub overheard: u64,
+    /// Route errors that took others along (DSR).
+    #[serde(default)]
+    pub nested_errors: u64,
     /// Hops taken by TCP segments with payload, or a SYN or FIN, and by datagrams.
     pub data_hops: u64,
     /// Hops taken by segments with none of these: pure acknowledgments, and resets.

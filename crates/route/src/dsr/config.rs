@@ -101,6 +101,9 @@ pub struct DsrConfig {
     /// count). ns-2.35: only the errors that are in a packet now are counted, so that errors about
     /// errors multiply.
     pub count_errors: bool,
+    /// An error about a packet that holds errors takes them along. RFC 4728 §8.3.4: does. ns-2.35:
+    /// does.
+    pub nest_errors: bool,
     /// Who forwards or overhears an error believes it. Both: yes.
     pub snoop_errors: bool,
     /// The last error to reach this node rides on its next request, if it is no older. RFC 4728
@@ -258,6 +261,7 @@ impl DsrConfig {
         error_per_source: true,
         error_first: true,
         count_errors: true,
+        nest_errors: true,
         snoop_errors: true,
         spread_error: Some(Duration::MAX),
         shorten: Some(Shorten::PerSender),

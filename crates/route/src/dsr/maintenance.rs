@@ -84,7 +84,7 @@ impl Dsr {
     /// old one, and without an end to that a network that loses frames is soon full of errors about
     /// errors. RFC 4728 §8.3.4 would send the new one alone then.
     pub(super) fn error_about(
-        &self,
+        &mut self,
         packet: &Routed,
         kind: DsrErrorKind,
         destination: Ipv4Addr,
@@ -98,6 +98,10 @@ impl Dsr {
         let salvage = salvages(packet);
         let mut errors = [None; DSR_ERRORS_MAX];
         errors[0] = Some(DsrError { kind, salvage, source: self.address, destination });
+        if !self.config.nest_errors {
+            return Some(errors);
+        }
+        self.stats.nested_errors += u64::from(before[0].is_some());
         for (slot, error) in errors.iter_mut().skip(1).zip(before) {
             *slot = error;
         }

@@ -129,6 +129,7 @@ impl Dsr {
             news |= self.cache.notice(now, &on, self.config.source_routes);
         }
         if news {
+            self.stats.overheard += 1;
             self.learned(now);
         }
         if !packet.is_control() {

@@ -213,3 +213,31 @@ fn a_forwarder_may_keep_a_packet() {
         }
     }
 }
+
+/// Without nesting an error that fails takes nothing of what it was about with it.
+#[test]
+fn errors_need_not_be_nested() {
+    let config = DsrConfig { tap: false, snoop_errors: false, ..STANDARD };
+    for nest_errors in [true, false] {
+        let mut net = Net::chain(DsrConfig { nest_errors, ..config }, 5);
+        net.send(0, 4, 1);
+        net.run(ms(1000));
+        net.link(3, 4, false);
+        net.loses = Box::new(|packet| {
+            let dsr = packet.dsr.as_ref();
+            packet.packet.ip.source == address(3)
+                && dsr.is_some_and(|dsr| {
+                    let route = dsr.source_route.as_ref();
+                    dsr.errors[0].is_some() && route.is_some_and(|route| route.segments_left == 0)
+                })
+        });
+        net.send(0, 4, 2);
+        net.run(ms(1020));
+        let errors = || net.errors().map(|sent| sent.packet.dsr.unwrap().errors);
+        assert_eq!(errors().any(|errors| errors[1].is_some()), nest_errors);
+        let nested: u64 = net.nodes.iter().map(|node| node.stats().nested_errors).sum();
+        assert_eq!(nested > 0, nest_errors);
+        let twice = errors().filter(|errors| errors[0].unwrap().source == address(1)).count();
+        assert!(twice > 0, "the error about the error is there");
+    }
+}

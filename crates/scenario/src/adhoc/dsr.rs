@@ -101,6 +101,8 @@ table! {
     /// An error that fails counts as salvaged once more, and ends when it has been so often enough
     /// (RFC 4728 §6.4). Default true.
     count_errors: bool,
+    /// An error about a packet that holds errors takes them along. Default true.
+    nest_errors: bool,
     /// Who forwards or overhears an error believes it. Default true.
     snoop_errors: bool,
     /// The last error to reach this node rides on its next request, if it is no older than this;

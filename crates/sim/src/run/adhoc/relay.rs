@@ -37,6 +37,8 @@ impl AdhocAtWork {
             result.route_errors += stats.route_errors;
             result.replies_from_cache += stats.replies_from_cache;
             result.salvaged += stats.salvaged;
+            result.overheard += stats.overheard;
+            result.nested_errors += stats.nested_errors;
         }
         result
     }
