@@ -161,7 +161,6 @@ impl Driver {
                 }
                 Output::Drop { packet, .. } => self.out(&packet.packet),
                 Output::Deliver(packet) => self.out(&packet),
-                Output::Signal(signal) => panic!("{signal:?}"),
                 Output::Purge(_) | Output::RouteFound(_) | Output::RouteLost(_) => {}
             }
         }

@@ -184,6 +184,13 @@ impl Host {
         self.sockets.get(number).is_some_and(|socket| socket.tcp().remote().address == peer)
     }
 
+    /// How many connections to this peer send nothing, not even probes, because an aid asked for it.
+    pub fn silent_to(&self, peer: Ipv4Addr) -> usize {
+        let to_peer =
+            self.sockets.iter().map(Socket::tcp).filter(|tcp| tcp.remote().address == peer);
+        to_peer.filter(|tcp| tcp.is_silenced()).count()
+    }
+
     /// The next packet that a socket sends, and whether it goes ahead of the own queue.
     pub fn poll_transmit(&mut self, now: Instant, number: usize) -> Option<(Packet, Transmit)> {
         let socket = self.sockets.get_mut(number)?;

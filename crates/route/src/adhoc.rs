@@ -3,7 +3,8 @@
 //! A protocol is one machine a node (AODV, DSR,
 //! static routes) with the same methods:
 //!
-//! - commands: `send(now, packet)`, a packet of the own host;
+//! - commands: `send(now, packet)`, a packet of the own host; `watch(destination)`, the next route to
+//!   there is to be told of ([`Output::RouteFound`]), whether or not the own host wants one;
 //! - events: `on_packet(now, from, packet)`, what the link layer got for this node or for all, from
 //!   that neighbour; `on_overheard(now, from, to, packet)`, what it heard for others;
 //!   `on_link_failure(now, to, packet, queued)`, the link layer gave up on a packet to a neighbour,
@@ -17,7 +18,7 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Instant, Ipv4Addr, Signal};
+use base::{Instant, Ipv4Addr};
 use wire::{Packet, Routed};
 
 /// Over which hop a packet leaves.
@@ -49,11 +50,10 @@ pub enum Output {
         /// Why.
         reason: DropReason,
     },
-    /// News for connections of the own host.
-    Signal(Signal),
     /// Drop what waits in the interface queue for this neighbour, as [`DropReason::LinkFailure`].
     Purge(Ipv4Addr),
-    /// There is a route to this destination, where there was none.
+    /// There is a route to this destination, where there was none, or the next one to a destination
+    /// that is watched.
     RouteFound(Ipv4Addr),
     /// There is no route to this destination any more.
     RouteLost(Ipv4Addr),

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use base::{Instant, Ipv4Addr};
 use wire::{Body, Packet, Routed};
 
+use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 
 /// Static routes of one node. Its methods are those of every protocol: see [`Output`].
@@ -18,6 +19,7 @@ pub struct Fixed {
     table: Vec<(Ipv4Addr, Ipv4Addr)>,
     tcp_padding: i16,
     outbox: Outbox,
+    watched: Watched,
     stats: RouteStats,
 }
 
@@ -27,8 +29,14 @@ impl Fixed {
     pub fn new(address: Ipv4Addr, mut table: Vec<(Ipv4Addr, Ipv4Addr)>) -> Self {
         table.sort_by_key(|(destination, _)| *destination);
         table.dedup_by_key(|(destination, _)| *destination);
-        let (outbox, stats) = (Outbox::default(), RouteStats::default());
-        Self { address, table, tcp_padding: 0, outbox, stats }
+        Self {
+            address,
+            table,
+            tcp_padding: 0,
+            outbox: Outbox::default(),
+            watched: Watched::default(),
+            stats: RouteStats::default(),
+        }
     }
 
     /// The same with so many bytes more for each TCP packet of the own host. ns-2.35, whose only
@@ -40,8 +48,7 @@ impl Fixed {
 
     /// The next hop to `destination`.
     pub fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
-        let at = self.table.binary_search_by_key(&destination, |(to, _)| *to).ok()?;
-        self.table.get(at).map(|(_, hop)| *hop)
+        next_hop(&self.table, destination)
     }
 
     /// A packet of the own host.
@@ -57,8 +64,18 @@ impl Fixed {
         }
     }
 
+    /// `destination` was out of reach: when its next hop is heard again, that is told. A route that
+    /// stands for ever is never found, but its link comes back.
+    pub fn watch(&mut self, destination: Ipv4Addr) {
+        self.watched.add(destination);
+    }
+
     /// What the link layer got for this node, or for all.
-    pub fn on_packet(&mut self, _now: Instant, _from: Ipv4Addr, mut packet: Routed) {
+    pub fn on_packet(&mut self, _now: Instant, from: Ipv4Addr, mut packet: Routed) {
+        let table = &self.table;
+        while let Some(to) = self.watched.take(|to| next_hop(table, to) == Some(from)) {
+            self.outbox.push(Output::RouteFound(to));
+        }
         if packet.is_control() {
             return;
         }
@@ -131,6 +148,11 @@ impl Fixed {
             Output::Drop { packet, reason: DropReason::NoRoute }
         });
     }
+}
+
+fn next_hop(table: &[(Ipv4Addr, Ipv4Addr)], destination: Ipv4Addr) -> Option<Ipv4Addr> {
+    let at = table.binary_search_by_key(&destination, |(to, _)| *to).ok()?;
+    table.get(at).map(|(_, hop)| *hop)
 }
 
 /// Shortest paths from all of `nodes` nodes (numbered from 0) to each of `destinations`, by
@@ -261,6 +283,25 @@ mod test {
         assert_eq!(node.poll(Instant::ZERO), Some(expected));
         assert_eq!(node.next_hop(at(2)), Some(at(2)));
         assert_eq!(node.stats().link_failures, 1);
+    }
+
+    /// Node 2 is out of reach, and 3 behind it; whoever else is heard says nothing of that.
+    #[test]
+    fn a_watched_destination_is_found_when_its_next_hop_is_heard() {
+        let mut node = middle();
+        node.watch(at(2));
+        node.watch(at(3));
+        node.watch(at(3));
+        let mut heard = |from| {
+            let echo = Routed::plain(packet(from, 1, 9));
+            node.on_packet(Instant::ZERO, at(from), echo);
+            let outputs: Vec<_> = core::iter::from_fn(|| node.poll(Instant::ZERO)).collect();
+            assert_eq!(outputs.last(), Some(&Output::Deliver(packet(from, 1, 9))));
+            outputs[..outputs.len() - 1].to_vec()
+        };
+        assert_eq!(heard(0), []);
+        assert_eq!(heard(2), [Output::RouteFound(at(2)), Output::RouteFound(at(3))]);
+        assert_eq!(heard(2), [], "each is told of once");
     }
 
     /// `found` of all pairs, sorted.

@@ -31,6 +31,7 @@ mod destination;
 mod dsr;
 mod fixed;
 mod router;
+mod watched;
 
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};
 pub use aodv::{Aodv, AodvConfig, AodvRoute, ErrorRule, Hello, LocalRepair, Refresh, SearchRule};

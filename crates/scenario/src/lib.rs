@@ -68,7 +68,7 @@ pub use adhoc::mac::Timeout;
 pub use adhoc::routing::Static;
 pub use adhoc::{
     Adhoc, Aodv, Arp, Capture, Compat, Dcf, Dsr, Feedback, Mac, Mobility, Model, Movement,
-    MovementFormat, Point, Propagation, Radio, Routing, Tdma,
+    MovementFormat, Point, Propagation, Radio, Routing, Seek, Tdma,
 };
 pub use error::Error;
 pub use fault::{

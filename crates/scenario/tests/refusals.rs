@@ -209,7 +209,7 @@ packet_error_rate = 0.01"#,
         "the other kind of network",
         r#"kind = "path""#,
         r#"kind = "adhoc""#,
-        "test.toml:6:1: unknown key `hops`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, compat",
+        "test.toml:6:1: unknown key `hops`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, seek, compat",
     ),
     (
         "an unknown kind of network",

@@ -33,6 +33,7 @@ use alloc::collections::VecDeque;
 use base::{Duration, Instant, Ipv4Addr, RandomStream, Seq};
 use wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Routed};
 
+use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 use buffer::Buffer;
 use memory::{Limit, Seen, Until};
@@ -41,7 +42,7 @@ use table::{State, Table};
 /// AODV at one node. Its methods are those of every protocol: see [`Output`].
 ///
 /// [`Output::RouteFound`] and [`Output::RouteLost`] are of destinations for which the node had a
-/// packet. A route that ends because nothing used it is not lost, nor is one under repair.
+/// packet, the first also of those that are watched. A route that ends because nothing used it is not lost, nor is one under repair.
 #[derive(Clone, Debug)]
 pub struct Aodv {
     config: AodvConfig,
@@ -72,6 +73,7 @@ pub struct Aodv {
     /// Before that no timer is due.
     due: Instant,
     outbox: Outbox,
+    watched: Watched,
     random: RandomStream,
     stats: RouteStats,
 }
@@ -121,6 +123,7 @@ impl Aodv {
             next_round: Instant::FAR_FUTURE,
             due: next_hello,
             outbox: Outbox::default(),
+            watched: Watched::default(),
             random,
             stats: RouteStats::default(),
         }
@@ -144,6 +147,11 @@ impl Aodv {
             }
             self.resolve(now, Routed::plain(packet), None);
         }
+    }
+
+    /// The next route to `destination` is to be told of.
+    pub fn watch(&mut self, destination: Ipv4Addr) {
+        self.watched.add(destination);
     }
 
     /// What the link layer got for this node, or for all, from its neighbour `from`.

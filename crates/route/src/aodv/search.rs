@@ -182,10 +182,13 @@ impl Aodv {
         };
         let (until, wanted, longer) = (*until, *wanted, *new_hops > hops);
         self.wake_for_route(until);
-        match state {
-            State::Invalid if wanted => self.outbox.push(Output::RouteFound(destination)),
-            State::Repairing if longer => self.tell_longer(now, destination),
-            _ => {}
+        // What is forgotten of a destination (RFC 3561 §6.11) is not forgotten by who watches it.
+        let watched = self.watched.remove(destination);
+        if watched || wanted && state == State::Invalid {
+            self.outbox.push(Output::RouteFound(destination));
+        }
+        if state == State::Repairing && longer {
+            self.tell_longer(now, destination);
         }
     }
 

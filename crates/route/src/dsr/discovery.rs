@@ -147,6 +147,7 @@ impl Dsr {
 
     /// The cache has something new: what waits may go (RFC 4728 §4.1).
     pub(super) fn learned(&mut self, now: Instant) {
+        self.note_found_routes(now);
         if self.config.release_on_any_route {
             self.release(now);
         }

@@ -42,6 +42,7 @@ use alloc::vec::Vec;
 use base::{FailedLink, Instant, Ipv4Addr, RandomStream};
 use wire::{Packet, Routed};
 
+use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 use cache::RouteCache;
 pub use config::{
@@ -74,6 +75,7 @@ pub struct Dsr {
     /// The last error that has reached this node as its destination, and when.
     held_error: Option<(FailedLink, Instant)>,
     wanted: Wanted,
+    watched: Watched,
     next_request: u16,
     next_identification: u16,
     jitter: RandomStream,
@@ -97,6 +99,7 @@ impl Dsr {
             tap: Tap::default(),
             held_error: None,
             wanted: Wanted::default(),
+            watched: Watched::default(),
             next_request: 1,
             next_identification: 1,
             jitter: RandomStream::new(seed, "dsr-jitter", node),
@@ -121,6 +124,11 @@ impl Dsr {
             self.route_own(now, routed);
         }
         self.plan_scan(now);
+    }
+
+    /// The next route to `destination` is to be told of.
+    pub fn watch(&mut self, destination: Ipv4Addr) {
+        self.watched.add(destination);
     }
 
     /// What the link layer got for this node, or for all.

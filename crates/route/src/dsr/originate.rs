@@ -39,6 +39,13 @@ impl Wanted {
             }
         }
     }
+
+    /// There is a route now, if anybody sends there.
+    fn set_known(&mut self, destination: Ipv4Addr) {
+        if self.list.iter().any(|(known, _)| *known == destination) {
+            self.set(destination, true);
+        }
+    }
 }
 
 impl Dsr {
@@ -115,9 +122,24 @@ impl Dsr {
     /// Says so when a route to where hosts send to is there anew.
     fn note_route(&mut self, destination: Ipv4Addr, has_route: bool) {
         match (self.wanted.set(destination, has_route), has_route) {
-            (Some(false), true) => self.outbox.push(Output::RouteFound(destination)),
+            (Some(false), true) => self.route_found(destination),
             (Some(true), false) => self.outbox.push(Output::RouteLost(destination)),
             _ => {}
+        }
+    }
+
+    fn route_found(&mut self, destination: Ipv4Addr) {
+        self.watched.remove(destination);
+        self.outbox.push(Output::RouteFound(destination));
+    }
+
+    /// The cache has something new: says so of each destination that is watched and has a route now.
+    pub(super) fn note_found_routes(&mut self, now: Instant) {
+        let cache = &mut self.cache;
+        while let Some(found) = self.watched.take(|to| cache.find(now, to).is_some()) {
+            // What was not told of yet, and need not be again.
+            self.wanted.set_known(found);
+            self.outbox.push(Output::RouteFound(found));
         }
     }
 

@@ -120,6 +120,9 @@ impl Dsr {
         if let Some(target) = path.last() {
             self.requests.answered(target);
         }
+        if news {
+            self.note_found_routes(now);
+        }
         // RFC 4728 §4.1; ns-2.35 looks whatever the reply says.
         if news || !self.config.release_on_any_route {
             self.release(now);

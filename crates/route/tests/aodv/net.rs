@@ -116,6 +116,10 @@ impl Net {
         &self.hosts[node].aodv
     }
 
+    pub fn watch(&mut self, node: Node, destination: Node) {
+        self.hosts[node].aodv.watch(at(destination));
+    }
+
     pub fn len(&self) -> usize {
         self.hosts.len()
     }
@@ -263,7 +267,6 @@ impl Net {
                         self.fate(&packet.packet, fate);
                     }
                 }
-                Output::Signal(signal) => panic!("{signal:?}"),
             }
         }
         if !self.hosts[node].busy

@@ -409,3 +409,30 @@ fn a_full_buffer_gives_up_its_oldest_and_nothing_waits_for_ever() {
         assert!(net.fates.contains(&(*id, ms(5000), end)));
     }
 }
+
+/// A forwarder hears of the next route as long as it remembers that it had packets for it, or as long
+/// as it watches.
+#[test]
+fn a_watched_destination_is_told_of_though_it_was_forgotten() {
+    for (after, watches, told) in [(5, false, true), (60, false, false), (60, true, true)] {
+        let mut net = Net::chain(AodvConfig { local_repair: LocalRepair::Off, ..WIDE }, 3);
+        net.send(0, 2);
+        net.run(ms(1000));
+        net.link(1, 2, false);
+        net.send(0, 2);
+        net.run(ms(1100));
+        assert!(net.news.iter().any(|(_, node, news)| (*node, *news) == (1, News::Lost(2))));
+        if watches {
+            net.watch(1, 2);
+        }
+        net.run(ms(1100 + after * 1000));
+        net.link(1, 2, true);
+        net.news.clear();
+        for _ in 0..2 {
+            net.send(0, 2);
+            net.run(net.now + Duration::from_secs(60));
+        }
+        let found = net.news.iter().filter(|(_, node, news)| (*node, *news) == (1, News::Found(2)));
+        assert_eq!(found.count() > 0, told, "{after} s, {watches}: {:?}", net.news);
+    }
+}

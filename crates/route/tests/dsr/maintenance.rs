@@ -214,6 +214,32 @@ fn a_forwarder_may_keep_a_packet() {
     }
 }
 
+/// A node hears of the next route to where others' packets go, if it is asked to; of another's it
+/// does not speak.
+#[test]
+fn a_watched_destination_is_told_of_once() {
+    for (watches, told) in [(false, 0), (true, 1)] {
+        let mut net = Net::chain(STANDARD, 4);
+        net.send(0, 3, 1);
+        net.run(ms(1000));
+        net.link(2, 3, false);
+        net.send(0, 3, 2);
+        net.run(ms(2000));
+        if watches {
+            net.nodes[2].watch(address(3));
+        }
+        net.run(ms(20_000));
+        net.link(2, 3, true);
+        net.news.clear();
+        net.send(0, 3, 3);
+        net.run(ms(60_000));
+        assert!(net.streams().contains(&3));
+        let news: Vec<_> = net.news.iter().filter(|(_, node, ..)| *node == 2).collect();
+        assert_eq!(news.len(), told, "{news:?}");
+        assert!(news.iter().all(|(_, _, found, to)| *found && *to == address(3)));
+    }
+}
+
 /// Without nesting an error that fails takes nothing of what it was about with it.
 #[test]
 fn errors_need_not_be_nested() {

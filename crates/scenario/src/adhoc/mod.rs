@@ -26,7 +26,7 @@ pub use mobility::{Mobility, Model, Movement, MovementFormat, Point};
 pub use radio::{Capture, Propagation, Radio};
 pub use routing::Routing;
 
-use crate::{Distance, Queue, Speed};
+use crate::{Distance, Queue, Speed, Time};
 
 /// `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a plane, which hear each other or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,6 +66,10 @@ pub struct Adhoc {
     /// `"icmp-unreachable"`.
     #[serde(default)]
     pub feedback: Feedback,
+    /// With `feedback = "rfn"`: how a source's node looks for a route while the source is silent, such
+    /// as `{ every = "2 s", most = 10 }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seek: Option<Seek>,
     /// Whose defaults hold, those of the standards or those of ns-2.35: see `docs/ns-2.md` for the
     /// keys that this changes. Each of them can be written by itself. Default `"standard"`.
     #[serde(default)]
@@ -145,6 +149,9 @@ impl Adhoc {
         self.nodes = self.nodes.or(self.placed());
         self.radio.resolve();
         self.queue.resolve();
+        if self.feedback == Feedback::Rfn {
+            self.seek.get_or_insert_default();
+        }
     }
 }
 
@@ -156,8 +163,27 @@ pub enum Feedback {
     #[default]
     IcmpUnreachable,
     /// A route failure notification, and a route re-establishment notification once the node that
-    /// sent it has a route again (chandran-1998 §4).
+    /// sent it has a route again (chandran-1998 §4). Where a time to live ran out, ICMP's message as
+    /// with `"icmp-unreachable"`.
     Rfn,
     /// Nothing but what the routing protocol itself says.
     None,
+}
+
+/// `seek = { … }`: a source that was told to be silent sends nothing for which routing would look for
+/// a route, so its node asks the destination for echoes, until there is a route or an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a table with the keys `every` and `most`")]
+pub struct Seek {
+    /// From one echo request to the next. Default 2 s, the interval of ELFN's probes (yu-2004 §3.1).
+    pub every: Time,
+    /// How many of them go out, as long as the source is silent. Default 10: with TCP-F's own
+    /// timeout of 20 s it sends by itself after that.
+    pub most: u32,
+}
+
+impl Default for Seek {
+    fn default() -> Self {
+        Self { every: Time::from_secs(2), most: 10 }
+    }
 }

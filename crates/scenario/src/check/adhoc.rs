@@ -8,7 +8,7 @@ use crate::adhoc::arp::{Again, Arp};
 use crate::adhoc::dsr::{Cache, Highest, Memory, Numbers};
 use crate::adhoc::mac::Timeout;
 use crate::adhoc::mobility::{Mobility, Model, Point};
-use crate::adhoc::{Adhoc, Aodv, Dcf, Dsr, Mac, Propagation, Radio, Routing, Tdma};
+use crate::adhoc::{Adhoc, Aodv, Dcf, Dsr, Feedback, Mac, Propagation, Radio, Routing, Tdma};
 use crate::{Distance, Lifetime, OrNone, Time};
 
 /// Node n has the address 10.0.0.1 + n, and all share one subnet of 16 bits.
@@ -57,7 +57,19 @@ pub(super) fn check(network: &Adhoc) -> Checked {
         }
         Routing::Static(_) => {}
     }
+    seek(network)?;
     arp(&network.arp)
+}
+
+fn seek(network: &Adhoc) -> Checked {
+    let Some(seek) = network.seek else { return Ok(()) };
+    must(network.feedback == Feedback::Rfn, "network.seek", || {
+        "`seek` without RFNs\nadd feedback = \"rfn\"".into()
+    })?;
+    let key = |name: &str| format!("network.seek.{name}");
+    positive(key("every"), seek.every)?;
+    at_most(key("every"), seek.every, LONGEST)?;
+    within(key("most"), "the number of echo requests", seek.most.into(), 1, 1_000_000)
 }
 
 fn mobility(network: &Adhoc) -> Checked {

@@ -4,7 +4,7 @@ mod compat;
 mod files;
 mod refusals;
 
-use scenario::{Adhoc, Network, Scenario};
+use scenario::{Adhoc, Network, Scenario, Seek, Time};
 
 /// DESIGN's example, but for the movement file.
 pub(crate) const RIGHT: &str = r#"name = "a test"
@@ -41,6 +41,17 @@ pub(crate) fn network(scenario: &Scenario) -> &Adhoc {
         Network::Adhoc(adhoc) => adhoc,
         Network::Path(_) => panic!("it says adhoc"),
     }
+}
+
+/// How a silent source's node looks for routes is a question where sources are silenced.
+#[test]
+fn the_search_for_silent_sources_is_written_out_with_rfns() {
+    let seek = |overrides| adhoc(overrides).seek.map(|Seek { every, most }| (every, most));
+    let two_seconds = Time::from_secs(2);
+    assert_eq!(seek(&[]), None);
+    assert_eq!(seek(&[("network.feedback", "rfn")]), Some((two_seconds, 10)));
+    let keys = [("network.feedback", "rfn"), ("network.seek.most", "3")];
+    assert_eq!(seek(&keys), Some((two_seconds, 3)));
 }
 
 /// [`RIGHT`] with these overrides, which must be right.

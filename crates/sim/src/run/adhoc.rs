@@ -10,12 +10,13 @@ mod feedback;
 mod ledger;
 mod relay;
 mod routing;
+mod seek;
 mod setup;
 mod tell;
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant, Ipv4Addr};
+use base::{Duration, Instant};
 use link::{AdhocQueue, Item, Place};
 use node::Arp;
 use radio::Report;
@@ -30,6 +31,7 @@ use air::Air;
 use arp::Waiting;
 use ledger::Ledger;
 use routing::Routing;
+use seek::Seeker;
 use tell::Telling;
 
 /// The air's number among the network's entities; node n has n + 1.
@@ -63,8 +65,8 @@ struct Node {
     arp: Option<Arp<Waiting>>,
     /// Whom it has told of failed routes.
     router: Router,
-    /// To where its host has been told that the route failed, and when it last looked for another.
-    sought: Vec<(Ipv4Addr, Instant)>,
+    /// To where its host has been told that the route failed.
+    seeker: Seeker,
     /// It is among the stirred.
     stirred: bool,
 }
@@ -110,8 +112,7 @@ impl NetworkAtWork for AdhocAtWork {
         loop {
             if let Some((node, id)) = run.local.pop_front() {
                 if let Some(packet) = run.packets.deliver(id) {
-                    run.hear(node, &packet.packet);
-                    run.arrived(node, &packet.packet);
+                    run.receive(node, &packet.packet);
                 }
             } else if let Some(node) = run.net.stirred.pop_front() {
                 run.net.nodes[node].stirred = false;

@@ -92,7 +92,9 @@ impl Run<'_, AdhocAtWork> {
                         self.descend(node, item, place);
                     }
                 }
-                ArpOutput::Evicted { id: (id, _) } => self.drop_queued(node, id, None, Drop::Arp),
+                ArpOutput::Evicted { id: (id, _) } => {
+                    self.give_up_queued(node, id, None, Drop::Arp);
+                }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_at(to, self.net.nodes.len()) {
                         self.link_failed(node, id, to as u32, None);

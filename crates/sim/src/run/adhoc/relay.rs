@@ -69,17 +69,18 @@ impl Run<'_, AdhocAtWork> {
                     self.net.ledger.leaves();
                     self.fingerprint.packet(self.now, node as u32, DELIVERED, &packet);
                     self.tell_delivered(node, &packet);
-                    self.hear(node, &packet);
-                    self.arrived(node, &packet);
+                    self.receive(node, &packet);
                 }
                 Output::Drop { packet, reason } => self.give_up(node, &packet, reason),
-                Output::Signal(signal) => self.signal(node, &signal),
                 Output::Purge(neighbour) => self.purge(node, neighbour),
                 Output::RouteFound(to) => {
                     self.tell_route(node, to, Event::RouteFound);
                     self.route_found(node, to);
                 }
-                Output::RouteLost(to) => self.tell_route(node, to, Event::RouteLost),
+                Output::RouteLost(to) => {
+                    self.tell_route(node, to, Event::RouteLost);
+                    self.route_lost(node, to);
+                }
             }
         }
         if let Some(at) = self.net.nodes[node].routing.next_timeout() {
@@ -153,6 +154,7 @@ impl Run<'_, AdhocAtWork> {
             self.put_in_queue(node, item, place);
         }
         self.tick_arp(node);
+        self.tick_seeker(node);
         let routing = &mut self.net.nodes[node].routing;
         match routing.next_timeout() {
             Some(at) if at <= self.now => {
@@ -192,19 +194,32 @@ impl Run<'_, AdhocAtWork> {
 
     /// A node's queue drops a packet; its source is told if the scenario says so (RFC 792).
     fn overflow(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
-        let packet = self.packets.get(id).map(|packet| packet.packet);
-        self.drop_queued(node, id, to, why);
+        let packet = self.drop_queued(node, id, to, why);
         if self.net.quenches
-            && let Some(quench) = packet.and_then(|packet| self.hosts[node].quench(&packet))
+            && let Some(quench) = packet.and_then(|lost| self.hosts[node].quench(&lost.packet))
         {
             AdhocAtWork::send(self, node, quench, Place::Tail);
         }
     }
 
-    pub(super) fn drop_queued(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
-        if let Some(packet) = self.packets.drop(id, why) {
-            self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
-            self.tell_dropped(node, to, &packet, why);
+    /// A packet that has a handle is lost.
+    pub(super) fn drop_queued(
+        &mut self,
+        node: usize,
+        id: u32,
+        to: Option<u32>,
+        why: Drop,
+    ) -> Option<Routed> {
+        let packet = self.packets.drop(id, why)?;
+        self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
+        self.tell_dropped(node, to, &packet, why);
+        Some(packet)
+    }
+
+    /// So is one for a neighbour to whom the way is gone, and its source is told.
+    pub(super) fn give_up_queued(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
+        if let Some(packet) = self.drop_queued(node, id, to, why) {
+            self.answer_for(node, &packet.packet, DropReason::LinkFailure);
         }
     }
 
@@ -312,7 +327,7 @@ impl Run<'_, AdhocAtWork> {
     fn purge(&mut self, node: usize, neighbour: base::Ipv4Addr) {
         let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
         while let Some(item) = self.net.nodes[node].queue.take_for(neighbour as u32) {
-            self.drop_queued(node, item.id, item.next_hop, Drop::LinkFailure);
+            self.give_up_queued(node, item.id, item.next_hop, Drop::LinkFailure);
         }
     }
 }

@@ -39,6 +39,11 @@ impl Routing {
         each!(self, protocol => protocol.send(now, packet));
     }
 
+    /// The next route to `destination` is to be told of.
+    pub fn watch(&mut self, destination: Ipv4Addr) {
+        each!(self, protocol => protocol.watch(destination));
+    }
+
     pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
         each!(self, protocol => protocol.on_packet(now, from, packet));
     }

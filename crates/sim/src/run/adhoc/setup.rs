@@ -4,18 +4,16 @@ use base::{Duration, Instant, Ipv4Addr};
 use link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
 use radio::{Dcf, Field, Hearer, Propagation, Tdma};
 use route::{Aodv, Config, Dsr, Fixed, Router, shortest_paths};
-use scenario::{Adhoc, Scenario};
+use scenario::{Adhoc, Scenario, Time};
 
 use super::super::RunError;
 use super::air::Air;
 use super::routing::Routing;
+use super::seek::Seeker;
 use super::{AdhocAtWork, Node};
 use crate::nodes::address;
 use crate::sabotage::Sabotage;
 use crate::topology::TYPICAL_PACKET;
-
-/// How long a router believes a route failure notification of another (as on a path).
-const BELIEVES: Duration = Duration::from_secs(20);
 
 /// Everything in its place at the start of the run.
 pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWork, RunError> {
@@ -42,11 +40,15 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         }
     }
     let queue = queue(adhoc, air.service_time(TYPICAL_PACKET));
+    // It is routing that says which way a packet takes, and whom it believes. A router is asked for
+    // the RFNs of its own node, and for the RRNs to those who have had one.
+    let router = Config { believes: Duration::ZERO, buffer: None };
+    let scenario::Seek { every: Time(every), most } = adhoc.seek.unwrap_or_default();
     let nodes = routing.into_iter().enumerate().map(|(number, routing)| Node {
         queue: AdhocQueue::new(queue, seed, number as u64),
         routing,
-        router: Router::new(address(number), Config { believes: BELIEVES, buffer: None }),
-        sought: Vec::new(),
+        router: Router::new(address(number), router),
+        seeker: Seeker::new(every, most),
         arriving: Default::default(),
         arp: match &adhoc.arp {
             scenario::Arp::Off => None,

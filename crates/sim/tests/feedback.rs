@@ -1,0 +1,275 @@
+//! What the sources of an ad hoc network hear of failures: from whom, when, and what comes of it.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use sim::Watch;
+use sim::log::{Entry, Event, EventLog, Layer, PacketName};
+use sim::results::RunResult;
+use sim::trace::Trace;
+
+use common::{aid_states, drops};
+
+const PROTOCOLS: [&str; 3] =
+    [r#"protocol = "aodv""#, r#"protocol = "dsr""#, r#"protocol = "static""#];
+
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Kept {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct Told {
+    result: RunResult,
+    trace: Trace,
+    rows: Vec<Entry>,
+}
+
+fn told(text: &str) -> Told {
+    let (scenario, kept, mut trace) = (common::parse(text), Kept::default(), Trace::default());
+    let mut log = EventLog::new(Box::new(kept.clone()));
+    let watch = Watch { trace: Some(&mut trace), log: Some(&mut log), capture: None };
+    let result = sim::run(&scenario, 1, watch).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    log.finish().unwrap();
+    let bytes = kept.0.lock().unwrap().clone();
+    let rows = EventLog::read(bytes.as_slice()).collect::<Result<_, _>>().unwrap();
+    Told { result, trace, rows }
+}
+
+impl Told {
+    /// When the first flow's TCP-F fell asleep and woke up (s).
+    fn snoozes(&self) -> Vec<(f64, f64)> {
+        let states = aid_states(&self.trace.flows[0]);
+        let asleep = states.iter().enumerate().filter(|(_, (_, state))| state == "snooze");
+        let until = |n: usize| states.get(n + 1).map_or(f64::INFINITY, |(at, _)| *at);
+        asleep.map(|(n, (since, _))| (*since, until(n))).collect()
+    }
+
+    /// When a node puts ICMP of its own for another into its queue (s).
+    fn icmp(&self, from: u32, to: u32) -> Vec<f64> {
+        let rows = self.rows.iter().filter(|row| {
+            row.layer == Layer::Queue
+                && row.event == Event::Enqueued
+                && row.kind == "icmp"
+                && (row.node, row.source, row.destination) == (from, Some(from), Some(to))
+        });
+        rows.map(|row| row.time_s.as_secs_f64()).collect()
+    }
+}
+
+/// When node 2 is out of reach of node 1, and when in reach again (s): it is so from 2 × 150 m on.
+const GONE: f64 = 7.5;
+const BACK: f64 = 32.5;
+
+/// Nodes 0 and 1 stand 200 m apart, and so do 1 and 3, which 0 does not hear; node 2 is behind 1, goes
+/// away, turns round at 400 m, and is back.
+fn behind(routing: &str, network: &str, flows: &str) -> String {
+    format!(
+        r#"
+        name = "one comes and goes"
+        duration = "45 s"
+        [network]
+        kind = "adhoc"
+        area = ["500 m", "600 m"]
+        routing = {{ {routing} }}
+        {network}
+        [network.mobility]
+        model = "constant-velocity"
+        positions = [["0 m", "200 m"], ["200 m", "200 m"], ["400 m", "200 m"], ["200 m", "0 m"]]
+        velocities = [["0 m/s", "0 m/s"], ["0 m/s", "0 m/s"], ["0 m/s", "20 m/s"], ["0 m/s", "0 m/s"]]
+        [[flow]]
+        from = 0
+        to = 2
+        application = "ftp"
+        {flows}
+        "#
+    )
+}
+
+/// TCP-F that waits for an RRN as long as the run lasts.
+const PATIENT: &str = r#"aid = { name = "tcp-f", route_failure_timeout = "200 s" }"#;
+
+/// The source's own routing knows first: nothing travels, and nothing waits for a search to fail.
+#[test]
+fn the_first_hop_fails_and_the_source_falls_silent_at_once() {
+    for protocol in PROTOCOLS {
+        let network = "feedback = \"rfn\"\nseek = { most = 20 }";
+        let text = behind(protocol, network, PATIENT).replace("from = 0", "from = 1");
+        let told = told(&text);
+        let failed = |row: &&Entry| row.node == 1 && row.event == Event::LinkFailure;
+        let failed = told.rows.iter().find(failed).unwrap().time_s.as_secs_f64();
+        let (since, until) = told.snoozes()[0];
+        assert!((GONE..GONE + 0.5).contains(&failed), "{protocol}: {failed}");
+        assert_eq!(since, failed, "{protocol}");
+        // What it finds then is a route: routing on demand may put off its next search by up to 10 s
+        // (RFC 4728 §9).
+        assert!((BACK - 0.5..BACK + 10.5).contains(&until), "{protocol}: {until}");
+    }
+}
+
+/// Each echo up to the last is lost, because the node is not there.
+#[test]
+fn a_lost_echo_is_followed_by_another() {
+    let echoes = |most: u32| {
+        let network = format!("feedback = \"rfn\"\nseek = {{ every = \"3 s\", most = {most} }}");
+        told(&behind(PROTOCOLS[2], &network, PATIENT))
+    };
+    let few = echoes(3);
+    let (since, until) = few.snoozes()[0];
+    let [first, second, third] = few.icmp(0, 2)[..] else { panic!("{:?}", few.icmp(0, 2)) };
+    assert!(first - since < 0.001, "{first} {since}");
+    assert_eq!([second, third].map(|at| at - first), [3.0, 6.0]);
+    assert_eq!(until, f64::INFINITY, "nobody tells it any more");
+
+    let enough = echoes(20);
+    let (_, until) = enough.snoozes()[0];
+    assert!((BACK - 0.5..BACK + 3.1).contains(&until), "{until}");
+    let asked = enough.icmp(0, 2).into_iter().filter(|at| *at < GONE + 30.0).count();
+    assert!((7..=10).contains(&asked), "and it asks no more: {asked}");
+}
+
+/// Neither a timer of TCP-F's nor an echo ends the snooze: the failure point learns of a route, because
+/// the node that was away sends to another, and says so (chandran-1998 §4).
+#[test]
+fn a_relay_that_learns_of_a_route_tells_the_source() {
+    // Echoes are not to wait in a send buffer for a route.
+    let dsr = r#"protocol = "dsr", send_buffer_timeout = "2 s""#;
+    for protocol in [PROTOCOLS[0], dsr, PROTOCOLS[2]] {
+        let away = r#"
+            [[flow]]
+            from = 2
+            to = 3
+            start = "20 s"
+            transport = "udp"
+            application = { cbr = { every = "0.5 s", size = "100 B" } }
+        "#;
+        let network = "feedback = \"rfn\"\nseek = { every = \"90 s\", most = 1 }";
+        let run = |others: &str| told(&behind(protocol, network, &format!("{PATIENT}\n{others}")));
+        // DSR may believe for a moment that it knows another way.
+        let last = |told: &Told| *told.snoozes().iter().rfind(|(at, _)| *at < BACK - 0.5).unwrap();
+        let told = run(away);
+        let (since, until) = last(&told);
+        assert!((GONE..GONE + 3.0).contains(&since), "{protocol}: {since}");
+        assert!((BACK - 0.5..BACK + 10.5).contains(&until), "{protocol}: {until}");
+        let notices = told.icmp(1, 0).into_iter().filter(|at| *at > BACK - 0.5 && *at <= until);
+        assert_eq!(notices.count(), 1, "{protocol}: one RRN");
+        assert_eq!(last(&run("")).1, f64::INFINITY, "{protocol}: nobody else does");
+    }
+}
+
+/// What a node gives up draws a message for each packet that is no message itself, wherever it was:
+/// in routing, in the queue for a neighbour that is purged, or behind ARP.
+#[test]
+fn whatever_a_node_gives_up_its_source_is_told() {
+    let cbr = |every: &str| {
+        format!(
+            "transport = \"udp\"\n[flow.application]\ncbr = {{ every = \"{every}\", size = \"500 B\" }}"
+        )
+    };
+    let arp = "arp = { hold = 1, again = \"next-packet\" }";
+    let static_arp = behind(PROTOCOLS[2], arp, &format!("start = \"10 s\"\n{}", cbr("100 ms")))
+        .replace("application = \"ftp\"", "");
+    // The error comes from node 2, for which packets wait here, because node 4 behind it is gone.
+    let purge = format!(
+        r#"
+        name = "purge"
+        duration = "20 s"
+        [network]
+        kind = "adhoc"
+        area = ["1000 m", "600 m"]
+        routing = {{ protocol = "aodv", purge_on_error = true, local_repair = "off" }}
+        [network.mobility]
+        model = "constant-velocity"
+        positions = [["0 m", "0 m"], ["200 m", "0 m"], ["400 m", "0 m"], ["600 m", "0 m"]]
+        velocities = [["0 m/s", "0 m/s"], ["0 m/s", "0 m/s"], ["0 m/s", "0 m/s"], ["0 m/s", "20 m/s"]]
+        [[flow]]
+        from = 0
+        to = 3
+        {}
+        [[flow]]
+        from = 1
+        to = 2
+        {}
+        "#,
+        cbr("8 ms"),
+        cbr("4 ms")
+    );
+    for (text, reason, node) in [(static_arp, "arp", 1), (purge, "link-failure", 1)] {
+        let told = told(&text);
+        let own = |row: &&Entry| row.node == node && row.source == Some(node);
+        let name = |row: &Entry| row.packet.unwrap();
+        let messages = told.rows.iter().filter(own).filter(|row| row.kind == "icmp");
+        let messages: BTreeSet<(u32, u16)> = messages
+            .map(name)
+            .map(|PacketName { source, identification }| (source, identification))
+            .collect();
+        let given_up = |row: &&Entry| {
+            row.node == node
+                && row.event == Event::Dropped
+                && row.kind == "udp"
+                && row.source == Some(0)
+                && row.reason != "queue-overflow"
+        };
+        let reasons: Vec<_> = told.rows.iter().filter(given_up).map(|row| &row.reason).collect();
+        assert!(reasons.iter().filter(|why| **why == reason).count() > 5, "{reason}: {reasons:?}");
+        assert_eq!(messages.len(), reasons.len(), "{reason}: {:?}", told.result.drops);
+    }
+}
+
+/// DSR over nodes that move, with what it makes of failures and of what it overhears.
+fn reference(routing: &str) -> RunResult {
+    let text = format!(
+        r#"
+        name = "thirty that move"
+        duration = "60 s"
+        [network]
+        kind = "adhoc"
+        nodes = 30
+        area = ["1200 m", "500 m"]
+        mobility = {{ model = "random-waypoint", speed = ["15 m/s", "25 m/s"], pause = "0 s" }}
+        routing = {{ protocol = "dsr", {routing} }}
+        [[flow]]
+        from = 0
+        to = 1
+        application = "ftp"
+        [[flow]]
+        from = 2
+        to = 3
+        transport = "udp"
+        application = {{ cbr = {{ every = "50 ms", size = "500 B" }} }}
+        [[flow]]
+        from = 4
+        to = 5
+        transport = "udp"
+        application = {{ cbr = {{ every = "50 ms", size = "500 B" }} }}
+        "#
+    );
+    common::run_text(&text, 1)
+}
+
+#[test]
+fn each_part_of_dsr_has_its_part_in_a_run_of_nodes_that_move() {
+    let counts = |result: &RunResult| {
+        let routing = result.routing.unwrap();
+        [routing.salvaged, routing.overheard, routing.nested_errors]
+    };
+    let whole = reference("promiscuous = true");
+    assert!(counts(&whole).iter().all(|count| *count > 0), "{:?}", whole.routing);
+    for (part, off) in
+        ["salvage = false", "promiscuous = false", "nest_errors = false"].into_iter().enumerate()
+    {
+        let without = reference(off);
+        assert_ne!(without.fingerprint, whole.fingerprint, "{off}");
+        assert_eq!(counts(&without)[part], 0, "{off}: {:?}", without.routing);
+    }
+    assert!(drops(&whole, "link-failure") + drops(&whole, "no-route") > 0, "{:?}", whole.drops);
+}
