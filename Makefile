@@ -83,7 +83,7 @@ fuzz: need
 			-print_final_stats=1 target/guided/corpus/$$target fuzz/corpus/$$target || exit 1; \
 	done
 
-# With advisories, whose database is on GitHub; what of it needs no network is a test of crates/cli.
+# With advisories, whose database needs network. Licences, bans and sources are a test of crates/cli, too.
 audit: need $(TOOLS)/bin/cargo-deny
 	$(TOOLS)/bin/cargo-deny --locked check
 

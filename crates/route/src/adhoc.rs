@@ -80,7 +80,7 @@ pub enum DropReason {
     Loop,
     /// The route that it carries is not one that this node can follow.
     BadRoute,
-    /// A request has come as far as a route may lead, and has not found its target.
+    /// A copy of a request has come as far as a route may lead; another may have found its target.
     RouteTooLong,
 }
 

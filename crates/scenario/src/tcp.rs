@@ -97,7 +97,7 @@ pub struct Tcp {
     /// Whether an acknowledgment that is older than any window is answered with one (RFC 5961 §5.2).
     /// Default true.
     pub challenge_old_acks: bool,
-    /// Once back-off has doubled the timeout so often, the next measurement counts as the first
+    /// After so many timeouts in a row the next measurement counts as the first
     /// (RFC 6298 §5). Default: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clear_srtt_after: Option<u32>,

@@ -201,8 +201,10 @@ pub struct MacResult {
     /// Frames that a node could have decoded and lost to another frame.
     pub collisions: u64,
     /// Packets given up because no CTS came.
+    #[serde(default)]
     pub failed_no_cts: u64,
     /// Packets given up because no ACK came.
+    #[serde(default)]
     pub failed_no_ack: u64,
     /// Data frames that came again and were not handed up.
     pub duplicates: u64,

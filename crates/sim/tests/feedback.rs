@@ -3,30 +3,16 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
 
 use sim::Watch;
 use sim::log::{Entry, Event, EventLog, Layer, PacketName};
 use sim::results::RunResult;
 use sim::trace::Trace;
 
-use common::{aid_states, drops};
+use common::{Kept, aid_states, drops};
 
 const PROTOCOLS: [&str; 3] =
     [r#"protocol = "aodv""#, r#"protocol = "dsr""#, r#"protocol = "static""#];
-
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 struct Told {
     result: RunResult,
@@ -40,8 +26,7 @@ fn told(text: &str) -> Told {
     let watch = Watch { trace: Some(&mut trace), log: Some(&mut log), capture: None };
     let result = sim::run(&scenario, 1, watch).unwrap_or_else(|error| panic!("{error}\n{text}"));
     log.finish().unwrap();
-    let bytes = kept.0.lock().unwrap().clone();
-    let rows = EventLog::read(bytes.as_slice()).collect::<Result<_, _>>().unwrap();
+    let rows = EventLog::read(kept.bytes().as_slice()).collect::<Result<_, _>>().unwrap();
     Told { result, trace, rows }
 }
 
@@ -178,7 +163,7 @@ fn whatever_a_node_gives_up_its_source_is_told() {
     let arp = "arp = { hold = 1, again = \"next-packet\" }";
     let static_arp = behind(PROTOCOLS[2], arp, &format!("start = \"10 s\"\n{}", cbr("100 ms")))
         .replace("application = \"ftp\"", "");
-    // The error comes from node 2, for which packets wait here, because node 4 behind it is gone.
+    // The error comes from node 2, for which packets wait here, because node 3 behind it is gone.
     let purge = format!(
         r#"
         name = "purge"
@@ -221,7 +206,9 @@ fn whatever_a_node_gives_up_its_source_is_told() {
         };
         let reasons: Vec<_> = told.rows.iter().filter(given_up).map(|row| &row.reason).collect();
         assert!(reasons.iter().filter(|why| **why == reason).count() > 5, "{reason}: {reasons:?}");
-        assert_eq!(messages.len(), reasons.len(), "{reason}: {:?}", told.result.drops);
+        // What another packet displaces behind ARP says nothing of the neighbour.
+        let lost = reasons.iter().filter(|why| **why != "arp").count();
+        assert_eq!(messages.len(), lost, "{reason}: {:?}", told.result.drops);
     }
 }
 

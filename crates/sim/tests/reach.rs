@@ -94,7 +94,7 @@ fn chain(nodes: u32) -> (RunResult, Vec<Entry>) {
     common::logged(&scenario, 1)
 }
 
-/// 17 nodes are the most of a route that fit into DSR's options (`max_nodes`).
+/// A route has 17 nodes at most (`max_nodes`): the lists of DSR's header are no longer here.
 #[test]
 fn dsr_says_why_it_does_not_reach_further() {
     let (reached, _) = chain(17);

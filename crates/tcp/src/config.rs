@@ -113,7 +113,7 @@ pub struct Config {
     pub source_quench: bool,
     /// Answers an acknowledgment that is older than any window with one of its own (RFC 5961 §5.2).
     pub challenge_old_acks: bool,
-    /// Once back-off has doubled the timeout so often, the next measurement counts as the first: what
+    /// After so many timeouts in a row the next measurement counts as the first: what
     /// was known of the path is from before an outage (RFC 6298 §5, a MAY). `None`: never. 4.4BSD
     /// (`tcp_timer.c`: `TCP_MAXRXTSHIFT / 4`) and ns-2.35 (tcp/tcp.cc `rtt_backoff`): 4.
     pub clear_srtt_after: Option<u32>,

@@ -453,9 +453,4 @@ impl Connection {
         let flight = &self.snd.flight;
         seq.at_or_after(flight.una) && seq.at_or_before(flight.max)
     }
-
-    /// Does an aid hold it without probes? Then it sends nothing until it is told to go on.
-    pub fn is_silenced(&self) -> bool {
-        self.snd.held.as_ref().is_some_and(|held| held.probe.is_none())
-    }
 }

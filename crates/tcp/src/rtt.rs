@@ -9,7 +9,9 @@ pub struct RttEstimator {
     variation: Duration,
     rto: Duration,
     doublings: u32,
-    /// Doublings after which the next sample is the first.
+    /// Timeouts since the last sample.
+    timeouts: u32,
+    /// Timeouts after which the next sample is the first.
     clear_after: Option<u32>,
     granularity: Duration,
     min: Duration,
@@ -25,6 +27,7 @@ impl RttEstimator {
             variation: Duration::ZERO,
             rto: initial,
             doublings: 0,
+            timeouts: 0,
             clear_after: None,
             granularity,
             min,
@@ -41,7 +44,7 @@ impl RttEstimator {
     pub fn variation(&self) -> Duration {
         self.variation
     }
-    /// The same, but after so many doublings the next sample is the first (RFC 6298 §5).
+    /// The same, but after so many timeouts the next sample is the first (RFC 6298 §5).
     pub fn clearing(mut self, after: Option<u32>) -> Self {
         self.clear_after = after;
         self
@@ -92,7 +95,7 @@ impl RttEstimator {
         let srtt = self.srtt.unwrap_or_default();
         let margin = self.variation.times(4).max(self.granularity);
         self.rto = (srtt + margin).clamp(self.min, self.max.max(self.min));
-        self.doublings = 0;
+        (self.doublings, self.timeouts) = (0, 0);
     }
 
     /// The timer went off (RFC 6298 §5.5).
@@ -100,8 +103,9 @@ impl RttEstimator {
         if self.rto() < self.max {
             self.doublings += 1;
         }
+        self.timeouts = self.timeouts.saturating_add(1);
         // The timeout stays what it is until there is that sample.
-        if self.clear_after.is_some_and(|after| self.doublings >= after) {
+        if self.clear_after.is_some_and(|after| self.timeouts >= after) {
             self.srtt = None;
         }
     }
@@ -109,11 +113,12 @@ impl RttEstimator {
     pub fn undo_back_off(&mut self) -> bool {
         let doubled = self.doublings > 0;
         self.doublings -= u32::from(doubled);
+        self.timeouts = self.timeouts.saturating_sub(1);
         doubled
     }
     /// Takes back all doublings.
     pub fn end_back_off(&mut self) {
-        self.doublings = 0;
+        (self.doublings, self.timeouts) = (0, 0);
     }
     /// The SYN was lost before any sample: start from 3 s (RFC 6298 §5.7).
     pub fn after_lost_syn(&mut self) {
@@ -126,7 +131,7 @@ impl RttEstimator {
     pub fn restart(&mut self, rto: Option<Duration>) {
         self.srtt = None;
         self.variation = Duration::ZERO;
-        self.doublings = 0;
+        (self.doublings, self.timeouts) = (0, 0);
         self.rto = rto.unwrap_or(self.initial).clamp(self.min.min(self.max), self.max);
     }
 }
@@ -154,7 +159,7 @@ mod test {
 
     /// RFC 6298 §5: after long back-off the path may be another.
     #[test]
-    fn what_is_known_can_be_forgotten_after_some_doublings() {
+    fn what_is_known_can_be_forgotten_after_some_timeouts() {
         for (after, srtt) in
             [(None, MS(937) + base::Duration::from_micros(500)), (Some(4), MS(500))]
         {
@@ -165,6 +170,11 @@ mod test {
             e.sample(MS(500), 1);
             assert_eq!(e.srtt(), Some(srtt));
         }
+        // Also where the timeout can't be doubled so often.
+        let mut e = estimator().clearing(Some(4));
+        e.sample(MS(10_000), 1);
+        (0..4).for_each(|_| e.back_off());
+        assert_eq!((e.rto(), e.doublings(), e.srtt()), (MS(60_000), 1, None));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use base::Ipv4Addr;
 /// The IP protocol number of DSR (RFC 4728 §9).
 pub const DSR: u8 = 48;
 
-/// The most addresses in one list: with both ends, a route of 18 nodes.
+/// The most addresses in one list, so that a header has a fixed size in memory (an option has room for
+/// some sixty): a reply lists all nodes but its initiator, so a route has 17.
 pub const DSR_ROUTE_MAX: usize = 16;
 
 /// The most route errors in one packet.

@@ -218,7 +218,8 @@ impl DcfConfig {
     /// medium that it has for itself: DIFS, half the first contention window, and the exchange.
     pub fn service_time(&self, packet: u32) -> Duration {
         let control = |bytes| self.airtime(bytes, self.basic_rate);
-        let half = Duration::from_nanos(self.slot.as_nanos() * u64::from(self.cw_min) / 2);
+        let most = self.cw_min.saturating_sub(u16::from(!self.backoff_includes_cw));
+        let half = Duration::from_nanos(self.slot.as_nanos() * u64::from(most) / 2);
         let data = self.airtime(self.frame_bytes(packet), self.data_rate);
         let plain = self.difs() + half + data + self.sifs + control(ACK_BYTES);
         if self.asks_first(packet) {

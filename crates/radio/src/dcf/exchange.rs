@@ -398,7 +398,6 @@ impl Dcf {
         let desk = &mut self.desks[node as usize];
         let refuses = if self.config.cts_needs_idle {
             !matches!(station.phase, Phase::After | Phase::Contend | Phase::Idle)
-                || desk.owed != Owed::Nothing
                 || station.held > at
         } else {
             station.nav > at

@@ -42,7 +42,8 @@ use table::{State, Table};
 /// AODV at one node. Its methods are those of every protocol: see [`Output`].
 ///
 /// [`Output::RouteFound`] and [`Output::RouteLost`] are of destinations for which the node had a
-/// packet, the first also of those that are watched. A route that ends because nothing used it is not lost, nor is one under repair.
+/// packet, the first also of those that are watched. A route that ends because nothing used it is not
+/// lost, nor is one under repair.
 #[derive(Clone, Debug)]
 pub struct Aodv {
     config: AodvConfig,

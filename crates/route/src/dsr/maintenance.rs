@@ -90,12 +90,17 @@ impl Dsr {
         destination: Ipv4Addr,
     ) -> Option<[Option<DsrError>; DSR_ERRORS_MAX]> {
         let before = packet.dsr.as_ref().map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
-        let full = before.iter().all(Option::is_some);
+        let full = self.config.nest_errors && before.iter().all(Option::is_some);
         let ends = self.config.count_errors && before[0].is_some();
         if full || ends && self.failures(packet) >= MAX_SALVAGE_COUNT {
             return None;
         }
-        let salvage = salvages(packet);
+        // What does not go on inside of it is counted in it.
+        let salvage = if self.config.nest_errors || !ends {
+            salvages(packet)
+        } else {
+            self.failures(packet).saturating_add(1).min(MAX_SALVAGE_COUNT)
+        };
         let mut errors = [None; DSR_ERRORS_MAX];
         errors[0] = Some(DsrError { kind, salvage, source: self.address, destination });
         if !self.config.nest_errors {

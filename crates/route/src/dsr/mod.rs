@@ -20,7 +20,7 @@
 //! | passive and network-layer acknowledgments (RFC 4728 §8.3.2, §8.3.3) | for link layers that give no feedback; over one, a link that fails is not noticed |
 //! | links that carry one way only (RFC 4728 §8.2.4: no reply on the request's way) | 802.11 needs both ways |
 //! | several interfaces, external hops, multicast (RFC 4728 §3.4.2, §8.7) | a node is a host with one radio |
-//! | routes beyond 17 nodes | what fits into a header of a fixed size; ns-2.35 has 16 |
+//! | routes beyond 17 nodes | a header has a fixed size in memory; ns-2.35 has 16 |
 
 mod cache;
 mod config;

@@ -23,7 +23,7 @@ table! {
     /// `"link-max-life"`.
     cache: Cache,
     /// The most nodes of a route, both ends included: nothing that is as many hops away is reached,
-    /// and the requests for it are dropped as `route-too-long`. Default 17, the most that fit.
+    /// and the requests for it are dropped as `route-too-long`. Default 17, the most that there may be here.
     max_nodes: u8,
     /// The hop limit of a propagating request. Default 255.
     hop_limit: u8,

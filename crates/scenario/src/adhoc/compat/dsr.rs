@@ -24,7 +24,7 @@ pub(super) const DSR: &[Deviation] = &[
     key(
         "routing.max_nodes",
         ["17", "16"],
-        "No limit below the room in a header; 17 is what fits here.",
+        "No limit below the room in an option, some sixty nodes; here lists are of a fixed size.",
         "MAX_SR_LEN 16.",
     ),
     key(

@@ -92,8 +92,9 @@ impl Run<'_, AdhocAtWork> {
                         self.descend(node, item, place);
                     }
                 }
+                // A later packet took its place, which says nothing of the neighbour (RFC 1122 §2.4).
                 ArpOutput::Evicted { id: (id, _) } => {
-                    self.give_up_queued(node, id, None, Drop::Arp);
+                    self.drop_queued(node, id, None, Drop::Arp);
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_at(to, self.net.nodes.len()) {

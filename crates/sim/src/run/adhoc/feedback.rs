@@ -78,7 +78,7 @@ impl Run<'_, AdhocAtWork> {
     /// Where nobody fell silent, packets still make routing look.
     fn seek_if_silenced(&mut self, node: usize, to: Ipv4Addr, before: usize) {
         if self.silent(node, to) > before {
-            self.net.nodes[node].seeker.begin(self.now, to);
+            self.net.nodes[node].seeker.begin(self.now, to, before == 0);
             self.tick_seeker(node);
         }
     }

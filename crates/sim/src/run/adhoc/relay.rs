@@ -216,13 +216,6 @@ impl Run<'_, AdhocAtWork> {
         Some(packet)
     }
 
-    /// So is one for a neighbour to whom the way is gone, and its source is told.
-    pub(super) fn give_up_queued(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
-        if let Some(packet) = self.drop_queued(node, id, to, why) {
-            self.answer_for(node, &packet.packet, DropReason::LinkFailure);
-        }
-    }
-
     /// Gives the air a node's next packet, if it can take one.
     fn feed(&mut self, node: usize) {
         if !self.net.air.is_free(node as u32) {
@@ -323,11 +316,16 @@ impl Run<'_, AdhocAtWork> {
         self.feed(node);
     }
 
-    /// Drops what waits for a neighbour.
+    /// Drops what waits for a neighbour. What it was for may still be reached, by another way or the
+    /// same: then its source is told nothing.
     fn purge(&mut self, node: usize, neighbour: base::Ipv4Addr) {
         let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
         while let Some(item) = self.net.nodes[node].queue.take_for(neighbour as u32) {
-            self.give_up_queued(node, item.id, item.next_hop, Drop::LinkFailure);
+            let dropped = self.drop_queued(node, item.id, item.next_hop, Drop::LinkFailure);
+            let Some(packet) = dropped.map(|routed| routed.packet) else { continue };
+            if !self.net.nodes[node].routing.knows_way(packet.ip.destination) {
+                self.answer_for(node, &packet, DropReason::LinkFailure);
+            }
         }
     }
 }

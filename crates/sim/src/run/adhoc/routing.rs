@@ -44,6 +44,16 @@ impl Routing {
         each!(self, protocol => protocol.watch(destination));
     }
 
+    /// Is there a route to `destination`, as far as a protocol that purges queues can tell?
+    pub fn knows_way(&self, destination: Ipv4Addr) -> bool {
+        match self {
+            Self::Aodv(aodv) => {
+                aodv.routes().any(|route| route.destination == destination && route.next_hop.is_some())
+            }
+            Self::Fixed(_) | Self::Dsr(_) => false,
+        }
+    }
+
     pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
         each!(self, protocol => protocol.on_packet(now, from, packet));
     }

@@ -32,11 +32,16 @@ impl Seeker {
         Self { every, most, sought: Vec::new(), sequence: 0 }
     }
 
-    /// The own host was told. What is under way goes on.
-    pub fn begin(&mut self, now: Instant, to: Ipv4Addr) {
+    /// The own host was told. What is under way goes on, and counts anew if nobody has been silent
+    /// since (`first`): somebody else had found the route meanwhile.
+    pub fn begin(&mut self, now: Instant, to: Ipv4Addr, first: bool) {
         let anew = Sought { to, asked: 0, next: Some(now) };
         match self.sought.iter_mut().find(|sought| sought.to == to) {
-            Some(sought) if sought.next.is_some() => {}
+            Some(sought) if sought.next.is_some() => {
+                if first {
+                    sought.asked = 0;
+                }
+            }
             Some(sought) => *sought = anew,
             None => self.sought.push(anew),
         }
@@ -101,7 +106,7 @@ mod test {
     fn a_lost_echo_is_followed_by_another_up_to_a_number() {
         let mut seeker = Seeker::new(Duration::from_secs(2), 3);
         assert_eq!(seeker.next_timeout(), None);
-        seeker.begin(at(10), THERE);
+        seeker.begin(at(10), THERE, false);
         assert_eq!(
             requests(&mut seeker, at(1000)),
             [(at(10), THERE, 1), (at(12), THERE, 2), (at(14), THERE, 3)]
@@ -111,22 +116,32 @@ mod test {
     }
 
     #[test]
+    fn somebody_who_falls_silent_again_has_all_of_them() {
+        let mut seeker = Seeker::new(Duration::from_secs(2), 2);
+        seeker.begin(at(0), THERE, true);
+        assert_eq!(requests(&mut seeker, at(2)).len(), 2);
+        // A relay has told of a route, and it is gone again.
+        seeker.begin(at(3), THERE, true);
+        assert_eq!(requests(&mut seeker, at(9)), [(at(4), THERE, 3), (at(6), THERE, 4)]);
+    }
+
+    #[test]
     fn news_while_it_asks_does_not_hurry_it_and_begins_anew_after_that() {
         let mut seeker = Seeker::new(Duration::from_secs(2), 2);
         for now in [0, 1] {
-            seeker.begin(at(now), THERE);
+            seeker.begin(at(now), THERE, false);
             assert_eq!(requests(&mut seeker, at(now)).len(), usize::from(now == 0));
         }
         assert_eq!(requests(&mut seeker, at(9)), [(at(2), THERE, 2)]);
-        seeker.begin(at(9), THERE);
+        seeker.begin(at(9), THERE, false);
         assert_eq!(requests(&mut seeker, at(10)), [(at(9), THERE, 3)]);
     }
 
     #[test]
     fn destinations_are_sought_side_by_side() {
         let mut seeker = Seeker::new(Duration::from_secs(2), 9);
-        seeker.begin(at(0), THERE);
-        seeker.begin(at(1), ELSEWHERE);
+        seeker.begin(at(0), THERE, false);
+        seeker.begin(at(1), ELSEWHERE, false);
         assert_eq!(requests(&mut seeker, at(1)), [(at(0), THERE, 1), (at(1), ELSEWHERE, 2)]);
         assert!(seeker.end(THERE));
         assert_eq!(requests(&mut seeker, at(4)), [(at(3), ELSEWHERE, 3)]);
