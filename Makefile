@@ -67,7 +67,7 @@ determinism: need
 	@scripts/determinism target/debug/driftway $(RELEASE)
 
 fuzz-short: need
-	cd fuzz && $(CARGO) run --release --locked --target-dir ../target/fuzz --bin try -- --seconds 8
+	cd fuzz && $(CARGO) run --release --locked --target-dir ../target/fuzz --bin try -- --seconds 20
 
 # Coverage counters come from flags that a stable compiler takes.
 FUZZ_SECONDS ?= 600

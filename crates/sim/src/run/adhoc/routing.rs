@@ -47,9 +47,9 @@ impl Routing {
     /// Is there a route to `destination`, as far as a protocol that purges queues can tell?
     pub fn knows_way(&self, destination: Ipv4Addr) -> bool {
         match self {
-            Self::Aodv(aodv) => {
-                aodv.routes().any(|route| route.destination == destination && route.next_hop.is_some())
-            }
+            Self::Aodv(aodv) => aodv
+                .routes()
+                .any(|route| route.destination == destination && route.next_hop.is_some()),
             Self::Fixed(_) | Self::Dsr(_) => false,
         }
     }
