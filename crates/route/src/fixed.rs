@@ -155,64 +155,6 @@ fn next_hop(table: &[(Ipv4Addr, Ipv4Addr)], destination: Ipv4Addr) -> Option<Ipv
     table.get(at).map(|(_, hop)| *hop)
 }
 
-/// Shortest paths from all of `nodes` nodes (numbered from 0) to each of `destinations`, by
-/// breadth-first search; `found(node, destination, next hop)` is called for each pair that is
-/// connected. `hearers(node, list)` pushes who can receive from `node`; it is called once a node. Of
-/// equally good next hops the one with the lowest number is taken.
-///
-/// Only the destinations that somebody sends to need be asked for: what is stored is in proportion
-/// to the links, and time to links × destinations.
-pub fn shortest_paths(
-    nodes: u32,
-    mut hearers: impl FnMut(u32, &mut Vec<u32>),
-    destinations: &[u32],
-    mut found: impl FnMut(u32, u32, u32),
-) {
-    // Links as (who receives, who sends), so that a search goes from a destination backwards.
-    let (mut links, mut list) = (Vec::new(), Vec::new());
-    for node in 0..nodes {
-        list.clear();
-        hearers(node, &mut list);
-        links.extend(list.iter().filter(|to| **to < nodes && **to != node).map(|to| (*to, node)));
-    }
-    links.sort_unstable();
-    links.dedup();
-    let senders = |to: u32| {
-        let start = links.partition_point(|(receiver, _)| *receiver < to);
-        links
-            .get(start..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(move |(receiver, _)| *receiver == to)
-    };
-    // The destination whose search has seen a node last.
-    let mut seen_by = alloc::vec![u32::MAX; nodes as usize];
-    let (mut level, mut next_level) = (Vec::new(), Vec::new());
-    for &destination in destinations {
-        let Some(start) = seen_by.get_mut(destination as usize) else { continue };
-        *start = destination;
-        level.clear();
-        level.push(destination);
-        while !level.is_empty() {
-            // In order of number, so the first to reach a node is the lowest of its next hops.
-            level.sort_unstable();
-            for &hop in &level {
-                for &(_, node) in senders(hop) {
-                    if let Some(seen) = seen_by.get_mut(node as usize)
-                        && *seen != destination
-                    {
-                        *seen = destination;
-                        next_level.push(node);
-                        found(node, destination, hop);
-                    }
-                }
-            }
-            core::mem::swap(&mut level, &mut next_level);
-            next_level.clear();
-        }
-    }
-}
-
 #[cfg(test)]
 mod test {
     use super::*;
@@ -302,62 +244,5 @@ mod test {
         assert_eq!(heard(0), []);
         assert_eq!(heard(2), [Output::RouteFound(at(2)), Output::RouteFound(at(3))]);
         assert_eq!(heard(2), [], "each is told of once");
-    }
-
-    /// `found` of all pairs, sorted.
-    fn paths(nodes: u32, links: &[(u32, u32)], to: &[u32]) -> Vec<(u32, u32, u32)> {
-        let mut found = Vec::new();
-        let hearers = |node: u32, list: &mut Vec<u32>| {
-            list.extend(links.iter().filter(|(from, _)| *from == node).map(|(_, to)| *to));
-        };
-        shortest_paths(nodes, hearers, to, |node, to, hop| found.push((node, to, hop)));
-        found.sort_unstable();
-        found
-    }
-
-    #[test]
-    fn paths_are_shortest_and_ties_go_to_the_lowest_number() {
-        // 0 – {3, 1, 2} – 4, and 5 alone; 0 hears 4 but 4 does not hear 0.
-        let mut links = Vec::new();
-        for middle in [3, 1, 2] {
-            links.extend([(0, middle), (middle, 0), (middle, 4), (4, middle)]);
-        }
-        links.push((4, 0));
-        assert_eq!(
-            paths(6, &links, &[4, 0]),
-            [
-                (0, 4, 1),
-                (1, 0, 0),
-                (1, 4, 4),
-                (2, 0, 0),
-                (2, 4, 4),
-                (3, 0, 0),
-                (3, 4, 4),
-                (4, 0, 0)
-            ]
-        );
-        assert_eq!(paths(6, &links, &[5, 9]), []);
-    }
-
-    #[test]
-    fn ties_are_broken_far_from_the_destination_too() {
-        // 9 reaches 0 by 8–1–0 and by 7–2–0: node 7 is lower, though 1 is reached before 2.
-        let one_way = [(9, 8), (8, 1), (1, 0), (9, 7), (7, 2), (2, 0)];
-        assert!(paths(10, &one_way, &[0]).contains(&(9, 0, 7)));
-    }
-
-    #[test]
-    fn five_thousand_nodes_are_no_matter() {
-        let n = 5000;
-        let hearers = |node: u32, list: &mut Vec<u32>| {
-            list.extend((1..=15).flat_map(|d| [node.wrapping_sub(d), node + d]));
-        };
-        let mut longest = 0;
-        let mut hops = alloc::vec![0u32; n as usize];
-        shortest_paths(n, hearers, &[0], |node, _, hop| {
-            hops[node as usize] = hops[hop as usize] + 1;
-            longest = longest.max(hops[node as usize]);
-        });
-        assert_eq!(longest, (n - 1).div_ceil(15));
     }
 }

@@ -31,6 +31,7 @@ mod destination;
 mod dsr;
 mod fixed;
 mod router;
+mod shortest;
 mod watched;
 
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};
@@ -39,5 +40,6 @@ pub use dsr::{
     CacheKind, CachePart, Dsr, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero,
     SalvageReplies, Shorten,
 };
-pub use fixed::{Fixed, shortest_paths};
+pub use fixed::Fixed;
 pub use router::{Buffer, Config, Fate, Flush, Passage, Router, Way};
+pub use shortest::shortest_paths;

@@ -113,16 +113,14 @@ fn protocols(
     }
 }
 
-/// The shortest ways between where nodes are at the start, for the ends of flows.
+/// The shortest ways between where nodes are at the start, as far as flows need them.
 fn shortest(
     scenario: &Scenario,
     mut field: Field,
     propagation: &Propagation,
 ) -> impl Iterator<Item = Fixed> {
     let nodes = field.nodes();
-    let mut ends: Vec<u32> = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]).collect();
-    ends.sort_unstable();
-    ends.dedup();
+    let pairs: Vec<(u32, u32)> = scenario.flows.iter().map(|flow| (flow.from, flow.to)).collect();
     let mut tables: Vec<Vec<(Ipv4Addr, Ipv4Addr)>> = vec![Vec::new(); nodes];
     let mut near: Vec<Hearer> = Vec::new();
     shortest_paths(
@@ -136,7 +134,7 @@ fn shortest(
             });
             list.extend(decode.map(|hearer| hearer.node));
         },
-        &ends,
+        &pairs,
         |node, to, hop| {
             tables[node as usize].push((address(to as usize), address(hop as usize)));
         },

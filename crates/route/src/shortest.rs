@@ -1,0 +1,200 @@
+//! Shortest paths, for static routes.
+
+use alloc::vec::Vec;
+
+/// The hops that packets between the two nodes of each of `pairs` take, either way, and those that
+/// any node on their ways needs to say something to either: shortest paths, by breadth-first search.
+/// Of equally good next hops the one with the lowest number is taken.
+///
+/// Nodes are numbered from 0 to `nodes` - 1; pairs with others are passed over. `hearers(node, list)`
+/// pushes who can receive from `node`, and is called once a node. `found(node, destination, next
+/// hop)` is called once for each hop.
+///
+/// Nobody else's routes are worked out: in a large network all of them would be most of its memory.
+/// A search goes no farther than to those who want its destination.
+pub fn shortest_paths(
+    nodes: u32,
+    hearers: impl FnMut(u32, &mut Vec<u32>),
+    pairs: &[(u32, u32)],
+    mut found: impl FnMut(u32, u32, u32),
+) {
+    let known = pairs.iter().filter(|(one, other)| *one.max(other) < nodes);
+    let both_ways = known.flat_map(|&(one, other)| [(one, other), (other, one)]);
+    let mut wants: Vec<Want> =
+        both_ways.map(|(destination, node)| Want { destination, node }).collect();
+    settle(&mut wants);
+    let mut search = Search::new(nodes, hearers);
+    // Who passes something on may have to tell the one that it is from.
+    let mut relays = Vec::new();
+    for wants in of_each_destination(&wants) {
+        let destination = search.go(wants);
+        for source in wants.iter().map(|want| want.node) {
+            let relay = |(node, _)| Want { destination: source, node };
+            relays.extend(search.way(destination, source).map(relay));
+        }
+    }
+    wants.append(&mut relays);
+    settle(&mut wants);
+    let mut hops = Vec::new();
+    for wants in of_each_destination(&wants) {
+        let destination = search.go(wants);
+        hops.clear();
+        for want in wants {
+            hops.extend(search.way(destination, want.node));
+        }
+        hops.sort_unstable();
+        hops.dedup();
+        hops.iter().for_each(|(node, hop)| found(*node, destination, *hop));
+    }
+}
+
+/// A node wants to send to a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Want {
+    destination: u32,
+    node: u32,
+}
+
+fn settle(wants: &mut Vec<Want>) {
+    wants.retain(|want| want.destination != want.node);
+    wants.sort_unstable();
+    wants.dedup();
+}
+
+fn of_each_destination(wants: &[Want]) -> impl Iterator<Item = &[Want]> {
+    wants.chunk_by(|one, next| one.destination == next.destination)
+}
+
+/// One destination after the other.
+struct Search {
+    /// Who receives, who sends: a search goes from its destination backwards.
+    links: Vec<(u32, u32)>,
+    /// How many there were.
+    number: u32,
+    /// For each node the number of the search that has reached it last, and the next hop there.
+    reached: Vec<(u32, u32)>,
+    level: Vec<u32>,
+    next_level: Vec<u32>,
+}
+
+impl Search {
+    fn new(nodes: u32, mut hearers: impl FnMut(u32, &mut Vec<u32>)) -> Self {
+        let (mut links, mut list) = (Vec::new(), Vec::new());
+        for node in 0..nodes {
+            list.clear();
+            hearers(node, &mut list);
+            links.extend(
+                list.iter().filter(|to| **to < nodes && **to != node).map(|to| (*to, node)),
+            );
+        }
+        links.sort_unstable();
+        links.dedup();
+        let reached = alloc::vec![(0, 0); nodes as usize];
+        Self { links, number: 0, reached, level: Vec::new(), next_level: Vec::new() }
+    }
+
+    /// Looks for ways to the destination of `wants` until each of them has one, or there is none.
+    fn go(&mut self, wants: &[Want]) -> u32 {
+        let destination = wants.first().map_or(u32::MAX, |want| want.destination);
+        let Some(start) = self.reached.get_mut(destination as usize) else { return destination };
+        self.number += 1;
+        *start = (self.number, destination);
+        self.level.clear();
+        self.level.push(destination);
+        while !self.level.is_empty() && wants.iter().any(|want| self.next_hop(want.node).is_none())
+        {
+            // In order of number, so the first to reach a node is the lowest of its next hops.
+            self.level.sort_unstable();
+            for &hop in &self.level {
+                let first = self.links.partition_point(|(receiver, _)| *receiver < hop);
+                let senders = self.links.get(first..).unwrap_or_default();
+                for &(_, node) in senders.iter().take_while(|(receiver, _)| *receiver == hop) {
+                    if let Some(reached) = self.reached.get_mut(node as usize)
+                        && reached.0 != self.number
+                    {
+                        *reached = (self.number, hop);
+                        self.next_level.push(node);
+                    }
+                }
+            }
+            core::mem::swap(&mut self.level, &mut self.next_level);
+            self.next_level.clear();
+        }
+        destination
+    }
+
+    /// From `node` in the last search; the destination's is itself.
+    fn next_hop(&self, node: u32) -> Option<u32> {
+        let (by, hop) = *self.reached.get(node as usize)?;
+        (by == self.number).then_some(hop)
+    }
+
+    /// The nodes on the way from `node` to the destination of the last search, each with its next
+    /// hop; nobody if there is no way.
+    fn way(&self, destination: u32, node: u32) -> impl Iterator<Item = (u32, u32)> {
+        let hop = move |node| Some((node, self.next_hop(node)?));
+        let end = move |(node, _): &(u32, u32)| *node != destination;
+        core::iter::successors(hop(node), move |(_, next)| hop(*next)).take_while(end)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    /// `found` of all pairs, sorted.
+    fn paths(nodes: u32, links: &[(u32, u32)], pairs: &[(u32, u32)]) -> Vec<(u32, u32, u32)> {
+        let mut found = Vec::new();
+        let hearers = |node: u32, list: &mut Vec<u32>| {
+            list.extend(links.iter().filter(|(from, _)| *from == node).map(|(_, to)| *to));
+        };
+        shortest_paths(nodes, hearers, pairs, |node, to, hop| found.push((node, to, hop)));
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn paths_are_shortest_and_ties_go_to_the_lowest_number() {
+        // 0 – {3, 1, 2} – 4, and 5 alone; 0 hears 4 but 4 does not hear 0.
+        let mut links = Vec::new();
+        for middle in [3, 1, 2] {
+            links.extend([(0, middle), (middle, 0), (middle, 4), (4, middle)]);
+        }
+        links.push((4, 0));
+        // Node 1 passes on what goes to 4, and may have to tell 0 of it.
+        assert_eq!(paths(6, &links, &[(0, 4)]), [(0, 4, 1), (1, 0, 0), (1, 4, 4), (4, 0, 0)]);
+        assert_eq!(paths(6, &links, &[(5, 0), (9, 0), (2, 2)]), []);
+    }
+
+    #[test]
+    fn ties_are_broken_far_from_the_destination_too() {
+        // 9 reaches 0 by 8–1–0 and by 7–2–0: node 7 is lower, though 1 is reached before 2.
+        let one_way = [(9, 8), (8, 1), (1, 0), (9, 7), (7, 2), (2, 0)];
+        assert_eq!(paths(10, &one_way, &[(9, 0)]), [(2, 0, 0), (7, 0, 2), (9, 0, 7)]);
+    }
+
+    /// The way back is another one, and who is on it need not be on the way there.
+    #[test]
+    fn whoever_passes_something_on_can_answer_either_end() {
+        // A ring of six, one way round only.
+        let ring: Vec<_> = (0..6).map(|n| (n, (n + 1) % 6)).collect();
+        let found = paths(6, &ring, &[(0, 2), (2, 0)]);
+        let to_2 = [(0, 2, 1), (1, 2, 2)];
+        let to_0 = [(1, 0, 2), (2, 0, 3), (3, 0, 4), (4, 0, 5), (5, 0, 0)];
+        let back_to_2 = [(3, 2, 4), (4, 2, 5), (5, 2, 0)];
+        let mut expected = [&to_2[..], &to_0, &back_to_2].concat();
+        expected.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn five_thousand_nodes_are_no_matter() {
+        let n = 5000;
+        let hearers = |node: u32, list: &mut Vec<u32>| {
+            list.extend((1..=15).flat_map(|d| [node.wrapping_sub(d), node + d]));
+        };
+        let mut hops = 0;
+        shortest_paths(n, hearers, &[(n - 1, 0)], |_, to, _| hops += u32::from(to == 0));
+        assert_eq!(hops, (n - 1).div_ceil(15));
+    }
+}
