@@ -11,7 +11,7 @@ help:
 	@echo "make papers    every paper in full, to out/papers/NAME/index.html; some minutes each"
 	@echo "make test      all checks and tests"
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
-	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; a quarter of an hour"
+	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
 	@echo "make diagrams  draw the state diagrams anew from the code"

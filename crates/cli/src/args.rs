@@ -110,7 +110,7 @@ the files) lies between ln 0.9 and ln 1.1. If a case that is judged differs, the
     #[command(after_help = "\
 Examples:
   driftway bench
-      all of it; a quarter of an hour with ns-2.35, one run at a time
+      all of it; twenty minutes with ns-2.35, one run at a time
   driftway bench --runs 1
 
 A row beside ns-2.35 counts if goodput and hop transmissions agree within 10 %. ns-2.35 runs without
