@@ -6,23 +6,22 @@
 
 #![forbid(unsafe_code)]
 
-mod books;
 pub mod capture;
 mod events;
-mod faults;
 mod fingerprint;
 mod flows;
 pub mod log;
-mod nodes;
 pub mod results;
 mod run;
 mod sabotage;
 mod sockets;
-mod topology;
 pub mod trace;
 mod watch;
+
+use path::{books, nodes};
 
 pub use run::{AdhocAtWork, NetworkAtWork, PathAtWork, Run, RunError, run};
 #[cfg(feature = "broken")]
 pub use sabotage::{Breakage, break_by};
+pub use sockets::tcp_config;
 pub use watch::Watch;

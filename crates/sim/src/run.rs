@@ -14,8 +14,8 @@ use scenario::{Network, Scenario, Time, Transport};
 use tcp::Stats;
 use wire::Packet;
 
+pub use ::path::PathAtWork;
 pub use adhoc::AdhocAtWork;
-pub use path::PathAtWork;
 
 use crate::books::Packets;
 use crate::events::{Class, Event, Events};

@@ -43,7 +43,7 @@ pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: End, seed: u64, now: I
         End::Sender => (flow.from, flow.to, &flow.aid),
         End::Receiver => (flow.to, flow.from, &flow.receiver_aid),
     };
-    let config = config(tcp, at, seed);
+    let config = tcp_config(tcp, at, seed);
     let stream = number as u32 * 2 + u32::from(end == End::Receiver);
     let mut draws = RandomStream::new(seed, "initial-sequence", u64::from(stream));
     let iss = Seq(draws.next_u64() as u32);
@@ -56,8 +56,8 @@ pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: End, seed: u64, now: I
     Socket::new(connection, aid.build(first_tick))
 }
 
-/// A scenario's TCP as the connection wants it.
-fn config(tcp: &Tcp, node: u32, seed: u64) -> Config {
+/// A scenario's TCP, at this node, as a connection wants it.
+pub fn tcp_config(tcp: &Tcp, node: u32, seed: u64) -> Config {
     let clock = clock(&tcp.tick, node, seed);
     let Time(timeout) = tcp.delayed_ack_timeout;
     let on_tick = clock.timer >= COARSE;

@@ -218,6 +218,18 @@ impl Packet {
     }
 }
 
+impl IpHeader {
+    /// Reads the header that `bytes` begin with, whatever the packet carries, fragments included, and
+    /// gives the packet's total length (bytes), all of which must be there.
+    ///
+    /// # Errors
+    /// If the bytes do not begin with an IPv4 header with a right checksum. Never panics.
+    pub fn decode(bytes: &[u8]) -> Result<(Self, u16), DecodeError> {
+        let (read, _) = read_header(bytes)?;
+        Ok((read.header, read.total_len))
+    }
+}
+
 impl Routed {
     /// Writes the packet's bytes as [`Packet::encode`] does, with its DSR header; what
     /// [`padding`](Self::padding) stands for is in no header and not written.
@@ -252,20 +264,26 @@ impl Routed {
 
 /// An IP header, the protocol number of what follows, and that.
 fn read_whole(bytes: &[u8]) -> Result<(IpHeader, u8, &[u8]), DecodeError> {
-    let ReadHeader { header, protocol, total_len, len, fragment_offset, more_fragments } =
-        ReadHeader::read(bytes)?;
-    let (header_bytes, _) = bytes.split_at_checked(len).ok_or(DecodeError::Truncated)?;
+    let (read, body) = read_header(bytes)?;
+    if read.more_fragments || read.fragment_offset != 0 {
+        return Err(DecodeError::Fragment);
+    }
+    Ok((read.header, read.protocol, body))
+}
+
+/// A right header, and all that follows it in its packet.
+fn read_header(bytes: &[u8]) -> Result<(ReadHeader, &[u8]), DecodeError> {
+    let read = ReadHeader::read(bytes)?;
+    let (header_bytes, _) = bytes.split_at_checked(read.len).ok_or(DecodeError::Truncated)?;
     if Checksum::default().add(header_bytes).finish() != 0 {
         return Err(DecodeError::HeaderChecksum);
     }
-    if usize::from(total_len) < len {
+    let total_len = usize::from(read.total_len);
+    if total_len < read.len {
         return Err(DecodeError::HeaderLength);
     }
-    let body = bytes.get(len..usize::from(total_len)).ok_or(DecodeError::Truncated)?;
-    if more_fragments || fragment_offset != 0 {
-        return Err(DecodeError::Fragment);
-    }
-    Ok((header, protocol, body))
+    let body = bytes.get(read.len..total_len).ok_or(DecodeError::Truncated)?;
+    Ok((read, body))
 }
 
 /// What a packet carries, and the bytes of its payload.

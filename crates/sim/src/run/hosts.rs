@@ -3,6 +3,7 @@
 use base::{Instant, Ipv4Addr};
 use link::Place;
 use node::Arrived;
+use path::DISCARD;
 use scenario::Transport;
 use tcp::{Event as TcpEvent, Transmit};
 use wire::{Body, Packet, Payload, UdpDatagram};
@@ -15,9 +16,6 @@ use crate::sabotage::Crime;
 use crate::sockets::{self, End};
 use crate::trace::SentSegment;
 use crate::watch::At;
-
-/// The port to which foreign traffic goes (RFC 863).
-pub(super) const DISCARD: u16 = 9;
 
 impl<N: NetworkAtWork> Run<'_, N> {
     /// A packet is at the node it was for.

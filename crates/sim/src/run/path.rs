@@ -1,41 +1,19 @@
-//! A path: a chain of links, with faults and with routers that give feedback.
+//! A path in the lab: the lab's time, hosts and books under the code that the bench drives, too.
 
-mod network;
-mod routes;
-
-use std::collections::VecDeque;
-
+use ::path::books::{Drop, Packets};
+use ::path::{Drive, PathAtWork};
 use base::{Duration, Instant};
-use link::{PathLink, Place, Side};
-use route::{Router, Way};
+use link::{Place, Side};
+use node::Host;
 use scenario::{Network, Scenario};
 use wire::Packet;
 
 use super::outcome::per;
 use super::{NetworkAtWork, Run, RunError, Sizes};
 use crate::events::Class;
-use crate::faults::{self, Deed, FaultAtWork};
+use crate::fingerprint::DELIVERED;
 use crate::results::{Direction, LinkResult, RunResult};
-use crate::sabotage::Sabotage;
-use crate::topology::Topology;
-
-/// Links, routers and faults at work.
-pub struct PathAtWork {
-    topology: Topology,
-    links: Vec<PathLink>,
-    /// Links that were touched and are to be polled.
-    touched: VecDeque<usize>,
-    /// How many faults have cut each link.
-    cuts: Vec<u32>,
-    /// Each node's router.
-    routers: Vec<Router>,
-    /// Nodes whose routers may have something to say, or to set free.
-    stirred: VecDeque<usize>,
-    ways: Vec<Way>,
-    faults: Vec<FaultAtWork>,
-    deeds: Vec<Deed>,
-    foreign: u64,
-}
+use crate::sabotage::{Crime, Sabotage};
 
 impl NetworkAtWork for PathAtWork {
     type Unit = Packet;
@@ -45,67 +23,35 @@ impl NetworkAtWork for PathAtWork {
         let Network::Path(path) = &scenario.network else {
             return Err(RunError::Setup("an ad hoc network is no path".into()));
         };
-        let (topology, links) = Topology::build(path, Sabotage::seed(seed));
-        Ok(Self {
-            touched: VecDeque::with_capacity(links.len()),
-            cuts: vec![0; links.len()],
-            routers: routes::routers(path, topology.nodes()),
-            topology,
-            links,
-            stirred: VecDeque::new(),
-            ways: Vec::new(),
-            faults: faults::at_work(path, scenario.duration, seed),
-            deeds: Vec::with_capacity(4),
-            foreign: 0,
-        })
+        Ok(Self::new(path, scenario.duration, seed, Sabotage::seed(seed)))
     }
 
     fn sizes(&self) -> Sizes {
-        Sizes {
-            nodes: self.topology.nodes(),
-            faults: self.faults.len(),
-            entities: self.links.len(),
-        }
+        Sizes { nodes: self.nodes(), faults: self.faults(), entities: self.links().len() }
     }
 
     fn open(run: &mut Run<'_, Self>) {
-        for number in 0..run.net.faults.len() {
-            run.schedule_fault(number);
-        }
+        path::open(run);
     }
 
     fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place) {
-        run.send_on_path(node, packet, place);
+        path::send(run, node, packet, place);
     }
 
     fn on_event(run: &mut Run<'_, Self>, class: Class, entity: usize) {
         if class == Class::Fault {
-            run.on_fault(entity);
+            path::on_fault(run, entity);
         } else {
-            run.net.links[entity].on_timeout(run.now);
-            run.net.touched.push_back(entity);
+            path::on_link(run, entity);
         }
     }
 
-    /// Polls links, delivers what hosts send to themselves, and serves routers.
     fn settle(run: &mut Run<'_, Self>) {
-        loop {
-            if let Some(link) = run.net.touched.pop_front() {
-                run.poll_link(link);
-            } else if let Some((node, id)) = run.local.pop_front() {
-                run.deliver(node, id);
-            } else if let Some(node) = run.net.stirred.pop_front() {
-                run.serve_router(node);
-            } else {
-                return;
-            }
-        }
+        path::settle(run);
     }
 
     fn held(&self) -> u64 {
-        let held: usize = self.links.iter().map(PathLink::held).sum();
-        let kept: usize = self.routers.iter().map(Router::kept).sum();
-        (held + kept) as u64
+        Self::held(self)
     }
 
     fn balance(&self) -> Result<(), String> {
@@ -113,7 +59,7 @@ impl NetworkAtWork for PathAtWork {
     }
 
     fn report(run: &mut Run<'_, Self>, result: &mut RunResult) {
-        result.links = run.net.link_results(run.now);
+        result.links = link_results(&run.net, run.now);
         for link in &result.links {
             run.fingerprint.statistic(link.bytes);
             run.fingerprint.statistic(link.drops);
@@ -121,33 +67,78 @@ impl NetworkAtWork for PathAtWork {
     }
 }
 
-impl PathAtWork {
-    /// Hops of the chain first, then those of routes beside it, which count on from there.
-    fn link_results(&self, now: Instant) -> Vec<LinkResult> {
-        let duration = now.since(Instant::ZERO);
-        let mut results = Vec::with_capacity(self.links.len() * 2);
-        for (number, link) in self.links.iter().enumerate() {
-            for (side, direction) in [(Side::A, Direction::Forward), (Side::B, Direction::Backward)]
-            {
-                let counters = link.counters(side);
-                let queue = counters.queue;
-                results.push(LinkResult {
-                    hop: number as u32 + 1,
-                    direction,
-                    frames: counters.frames,
-                    bytes: counters.bits / 8,
-                    marks: queue.marks,
-                    drops: counters.errors
-                        + counters.partitioned
-                        + counters.refused
-                        + queue.overflows
-                        + queue.red_drops,
-                    utilisation: share(counters.busy, duration),
-                });
-            }
-        }
-        results
+impl Drive for Run<'_, PathAtWork> {
+    fn path(&mut self) -> &mut PathAtWork {
+        &mut self.net
     }
+
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn packets(&mut self) -> &mut Packets {
+        &mut self.packets
+    }
+
+    fn host(&mut self, node: usize) -> &mut Host {
+        &mut self.hosts[node]
+    }
+
+    fn wake_fault(&mut self, number: usize, at: Instant) {
+        self.events.wake(Class::Fault, number as u32, at);
+    }
+
+    fn wake_link(&mut self, number: usize, at: Instant) {
+        self.events.wake(Class::Network, number as u32, at);
+    }
+
+    fn enters(&mut self, id: u32) -> Option<u32> {
+        let packet = self.packets.get(id)?;
+        (self.sabotage.on_link(packet) != Crime::Leak).then(|| packet.len())
+    }
+
+    fn delivered(&mut self, node: usize, id: u32) {
+        if let Some(packet) = self.packets.deliver(id) {
+            self.fingerprint.packet(self.now, node as u32, DELIVERED, &packet);
+            self.arrived(node, &packet);
+        }
+    }
+
+    fn lost(&mut self, id: u32, place: usize, why: Drop) -> Option<Packet> {
+        let packet = self.packets.drop(id, why)?;
+        self.fingerprint.packet(self.now, place as u32, why as u8, &packet);
+        Some(packet)
+    }
+
+    fn fault(&mut self, kind: &'static str, hop: u32, begins: bool) {
+        self.watch.fault(self.now, kind, hop, begins);
+    }
+}
+
+/// Hops of the chain first, then those of routes beside it, which count on from there.
+fn link_results(path: &PathAtWork, now: Instant) -> Vec<LinkResult> {
+    let duration = now.since(Instant::ZERO);
+    let mut results = Vec::with_capacity(path.links().len() * 2);
+    for (number, link) in path.links().iter().enumerate() {
+        for (side, direction) in [(Side::A, Direction::Forward), (Side::B, Direction::Backward)] {
+            let counters = link.counters(side);
+            let queue = counters.queue;
+            results.push(LinkResult {
+                hop: number as u32 + 1,
+                direction,
+                frames: counters.frames,
+                bytes: counters.bits / 8,
+                marks: queue.marks,
+                drops: counters.errors
+                    + counters.partitioned
+                    + counters.refused
+                    + queue.overflows
+                    + queue.red_drops,
+                utilisation: share(counters.busy, duration),
+            });
+        }
+    }
+    results
 }
 
 fn share(part: Duration, whole: Duration) -> Option<f64> {

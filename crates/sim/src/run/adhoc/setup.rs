@@ -13,7 +13,6 @@ use super::seek::Seeker;
 use super::{AdhocAtWork, Node};
 use crate::nodes::address;
 use crate::sabotage::Sabotage;
-use crate::topology::TYPICAL_PACKET;
 
 /// Everything in its place at the start of the run.
 pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWork, RunError> {
@@ -39,7 +38,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
             air.listen(node as u32);
         }
     }
-    let queue = queue(adhoc, air.service_time(TYPICAL_PACKET));
+    let queue = queue(adhoc, air.service_time(path::TYPICAL_PACKET));
     // It is routing that says which way a packet takes, and whom it believes. A router is asked for
     // the RFNs of its own node, and for the RRNs to those who have had one.
     let router = Config { believes: Duration::ZERO, buffer: None };

@@ -4,6 +4,8 @@ use base::{Ipv4Addr, RandomStream, Rate};
 use link::{Discipline, Duplex, LinkConfig, Order, PathLink, QueueConfig, RedConfig, Side};
 use scenario::{BitRate, Link, Path, Size, Spread};
 
+use crate::nodes::{Behind, is_behind, node_at};
+
 /// A size that a link's queue typically holds, for RED's notion of an idle queue (bytes).
 pub const TYPICAL_PACKET: u32 = 500;
 
@@ -49,6 +51,8 @@ impl Route {
 /// The nodes and links of a path.
 pub struct Topology {
     places: Vec<Place>,
+    /// The last node of the chain.
+    last: usize,
     routes: Vec<Route>,
     /// Which links' routers send source quenches.
     quenches: Vec<bool>,
@@ -100,7 +104,10 @@ impl Topology {
         }
         let draws = (0..places.len()).map(|n| RandomStream::new(seed, "route", n as u64)).collect();
         let turns = vec![0; places.len()];
-        (Self { places, routes, quenches, joins, spread: path.spread, turns, draws }, links)
+        (
+            Self { places, last: ends, routes, quenches, joins, spread: path.spread, turns, draws },
+            links,
+        )
     }
 
     /// How many nodes there are.
@@ -108,9 +115,18 @@ impl Topology {
         self.places.len()
     }
 
-    /// The node of an address.
+    /// The node of an address, or the one that it is behind.
     pub fn node_at(&self, address: Ipv4Addr) -> Option<usize> {
-        crate::nodes::node_at(address, self.places.len())
+        let end = || match is_behind(address)? {
+            Behind::First => Some(0),
+            Behind::Last => Some(self.last),
+        };
+        node_at(address, self.places.len()).or_else(end)
+    }
+
+    /// The last node of the chain.
+    pub fn last(&self) -> usize {
+        self.last
     }
 
     /// Does a drop in this link's queues draw a source quench?
@@ -311,6 +327,10 @@ mod test {
         assert_eq!(topology.node_at(crate::nodes::address(5)), None);
         assert_eq!(topology.node_at(Ipv4Addr::new(10, 0, 0, 0)), None);
         assert_eq!(topology.node_at(Ipv4Addr::new(192, 168, 0, 1)), None);
+        // The networks behind the ends, but not a node's own address.
+        assert_eq!(topology.node_at(Ipv4Addr::new(10, 1, 7, 1)), Some(0));
+        assert_eq!(topology.node_at(Ipv4Addr::new(10, 2, 0, 1)), Some(4));
+        assert_eq!(topology.node_at(Ipv4Addr::new(10, 3, 0, 1)), None);
     }
 
     #[test]

@@ -11,6 +11,25 @@ pub fn address(node: usize) -> Ipv4Addr {
     Ipv4Addr::from(FIRST + node as u32)
 }
 
+/// An address in the network behind the first node of a path (10.1.0.0/16), or behind the last of its
+/// chain (10.2.0.0/16): where the nodes of a path are hosts with networks of their own.
+pub fn is_behind(address: Ipv4Addr) -> Option<Behind> {
+    match address.octets() {
+        [10, 1, ..] => Some(Behind::First),
+        [10, 2, ..] => Some(Behind::Last),
+        _ => None,
+    }
+}
+
+/// Behind which end of a path an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// Node 0.
+    First,
+    /// The last node of the chain.
+    Last,
+}
+
 /// The node of an address, if there are so many.
 pub fn node_at(address: Ipv4Addr, nodes: usize) -> Option<usize> {
     let node = u32::from(address).checked_sub(FIRST)? as usize;

@@ -1,0 +1,78 @@
+//! Who drives a path, and how.
+
+use base::Instant;
+use link::PathLink;
+use node::Host;
+use wire::Packet;
+
+use crate::books::{Drop, Packets};
+use crate::{PathAtWork, network, routes};
+
+/// What a path needs of whoever drives it: the lab in its own time, the bench in real time.
+///
+/// It has the clock, the packets and the hosts, and hears what becomes of packets. What it calls is
+/// [`open`] before the first event, [`network::send`] and [`network::forward`] for packets that enter,
+/// [`on_link`] and [`on_fault`] when what it was asked to wake is due, and [`settle`] after each of
+/// these.
+pub trait Drive {
+    /// The path.
+    fn path(&mut self) -> &mut PathAtWork;
+    /// Now.
+    fn now(&self) -> Instant;
+    /// All packets on their way.
+    fn packets(&mut self) -> &mut Packets;
+    /// The host at a node.
+    fn host(&mut self, node: usize) -> &mut Host;
+    /// Calls [`on_fault`] at `at` at the latest.
+    fn wake_fault(&mut self, number: usize, at: Instant);
+    /// Calls [`on_link`] at `at` at the latest.
+    fn wake_link(&mut self, number: usize, at: Instant);
+    /// A packet is about to enter a link: how long it is there (bytes). `None`: it vanishes, which only
+    /// tests want.
+    fn enters(&mut self, id: u32) -> Option<u32>;
+    /// A packet is at the node that it was for: ends it.
+    fn delivered(&mut self, node: usize, id: u32);
+    /// A packet is lost at a link or node: ends it, and gives it back if an error message may be
+    /// about it.
+    fn lost(&mut self, id: u32, place: usize, why: Drop) -> Option<Packet>;
+    /// A fault of this kind begins or ends on a hop, from 1.
+    fn fault(&mut self, kind: &'static str, hop: u32, begins: bool);
+}
+
+/// Asks for the first wake-ups.
+pub fn open<D: Drive>(d: &mut D) {
+    for number in 0..d.path().faults() {
+        network::schedule_fault(d, number);
+    }
+}
+
+/// A fault is due.
+pub fn on_fault<D: Drive>(d: &mut D, number: usize) {
+    network::on_fault(d, number);
+}
+
+/// A link is due.
+pub fn on_link<D: Drive>(d: &mut D, number: usize) {
+    let (now, path) = (d.now(), d.path());
+    if let Some(link) = path.links.get_mut(number) {
+        PathLink::on_timeout(link, now);
+        path.touched.push_back(number);
+    }
+}
+
+/// Until nothing more happens at this instant: polls links, delivers what hosts send to themselves,
+/// and serves routers.
+pub fn settle<D: Drive>(d: &mut D) {
+    loop {
+        let path = d.path();
+        if let Some(link) = path.touched.pop_front() {
+            network::poll_link(d, link);
+        } else if let Some((node, id)) = path.local.pop_front() {
+            d.delivered(node, id);
+        } else if let Some(node) = path.stirred.pop_front() {
+            routes::serve_router(d, node);
+        } else {
+            return;
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! A path: a chain of links and what stands beside it, with faults and with routers that give
+//! feedback; and the books of packets on their way.
+//!
+//! It does no I/O and reads no clock. Whoever drives it is a [`Drive`]: the lab, whose time is that
+//! of its events, and the bench, whose time is the machine's. Both drive the same code, so that a
+//! scenario means the same in both.
+//!
+//! What is not modelled stands with the links ([`link`]) and the routers ([`route`]).
+
+#![forbid(unsafe_code)]
+
+pub mod books;
+mod drive;
+mod faults;
+mod network;
+pub mod nodes;
+mod routes;
+mod topology;
+
+use std::collections::VecDeque;
+
+use base::Ipv4Addr;
+use link::PathLink;
+use route::{Router, Way};
+use scenario::{Path, Time};
+
+pub use drive::{Drive, on_fault, on_link, open, settle};
+pub use network::{DISCARD, FOREIGN, forward, send};
+pub use topology::TYPICAL_PACKET;
+
+use crate::faults::{Deed, FaultAtWork};
+use crate::topology::Topology;
+
+/// Links, routers and faults at work.
+pub struct PathAtWork {
+    topology: Topology,
+    links: Vec<PathLink>,
+    /// Links that were touched and are to be polled.
+    touched: VecDeque<usize>,
+    /// How many faults have cut each link.
+    cuts: Vec<u32>,
+    /// Each node's router.
+    routers: Vec<Router>,
+    /// Nodes whose routers may have something to say, or to set free.
+    stirred: VecDeque<usize>,
+    /// Packets from a node to itself.
+    local: VecDeque<(usize, u32)>,
+    ways: Vec<Way>,
+    faults: Vec<FaultAtWork>,
+    deeds: Vec<Deed>,
+    foreign: u64,
+}
+
+impl PathAtWork {
+    /// Before the first event. Faults at random times come within `duration`; `seed` keys the streams
+    /// of faults, `link_seed`, as a rule the same, those of links.
+    pub fn new(path: &Path, duration: Time, seed: u64, link_seed: u64) -> Self {
+        let (topology, links) = Topology::build(path, link_seed);
+        Self {
+            touched: VecDeque::with_capacity(links.len()),
+            cuts: vec![0; links.len()],
+            routers: routes::routers(path, topology.nodes()),
+            topology,
+            links,
+            stirred: VecDeque::new(),
+            local: VecDeque::with_capacity(16),
+            ways: Vec::new(),
+            faults: faults::at_work(path, duration, seed),
+            deeds: Vec::with_capacity(4),
+            foreign: 0,
+        }
+    }
+
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.topology.nodes()
+    }
+
+    /// The node of an address, or the one that it is behind.
+    pub fn node_at(&self, address: Ipv4Addr) -> Option<usize> {
+        self.topology.node_at(address)
+    }
+
+    /// The last node of the chain; the first is 0.
+    pub fn last(&self) -> usize {
+        self.topology.last()
+    }
+
+    /// How many faults there are.
+    pub fn faults(&self) -> usize {
+        self.faults.len()
+    }
+
+    /// Its links: hops of the chain first, then those of routes beside it, which count on from there.
+    pub fn links(&self) -> &[PathLink] {
+        &self.links
+    }
+
+    /// Packets that it holds: on links, kept by routers, and on the way from a node to itself.
+    pub fn held(&self) -> u64 {
+        let held: usize = self.links.iter().map(PathLink::held).sum();
+        let kept: usize = self.routers.iter().map(Router::kept).sum();
+        (held + kept + self.local.len()) as u64
+    }
+}
