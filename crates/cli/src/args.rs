@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
@@ -56,6 +57,32 @@ Examples:
 Says what is wrong with file, line and column, and runs nothing. Quantities carry their unit in the
 value (\"32 kbit/s\", \"20 ms\", \"1 MB\"); only counts and ratios are bare numbers.")]
     Check(CheckArgs),
+    /// Run programs over a scenario's path in real time, with the kernel's own TCP
+    #[command(after_help = "\
+Examples:
+  driftway emulate lossy-path.toml -- sh -c 'ping -c 10 $DRIFTWAY_REMOTE'
+      round trips over the path
+  driftway emulate lossy-path.toml --far 'iperf3 -s -1' -- sh -c 'iperf3 -c $DRIFTWAY_REMOTE'
+      the kernel's TCP over it
+  driftway emulate lossy-path.toml --set network.link.rate='1 Mbit/s' \\
+        --far 'python3 -m http.server' -- sh -c 'curl -O http://$DRIFTWAY_REMOTE:8000/file'
+      with another value; a server at the far end
+
+Two network namespaces stand at the path's ends, with the scenario's links, faults and routers
+between them and the random streams that `driftway run` has with this seed. COMMAND runs at node 0,
+--far at the last node, both as root. Their environment has DRIFTWAY_LOCAL and DRIFTWAY_REMOTE, the
+addresses here and there; nodes are 10.0.0.1, 10.0.0.2 … in the order of the path. COMMAND starts,
+and with it the scenario's time, once somebody listens at the far end, or a second later; when it
+ends, all that still runs at either end is ended. The scenario's flows do not run: the programs are
+the traffic. The devices' MTU is the largest `mss` among them and 40 bytes. IPv4 only.
+
+At the end it says on standard error (with --json on standard output, and COMMAND's output goes to
+standard error) how late packets were, and whether that is too much: if one in a hundred was late by
+more than a tenth of the shortest time of a full packet over any hop, do not trust the result.
+
+Exit status: COMMAND's own, 128 and the signal's number if one ended it; 2 if the input was wrong,
+or this machine lacks what it takes (root, /dev/net/tun, network namespaces).")]
+    Emulate(EmulateArgs),
     /// Reproduce a paper: its figures, and what it says
     #[command(after_help = "\
 Examples:
@@ -158,6 +185,28 @@ pub struct RunArgs {
     /// Write each frame on the air there, for Wireshark; one run only
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
+}
+
+/// `driftway emulate`
+#[derive(Debug, Args)]
+pub struct EmulateArgs {
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// The seed of the path's random streams
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// What runs at the far end, a line for sh; started first, ended last
+    #[arg(long, value_name = "COMMAND LINE")]
+    pub far: Option<OsString>,
+    /// Write emulation.json and scenario.toml there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// What runs at the near end, with its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
 }
 
 /// `driftway check`

@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod check;
+mod emulate;
 mod failure;
 mod files;
 mod jobs;
@@ -22,11 +23,15 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Cli, Command};
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
+        Command::Emulate(args) => {
+            return emulate::emulate(&args).unwrap_or_else(Failure::report);
+        }
         Command::Paper(args) => paper::paper(&args),
         Command::Report(args) => report::report(&args),
         Command::Bench(args) => bench::bench(&args),

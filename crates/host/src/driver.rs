@@ -157,12 +157,27 @@ impl Driver {
     /// # Errors
     /// What the device says, or a bug in TCP.
     pub fn turn(&mut self, deadline: Instant) -> io::Result<()> {
+        self.turn_with(deadline, |_| Ok(()))
+    }
+
+    /// A [`turn`](Self::turn) in which `application` has its say after each packet, before TCP
+    /// answers: it takes no time, as in the lab. One that reads later frees the window later, and
+    /// TCP then says so in acknowledgments of their own.
+    ///
+    /// # Errors
+    /// Those of `turn`, and the application's.
+    pub fn turn_with(
+        &mut self,
+        deadline: Instant,
+        mut application: impl FnMut(&mut Self) -> io::Result<()>,
+    ) -> io::Result<()> {
         self.transmit()?;
         let timer = self.connection.next_timeout().unwrap_or(Instant::FAR_FUTURE);
         self.cable.wait(deadline.min(timer))?;
         let mut arrived = std::mem::take(&mut self.arrived);
         while self.cable.receive(&mut arrived)? {
             self.on_packet(&arrived)?;
+            application(self)?;
             self.transmit()?;
         }
         self.arrived = arrived;

@@ -1,11 +1,22 @@
 //! Network namespaces without a name.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::process::{Child, Command};
+use std::time::Duration;
 use std::{io, panic, thread};
 
+use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::netlink;
+
+/// Between two looks at who is still there.
+const PAUSE: Duration = Duration::from_millis(10);
+/// How often what is inside is killed.
+const ROUNDS: u32 = 200;
 
 /// A network of its own: interfaces, addresses, routes, sockets and settings that nothing outside
 /// sees. It has no name in the file system and dies with this value and the last thread in it,
@@ -64,6 +75,61 @@ impl Namespace {
         Ok(setns(&self.handle, CloneFlags::CLONE_NEWNET)?)
     }
 
+    /// Starts a program inside.
+    ///
+    /// # Errors
+    /// It can't be started.
+    pub fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+        self.run(|| command.spawn())?
+    }
+
+    /// Ends every process that is inside, whoever started it: by SIGTERM, and what is there after
+    /// `patience` by SIGKILL. Who waits for its children has to reap those that were its own. Does
+    /// nothing if the calling process itself is inside.
+    ///
+    /// # Errors
+    /// `/proc` can't be read, or what is inside can't be ended.
+    pub fn end_processes(&self, patience: Duration) -> io::Result<()> {
+        let mut left = patience;
+        for pid in self.processes()? {
+            send(pid, Signal::SIGTERM)?;
+        }
+        while !self.processes()?.is_empty() && !left.is_zero() {
+            let nap = PAUSE.min(left);
+            thread::sleep(nap);
+            left -= nap;
+        }
+        // One that forks as it is ended leaves another.
+        for _ in 0..ROUNDS {
+            let inside = self.processes()?;
+            if inside.is_empty() {
+                return Ok(());
+            }
+            for pid in inside {
+                send(pid, Signal::SIGKILL)?;
+            }
+            thread::sleep(PAUSE);
+        }
+        Err(io::Error::new(io::ErrorKind::TimedOut, "processes in a namespace can't be ended"))
+    }
+
+    /// The processes inside, zombies and this one excepted.
+    fn processes(&self) -> io::Result<Vec<Pid>> {
+        let own = self.handle.metadata()?;
+        let mut inside = Vec::new();
+        for entry in fs::read_dir("/proc")? {
+            let entry = entry?;
+            let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            let Some(pid) = pid.filter(|pid| *pid != std::process::id() as i32) else { continue };
+            // One that has ended since, or is a zombie, has no network any more.
+            let Ok(network) = fs::metadata(entry.path().join("ns/net")) else { continue };
+            if (network.dev(), network.ino()) == (own.dev(), own.ino()) {
+                inside.push(Pid::from_raw(pid));
+            }
+        }
+        Ok(inside)
+    }
+
     /// Sets a kernel setting of this namespace, `net/ipv4/tcp_ecn` for one.
     ///
     /// # Errors
@@ -82,5 +148,13 @@ impl Namespace {
         let path = format!("/proc/sys/{setting}");
         let value = self.run(|| fs::read_to_string(&path))??;
         Ok(value.trim().to_owned())
+    }
+}
+
+/// A signal to a process; to one that is gone, none.
+fn send(pid: Pid, signal: Signal) -> io::Result<()> {
+    match kill(pid, signal) {
+        Err(Errno::ESRCH) | Ok(()) => Ok(()),
+        Err(errno) => Err(errno.into()),
     }
 }

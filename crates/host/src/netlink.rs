@@ -8,7 +8,7 @@ use netlink_packet_core::{
     NetlinkSerializable,
 };
 use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::link::{LinkFlags, LinkMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
 /// Index of the loopback interface, which a namespace is born with.
@@ -49,4 +49,20 @@ pub fn loopback_up() -> io::Result<()> {
     link.header.change_mask = LinkFlags::Up;
     ask(NETLINK_ROUTE, RouteNetlinkMessage::SetLink(link), NLM_F_ACK)?;
     Ok(())
+}
+
+/// How many packets the kernel wanted to send over an interface of the calling thread's namespace and
+/// dropped there.
+pub fn dropped_on_sending(index: u32) -> io::Result<u64> {
+    let mut link = LinkMessage::default();
+    link.header.index = index;
+    let answer = ask(NETLINK_ROUTE, RouteNetlinkMessage::GetLink(link), 0)?;
+    let Some(RouteNetlinkMessage::NewLink(link)) = answer else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "no answer about an interface"));
+    };
+    let dropped = link.attributes.iter().find_map(|attribute| match attribute {
+        LinkAttribute::Stats64(stats) => Some(stats.tx_dropped),
+        _ => None,
+    });
+    dropped.ok_or_else(|| io::ErrorKind::Unsupported.into())
 }

@@ -9,6 +9,11 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use tun_rs::{DeviceBuilder, SyncDevice};
 
+use crate::netlink;
+
+/// How many packets the kernel keeps for us: room for those that come while we do not run.
+const QUEUE: u32 = 5000;
+
 /// The end of a cable whose other end is a network interface of a kernel. Whole IP packets, one at
 /// a time; never blocks but in [`wait`](Tun::wait). The interface goes away with this value.
 pub struct Tun {
@@ -23,7 +28,11 @@ impl Tun {
     /// # Errors
     /// What the kernel says; see [`available`](crate::available) for what it takes.
     pub fn open(address: Ipv4Addr, prefix: u8, mtu: u16) -> io::Result<Self> {
-        let device = DeviceBuilder::new().ipv4(address, prefix, None).mtu(mtu).build_sync()?;
+        let device = DeviceBuilder::new()
+            .ipv4(address, prefix, None)
+            .mtu(mtu)
+            .tx_queue_len(QUEUE)
+            .build_sync()?;
         device.set_nonblocking(true)?;
         Ok(Self { device, mtu })
     }
@@ -39,6 +48,15 @@ impl Tun {
     /// What the kernel says.
     pub fn name(&self) -> io::Result<String> {
         self.device.name()
+    }
+
+    /// Packets that the kernel dropped because nobody took them in time. To be asked in the
+    /// namespace of the interface.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn overflows(&self) -> io::Result<u64> {
+        netlink::dropped_on_sending(self.device.if_index()?)
     }
 
     /// Takes the next packet that the kernel sent into `buffer` and gives its length; `None` if

@@ -14,6 +14,8 @@ macro_rules! tests {
 mod agreement;
 mod application;
 mod echo;
+mod emulate;
+mod emulate_lab;
 mod endings;
 mod ledger;
 mod loopback;
@@ -31,8 +33,10 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Its name and what it does.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 8] = [
+const MODULES: [&[Test]; 10] = [
     // The long ones first.
+    emulate_lab::TESTS,
+    emulate::TESTS,
     windows::TESTS,
     transfer::TESTS,
     endings::TESTS,

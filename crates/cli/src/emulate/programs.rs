@@ -1,0 +1,139 @@
+//! The programs at both ends.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use host::{End, Namespace, Running};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::failed;
+use crate::failure::Failure;
+
+/// What is asked to end has so long to do it.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the far end may take until somebody listens.
+const LISTENS: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A program that is to run at an end.
+pub struct Program(Command);
+
+impl Program {
+    /// What the user gave, with its output on ours, or on standard error.
+    pub fn near(command: &[OsString], addresses: [Ipv4Addr; 2], aside: bool) -> Self {
+        let (program, arguments) = command.split_first().expect("clap wants one at least");
+        let mut command = Command::new(program);
+        command.args(arguments);
+        if aside {
+            command.stdout(io::stderr());
+        }
+        Self::at(command, addresses[0], addresses[1])
+    }
+
+    /// A command line for the shell. It has nothing to read, and writes to standard error.
+    pub fn far(line: &OsStr, addresses: [Ipv4Addr; 2]) -> Self {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(line).stdin(Stdio::null()).stdout(io::stderr());
+        Self::at(command, addresses[1], addresses[0])
+    }
+
+    fn at(mut command: Command, local: Ipv4Addr, remote: Ipv4Addr) -> Self {
+        command.env("DRIFTWAY_LOCAL", local.to_string());
+        command.env("DRIFTWAY_REMOTE", remote.to_string());
+        Self(command)
+    }
+
+    /// Starts it in a namespace.
+    pub fn start(mut self, namespace: &Namespace) -> io::Result<Child> {
+        namespace.spawn(&mut self.0)
+    }
+}
+
+/// Waits until somebody in the namespace listens, `far` has ended, or a second has passed.
+pub fn wait_for_listener(namespace: &Namespace, far: &mut Child) -> io::Result<()> {
+    for _ in 0..LISTENS {
+        if far.try_wait()?.is_some() || namespace.run(somebody_listens)?? {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Is there a TCP socket that listens, or one of UDP, in the calling thread's namespace?
+fn somebody_listens() -> io::Result<bool> {
+    for (table, listening) in [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")] {
+        // Without IPv6 its tables are not there.
+        let Ok(sockets) = std::fs::read_to_string(format!("/proc/thread-self/net/{table}")) else {
+            continue;
+        };
+        // proc(5): sl, local address, remote address, state.
+        let mut states = sockets.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3));
+        if states.any(|state| state == listening) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What runs. Dropped before it was ended, because something failed, it is killed.
+#[derive(Default)]
+pub struct Programs {
+    /// The command.
+    pub near: Option<Child>,
+    /// What stands at the other end.
+    pub far: Option<Child>,
+}
+
+impl Programs {
+    /// The command's exit status, once it has ended.
+    pub fn near_status(&mut self) -> Result<Option<u8>, Failure> {
+        let Some(near) = &mut self.near else { return Ok(Some(0)) };
+        let status = near.try_wait().map_err(|e| failed("wait for the command", &e))?;
+        Ok(status.map(exit_status))
+    }
+
+    /// Hands a signal on to the command.
+    pub fn interrupt(&mut self, signal: Signal) -> Result<(), Failure> {
+        if let Some(near) = &self.near {
+            kill(Pid::from_raw(near.id() as i32), signal)
+                .map_err(|e| failed("interrupt the command", &e))?;
+        }
+        Ok(())
+    }
+
+    /// Ends all that runs at either end, the near one first. Gives the far program's exit status if
+    /// it had ended by itself.
+    pub fn end(&mut self, running: &Running) -> Result<Option<u8>, Failure> {
+        let far = self.far.as_mut().map(Child::try_wait).transpose();
+        let far = far.map_err(|e| failed("wait for the far end", &e))?.flatten();
+        for end in End::BOTH {
+            let ended = running.namespace(end).end_processes(PATIENCE);
+            ended.map_err(|e| failed("end what still runs", &e))?;
+        }
+        for child in [&mut self.near, &mut self.far].into_iter().flatten() {
+            child.wait().map_err(|e| failed("wait for a program", &e))?;
+        }
+        Ok(far.map(exit_status))
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        for child in [&mut self.near, &mut self.far].into_iter().flatten() {
+            // One that has ended can't be killed, and needs it not.
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+    }
+}
+
+/// As a shell says it.
+fn exit_status(status: ExitStatus) -> u8 {
+    let number = status.code().or_else(|| Some(128 + status.signal()?));
+    number.and_then(|number| u8::try_from(number).ok()).unwrap_or(1)
+}

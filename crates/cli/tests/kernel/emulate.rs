@@ -1,0 +1,211 @@
+//! `driftway emulate`
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use assert_cmd::cargo::cargo_bin;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::program::{PAGE, line};
+
+pub const TESTS: &[(&str, fn())] = &[
+    ("the_command_has_the_address_and_its_status_is_ours", the_command_has_the_address),
+    ("the_far_program_is_there_first_and_ends_last", the_far_program_is_there_first),
+    ("one_document_tells_it_all", one_document_tells_it_all),
+    ("what_is_lost_and_late_is_told", what_is_lost_and_late_is_told),
+    ("a_signal_ends_all_of_it", a_signal_ends_all_of_it),
+    ("what_cannot_start_leaves_nothing", what_cannot_start_leaves_nothing),
+    ("wrong_input_is_said_before_anything_is_made", wrong_input_is_said),
+];
+
+const SCENARIO: &str = r#"
+name = "two hops"
+duration = "600 s"
+
+[network]
+kind = "path"
+hops = 2
+
+[network.link]
+rate = "10 Mbit/s"
+delay = "5 ms"
+
+[[flow]]
+from = 0
+to = 2
+application = "ftp"
+"#;
+
+/// A directory with the scenario, which is also a mark on every process that runs below it.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::write(place.0.path().join("s.toml"), SCENARIO).unwrap();
+        place
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(cargo_bin("driftway"));
+        command.current_dir(self.0.path()).stdin(Stdio::null()).args(arguments);
+        command
+    }
+
+    /// Exit status, standard output, standard error.
+    fn emulate(&self, arguments: &[&str]) -> (ExitStatus, String, String) {
+        let output = self.command(&[&["emulate", "s.toml"], arguments].concat()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status, text(output.stdout), text(output.stderr))
+    }
+
+    /// Processes that run in this directory: all that an emulation starts.
+    fn processes(&self) -> Vec<String> {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let here = self.0.path().canonicalize().unwrap();
+        let ours = processes.filter(|process| {
+            fs::read_link(process.path().join("cwd")).is_ok_and(|place| place == here)
+        });
+        ours.map(|process| fs::read_to_string(process.path().join("cmdline")).unwrap_or_default())
+            .collect()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_eq!(self.processes(), [""; 0], "something is left");
+        }
+    }
+}
+
+fn ended(mut child: Child) -> ExitStatus {
+    for _ in 0..1000 {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    panic!("it does not end");
+}
+
+fn the_command_has_the_address() {
+    let place = Place::new();
+    let (status, out, err) =
+        place.emulate(&["--", "sh", "-c", "echo $DRIFTWAY_LOCAL $DRIFTWAY_REMOTE; exit 7"]);
+    assert_eq!((status.code(), out.as_str()), (Some(7), "10.0.0.1 10.0.0.3\n"));
+    assert!(err.contains("two hops") && err.contains("late:"), "{err}");
+    let (status, _, _) = place.emulate(&["--", "sh", "-c", "kill -9 $$"]);
+    assert_eq!(status.code(), Some(137));
+    // Ends by itself, and leaves one behind that would not.
+    let (status, _, _) = place.emulate(&["--", "sh", "-c", "sleep 1000 & exit 0"]);
+    assert!(status.success());
+}
+
+fn the_far_program_is_there_first() {
+    let place = Place::new();
+    let (server, fetch) = (line("serve"), line("fetch"));
+    let (status, out, err) = place.emulate(&["--far", &server, "--", "sh", "-c", &fetch]);
+    assert!(status.success(), "{status} {err}");
+    assert_eq!(out, PAGE);
+    let (status, _, err) = place.emulate(&["--far", "exit 4", "--", "sleep", "0.1"]);
+    assert!(status.success());
+    assert!(err.contains("ended by itself, with status 4"), "{err}");
+}
+
+fn one_document_tells_it_all() {
+    let place = Place::new();
+    let (server, fetch) = (line("serve"), format!("echo noise; {}", line("fetch")));
+    let options = ["--json", "--seed", "3", "--out", "o", "--far", &server];
+    let (status, out, err) = place.emulate(&[&options[..], &["--", "sh", "-c", &fetch]].concat());
+    assert!(status.success(), "{err}");
+    assert!(err.contains("noise"), "{err}");
+    let document: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(document["seed"], 3);
+    assert_eq!(document["exit_status"], 0);
+    assert_eq!(document["far_exit_status"], Value::Null);
+    assert_eq!(document["forward"]["from"], "10.0.0.1");
+    assert_eq!(document["backward"]["from"], "10.0.0.3");
+    for direction in ["forward", "backward"] {
+        let packets = document[direction]["packets"].as_u64().unwrap();
+        // A handshake's and one more; how many acknowledgments there are is the kernel's affair.
+        assert!(packets >= 2, "{out}");
+        assert!(document[direction]["delivered"].as_u64().unwrap() >= 2, "{out}");
+    }
+    assert!(document["backward"]["delivered_bytes"].as_u64().unwrap() > PAGE.len() as u64);
+    assert!(document["lateness"]["p99_s"].as_f64().unwrap() > 0.0);
+    assert_eq!(fs::read_to_string(place.0.path().join("o/emulation.json")).unwrap(), out);
+    assert!(place.0.path().join("o/scenario.toml").exists());
+}
+
+fn what_is_lost_and_late_is_told() {
+    let place = Place::new();
+    let talk = line("talk");
+    let set = ["--set", "network.link.packet_error_rate=0.5"];
+    let (_, _, err) = place.emulate(&[&set[..], &["--", "sh", "-c", &talk]].concat());
+    assert!(err.contains("bit-error"), "{err}");
+    let set =
+        ["--set", "network.link.rate=100 Gbit/s", "--set", "network.link.delay=0 s", "--json"];
+    let (_, out, _) = place.emulate(&[&set[..], &["--", "sh", "-c", &talk]].concat());
+    let document: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(document["trusted"], false, "{out}");
+    assert!(document["because"][0].as_str().unwrap().contains("shortest hop"), "{out}");
+}
+
+fn a_signal_ends_all_of_it() {
+    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let place = Place::new();
+        // What the command starts must go, too, and what ignores us.
+        let far = "trap '' TERM INT; sleep 1000; sleep 1000";
+        let near = "sleep 1000 & sleep 1001 & exec sleep 1002";
+        let mut command = place.command(&["emulate", "s.toml", "--far", far, "--"]);
+        let child = command
+            .args(["sh", "-c", near])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let running =
+            || place.processes().iter().any(|line| line.split('\0').nth(1) == Some("1002"));
+        for _ in 0..500 {
+            if running() {
+                break;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        assert!(running());
+        kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+        let ended = ended(child);
+        assert_eq!((ended.code(), ended.signal()), (Some(status), None));
+    }
+}
+
+fn what_cannot_start_leaves_nothing() {
+    let place = Place::new();
+    let (status, out, err) =
+        place.emulate(&["--out", "o", "--far", "sleep 1000", "--", "no-such-program", "-x"]);
+    assert_eq!((status.code(), out.as_str()), (Some(2), ""));
+    assert!(err.starts_with("error: can't start no-such-program: "), "{err}");
+    assert_eq!(err.lines().count(), 1, "{err}");
+    assert!(!place.0.path().join("o").exists());
+}
+
+fn wrong_input_is_said() {
+    let place = Place::new();
+    fs::write(place.0.path().join("taken"), "").unwrap();
+    for (arguments, says) in [
+        (&["--set", "network.hop=3", "--", "true"][..], "did you mean `hops`?"),
+        (&["--out", "taken", "--", "true"], "a file, not a directory"),
+        (&[], "COMMAND"),
+    ] {
+        let (status, out, err) = place.emulate(arguments);
+        assert_eq!((status.code(), out.as_str()), (Some(2), ""), "{err}");
+        assert!(err.contains(says), "{err}");
+    }
+}

@@ -1,0 +1,34 @@
+//! What the command does with kernels: namespaces, TUN devices, programs at both ends of a path.
+//!
+//! Where the machine does not allow that, each test is skipped by name, and the last line counts
+//! them. Where it does, no test can be skipped: what goes wrong then fails it.
+
+mod emulate;
+mod program;
+
+use std::process::ExitCode;
+
+use host::available;
+use libtest_mimic::{Arguments, Completion, Trial, run};
+
+fn main() -> ExitCode {
+    if program::is_meant() {
+        return program::run();
+    }
+    let trials = emulate::TESTS.iter().map(|(name, test)| {
+        Trial::ignorable_test(*name, move || match available() {
+            Ok(()) => {
+                test();
+                Ok(Completion::Completed)
+            }
+            Err(missing) => {
+                println!("skipped {name}: {missing}");
+                Ok(Completion::ignored_with(missing))
+            }
+        })
+    });
+    let conclusion = run(&Arguments::from_args(), trials.collect());
+    let ran = conclusion.num_passed + conclusion.num_failed;
+    println!("kernel tests of the command: {ran} run, {} skipped", conclusion.num_ignored);
+    conclusion.exit_code()
+}

@@ -1,0 +1,108 @@
+//! How late packets left.
+
+use base::Duration;
+
+/// Each power of two has so many buckets.
+const PARTS: u32 = 16;
+/// Below this, each nanosecond has a bucket of its own.
+const EXACT: u64 = PARTS as u64;
+const BUCKETS: usize = 61 * PARTS as usize;
+
+/// Spans of time by their size, to a sixteenth, in a table that does not grow.
+#[derive(Clone, Debug)]
+pub struct Lateness {
+    counts: Box<[u64]>,
+    total: u64,
+    max: Duration,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self { counts: vec![0; BUCKETS].into_boxed_slice(), total: 0, max: Duration::ZERO }
+    }
+}
+
+impl Lateness {
+    /// One more.
+    pub fn record(&mut self, late: Duration) {
+        self.counts[bucket(late.as_nanos())] += 1;
+        self.total += 1;
+        self.max = self.max.max(late);
+    }
+
+    /// How many there are.
+    pub const fn count(&self) -> u64 {
+        self.total
+    }
+
+    /// The longest.
+    pub const fn max(&self) -> Duration {
+        self.max
+    }
+
+    /// What this share (0 … 1) of them do not exceed, up to a sixteenth too long; zero if there are
+    /// none.
+    pub fn quantile(&self, share: f64) -> Duration {
+        let wanted = (self.total as f64 * share).ceil() as u64;
+        let mut seen = 0;
+        for (bucket, count) in self.counts.iter().enumerate() {
+            seen += count;
+            if *count > 0 && seen >= wanted {
+                return Duration::from_nanos(largest(bucket)).min(self.max);
+            }
+        }
+        self.max
+    }
+}
+
+/// Where a span belongs.
+fn bucket(nanos: u64) -> usize {
+    if nanos < EXACT {
+        return nanos as usize;
+    }
+    let shift = nanos.ilog2() - EXACT.ilog2();
+    let part = (nanos >> shift) as u32 - PARTS;
+    ((shift + 1) * PARTS + part) as usize
+}
+
+/// The longest span of a bucket.
+const fn largest(bucket: usize) -> u64 {
+    let (power, part) = (bucket as u32 / PARTS, bucket as u32 % PARTS);
+    if power == 0 {
+        return part as u64;
+    }
+    let first = (PARTS + part) as u64;
+    (first << (power - 1)) + ((1 << (power - 1)) - 1)
+}
+
+#[cfg(test)]
+mod test {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_the_sorted_spans() {
+        let mut lateness = Lateness::default();
+        assert_eq!(lateness.quantile(0.99), Duration::ZERO);
+        for micros in (1..=1000).rev() {
+            lateness.record(Duration::from_micros(micros));
+        }
+        for (share, exact) in [(0.5, 500), (0.99, 990), (1.0, 1000)] {
+            let (told, exact) = (lateness.quantile(share), Duration::from_micros(exact));
+            assert!(told >= exact && told.as_nanos() * 16 <= exact.as_nanos() * 17, "{told:?}");
+        }
+        assert_eq!((lateness.max(), lateness.count()), (Duration::from_millis(1), 1000));
+    }
+
+    proptest! {
+        #[test]
+        fn each_span_has_a_bucket_that_is_hardly_longer(nanos: u64) {
+            let bucket = bucket(nanos);
+            prop_assert!(bucket < BUCKETS);
+            prop_assert!(largest(bucket) >= nanos);
+            prop_assert!(largest(bucket) - nanos <= nanos / EXACT);
+            prop_assert!(bucket == 0 || largest(bucket - 1) < nanos);
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! Kernels at both ends of a path of the lab.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read};
+use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use base::{Duration, Instant, Ipv4Addr};
+use host::{Emulation, End, RealClock, Report, Running};
+use scenario::{Network, Scenario};
+use socket2::{Domain, Protocol, Socket, Type};
+use wire::{Body, IcmpMessage, Packet, UnreachableCode};
+
+use crate::peer::{Options, Outcome, Peer, Step};
+
+tests![
+    round_trips_take_the_configured_time,
+    tcp_fills_the_bottleneck_and_no_more,
+    packets_are_lost_as_often_as_it_says,
+    a_cut_is_told_to_the_sender_and_lets_nothing_through,
+    queues_mark_and_the_kernel_hears_of_it,
+    a_path_that_is_too_fast_for_us_is_not_to_be_trusted,
+    nothing_is_left_of_a_path_at_work,
+];
+
+const PORT: u16 = 7000;
+
+/// What is under `[network]` and in `link`, with `hops`.
+pub fn scenario(hops: u32, link: &str, more: &str) -> Scenario {
+    let text = format!(
+        "name = \"e\"\nduration = \"60 s\"\n[network]\nkind = \"path\"\nhops = {hops}\n\
+         [network.link]\n{link}\n{more}\n[[flow]]\nfrom = 0\nto = {hops}\napplication = \"ftp\"\n"
+    );
+    Scenario::parse("e.toml", &text, &[]).unwrap()
+}
+
+pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
+    let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
+    Emulation::new(path, scenario.duration, seed, 1500).unwrap()
+}
+
+fn start(hops: u32, link: &str, more: &str) -> (Running, [Ipv4Addr; 2]) {
+    let emulation = emulation(&scenario(hops, link, more), 1);
+    let addresses = End::BOTH.map(|end| emulation.address(end));
+    (emulation.start().unwrap(), addresses)
+}
+
+/// One at a time: they compete for the processor, and time is what they are about.
+static REAL_TIME: Mutex<()> = Mutex::new(());
+
+/// What `run` measures, from a run that was exact enough to be trusted. A machine that is busy with
+/// something else has some more chances; one that never keeps up fails.
+pub fn trusted<T>(run: impl Fn() -> (T, Report)) -> T {
+    let _turn = REAL_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut doubts = Vec::new();
+    for _ in 0..10 {
+        let (measured, report) = run();
+        doubts = report.doubts();
+        if doubts.is_empty() {
+            return measured;
+        }
+        println!("once more: {doubts:?}");
+    }
+    panic!("this machine does not keep up: {doubts:?}");
+}
+
+fn udp(running: &Running, end: End, address: Ipv4Addr) -> UdpSocket {
+    let bind = || UdpSocket::bind((address, PORT));
+    let socket = running.namespace(end).run(bind).unwrap().unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_millis(500))).unwrap();
+    socket
+}
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn sleep_until(clock: &RealClock, at: Instant) {
+    thread::sleep(std::time::Duration::from_nanos(clock.until(at).as_nanos()));
+}
+
+/// The numbers in datagrams that arrive at `socket` until none does for its timeout.
+fn numbers(socket: &UdpSocket) -> Vec<u32> {
+    let mut buffer = [0; 2000];
+    let mut numbers = Vec::new();
+    while socket.recv(&mut buffer).is_ok() {
+        numbers.push(u32::from_be_bytes(*buffer.first_chunk().unwrap()));
+    }
+    numbers
+}
+
+fn round_trips_take_the_configured_time() {
+    let (mut trips, late) = trusted(round_trips);
+    trips.sort();
+    // 125 bytes are 1 ms at 1 Mbit/s: three hops there and back take 6 × 11 ms.
+    let exact = millis(66);
+    assert!(trips[0] >= exact, "{trips:?}");
+    // What is on top is the kernels' own time and ours to take a packet in.
+    assert!(trips[0] <= exact + late.times(2) + millis(1), "{trips:?}");
+    assert!(trips[10] <= exact + late.times(2) + millis(2), "{trips:?}");
+}
+
+/// Of twenty packets of 125 bytes, and how late one was at most.
+fn round_trips() -> ((Vec<Duration>, Duration), Report) {
+    let link = "rate = \"1 Mbit/s\"\ndelay = \"10 ms\"";
+    let (running, [near, far]) = start(3, link, "");
+    let (here, there) = (udp(&running, End::Near, near), udp(&running, End::Far, far));
+    let echo = thread::spawn(move || {
+        let mut buffer = [0; 100];
+        while let Ok((len, from)) = there.recv_from(&mut buffer) {
+            there.send_to(&buffer[..len], from).unwrap();
+        }
+    });
+    let clock = RealClock::start();
+    let mut trips = Vec::new();
+    for _ in 0..20 {
+        let sent = clock.now();
+        here.send_to(&[7; 125 - 28], (far, PORT)).unwrap();
+        here.recv(&mut [0; 200]).unwrap();
+        trips.push(clock.now().since(sent));
+    }
+    echo.join().unwrap();
+    let report = running.stop().unwrap();
+    let [there, back] = report.account.carried;
+    assert_eq!((there.delivered, there.bytes, back.delivered), (20, 2500, 20));
+    assert!(report.account.lost.is_empty(), "{:?}", report.account);
+    ((trips, report.lateness.max()), report)
+}
+
+/// Sends `bytes` from near to far through the kernels' TCP; gives what the sender knows and how long
+/// it took.
+fn transfer(running: &Running, [near, far]: [Ipv4Addr; 2], bytes: u64) -> (Outcome, Duration) {
+    let options = Options { congestion_control: "cubic", receive_buffer: None, sends: 0 };
+    let (listens, to) = Peer::listen(
+        running.namespace(End::Far),
+        SocketAddrV4::new(far, PORT),
+        Options { sends: 1, ..options },
+        &[Step::Receive(bytes)],
+    )
+    .unwrap();
+    let clock = RealClock::start();
+    let sends = Peer::connect(
+        running.namespace(End::Near),
+        SocketAddrV4::new(near, 0),
+        to,
+        options,
+        &[Step::Send(bytes), Step::Snapshot, Step::HalfClose, Step::ReceiveAll],
+    )
+    .unwrap();
+    let received = listens.outcome();
+    let took = clock.now().since(Instant::ZERO);
+    assert_eq!(received.error, None);
+    received.received.assert(bytes);
+    let sent = sends.outcome();
+    assert_eq!(sent.error, None);
+    (sent, took)
+}
+
+fn tcp_fills_the_bottleneck_and_no_more() {
+    // The second of three hops is the narrow one.
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"30 ms\"\nqueue = { packets = 100 }";
+    let narrow = "[[network.override]]\nhop = 2\nrate = \"2 Mbit/s\"";
+    let bytes = 1_500_000;
+    let took = trusted(|| {
+        let (running, addresses) = start(3, link, narrow);
+        let (_, took) = transfer(&running, addresses, bytes);
+        (took, running.stop().unwrap())
+    });
+    // 1448 of 1500 bytes are payload.
+    let ideal = bytes as f64 * 8.0 * 1500.0 / 1448.0 / 2e6;
+    let ratio = took.as_secs_f64() / ideal;
+    assert!((1.0..1.1).contains(&ratio), "{ratio}");
+}
+
+fn packets_are_lost_as_often_as_it_says() {
+    let link = "rate = \"100 Mbit/s\"\ndelay = \"5 ms\"\npacket_error_rate = 0.1\n\
+                queue = { packets = 5000 }";
+    let (running, [near, far]) = start(1, link, "");
+    let (here, there) = (udp(&running, End::Near, near), udp(&running, End::Far, far));
+    let receiver = thread::spawn(move || numbers(&there));
+    for n in 0..4000_u32 {
+        here.send_to(&n.to_be_bytes(), (far, PORT)).unwrap();
+        if n % 20 == 0 {
+            thread::sleep(std::time::Duration::from_millis(2));
+        }
+    }
+    let arrived = receiver.join().unwrap();
+    let report = running.stop().unwrap();
+    assert!(arrived.is_sorted(), "in order");
+    let lost = 4000 - arrived.len() as u64;
+    // Four standard deviations of 4000 trials: ± 76.
+    assert!((324..=476).contains(&lost), "{lost}");
+    assert_eq!(report.account.lost, BTreeMap::from([("bit-error", lost)]));
+}
+
+fn a_cut_is_told_to_the_sender_and_lets_nothing_through() {
+    let cut = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"1 s\"\nlasts = \"1 s\"";
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"2 ms\"";
+    let emulation = emulation(&scenario(3, link, cut), 1);
+    let [near, far] = End::BOTH.map(|end| emulation.address(end));
+    let listener = emulation.namespace(End::Far).run(|| TcpListener::bind((far, PORT)));
+    let listener = listener.unwrap().unwrap();
+    let accepts = thread::spawn(move || {
+        // One before the cut, one after it.
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+        }
+    });
+    let icmp = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4));
+    let icmp = emulation.namespace(End::Near).run(icmp).unwrap().unwrap();
+    icmp.set_read_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
+    let running = emulation.start().unwrap();
+    let clock = RealClock::start();
+    let (here, there) = (udp(&running, End::Near, near), udp(&running, End::Far, far));
+    // Longer than the cut.
+    there.set_read_timeout(Some(std::time::Duration::from_millis(1500))).unwrap();
+    let receiver = thread::spawn(move || numbers(&there));
+
+    let connect = || {
+        let to = SocketAddr::from((far, PORT));
+        running.namespace(End::Near).run(|| TcpStream::connect(to)).unwrap()
+    };
+    connect().unwrap();
+    let (mut tried, mut unsure) = (None, Vec::new());
+    // The number is the time (ms).
+    for n in (200..2800_u32).step_by(10) {
+        sleep_until(&clock, Instant::ZERO + millis(n.into()));
+        let n = clock.now().as_millis() as u32;
+        here.send_to(&n.to_be_bytes(), (far, PORT)).unwrap();
+        if clock.now().as_millis() as u32 > n + 10 {
+            unsure.push(n);
+        }
+        if n > 1200 && tried.is_none() {
+            tried = Some(connect().map(drop));
+        }
+    }
+    connect().unwrap();
+    accepts.join().unwrap();
+    let arrived = receiver.join().unwrap();
+    // A raw socket of ICMP gives whole packets.
+    let (mut errors, mut buffer, mut icmp) = (0, [0; 2000], icmp);
+    while let Ok(len) = icmp.read(&mut buffer) {
+        let error = Packet::decode(&buffer[..len]).unwrap().packet;
+        let Body::Icmp(IcmpMessage::Unreachable { code, quoted }) = error.body else {
+            panic!("{error:?}")
+        };
+        // On a machine that is slow the receiver may have left before the last datagram.
+        if code == UnreachableCode::Port {
+            continue;
+        }
+        assert_eq!(code, UnreachableCode::Host);
+        assert_eq!((error.ip.source, quoted.destination), (Ipv4Addr::new(10, 0, 0, 2), far));
+        errors += 1;
+    }
+    let report = running.stop().unwrap();
+
+    assert_eq!(tried.unwrap().unwrap_err().kind(), ErrorKind::HostUnreachable);
+    // Under way when the cut comes, or sent later than the number says, is no proof.
+    let inside = |n: &&u32| (1020..1980).contains(*n) && !unsure.contains(*n);
+    assert_eq!(arrived.iter().filter(inside).count(), 0, "{arrived:?}");
+    assert!(arrived.iter().filter(|n| **n < 980).count() > 50, "{arrived:?}");
+    assert!(arrived.iter().filter(|n| **n > 2020).count() > 50, "{arrived:?}");
+    let refused = report.account.lost["unreachable"];
+    assert!(refused > 50, "{report:?}");
+    assert_eq!(errors, refused, "one error a packet");
+    assert_eq!(report.account.messages, refused);
+}
+
+fn queues_mark_and_the_kernel_hears_of_it() {
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
+                queue = { packets = 200, ecn_threshold = 20 }";
+    let (running, addresses) = start(2, link, "");
+    for end in End::BOTH {
+        running.namespace(end).set("net/ipv4/tcp_ecn", "1").unwrap();
+    }
+    let (sent, _) = transfer(&running, addresses, 3_000_000);
+    let report = running.stop().unwrap();
+    assert!(sent.snapshots[0].ecn(), "{sent:?}");
+    assert!(report.marked > 0, "{report:?}");
+    assert!(report.account.lost.is_empty(), "marked instead: {report:?}");
+}
+
+fn a_path_that_is_too_fast_for_us_is_not_to_be_trusted() {
+    let (running, [near, far]) = start(1, "rate = \"100 Gbit/s\"\ndelay = \"0 s\"", "");
+    let (here, there) = (udp(&running, End::Near, near), udp(&running, End::Far, far));
+    let receiver = thread::spawn(move || numbers(&there));
+    for n in 0..100_u32 {
+        here.send_to(&n.to_be_bytes(), (far, PORT)).unwrap();
+    }
+    assert!(!receiver.join().unwrap().is_empty());
+    let report: Report = running.stop().unwrap();
+    assert_eq!(report.shortest_hop, Duration::from_nanos(120));
+    assert_eq!(report.doubts().len(), 1, "{report:?}");
+}
+
+fn nothing_is_left_of_a_path_at_work() {
+    let (running, _) = start(1, "rate = \"1 Mbit/s\"\ndelay = \"1 ms\"", "");
+    let near = running.namespace(End::Near);
+    // One that ends when asked, one that does not, and one whose parent has ended.
+    for script in ["sleep 1000", "trap '' TERM; sleep 1000; sleep 1000", "sleep 1000 & exit 0"] {
+        let mut child = near.spawn(std::process::Command::new("sh").args(["-c", script])).unwrap();
+        if script.ends_with("exit 0") {
+            child.wait().unwrap();
+        } else {
+            // Reaps it when it ends.
+            thread::spawn(move || child.wait());
+        }
+    }
+    thread::sleep(std::time::Duration::from_millis(200));
+    near.end_processes(std::time::Duration::from_millis(300)).unwrap();
+    let inside = near.run(|| std::fs::read_link("/proc/thread-self/ns/net").unwrap()).unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let still = processes
+        .filter_map(|process| std::fs::read_link(process.path().join("ns/net")).ok())
+        .filter(|network| *network == inside);
+    assert_eq!(still.count(), 0);
+    running.stop().unwrap();
+}

@@ -1,0 +1,136 @@
+//! The same scenario in the lab and over the emulation: our TCP at both ends of both.
+
+use std::net::SocketAddrV4;
+use std::thread;
+
+use base::{Duration, Instant, Ipv4Addr, Seq};
+use host::{Cable, Driver, End, Namespace, RealClock, Report, Running, Tun, urgent};
+use scenario::Scenario;
+use tcp::{Config, Event, State};
+
+use crate::application::{GOOD, endpoint};
+use crate::emulate::{emulation, trusted};
+use crate::ledger::{Ledger, pattern};
+
+tests![a_clean_bottleneck_takes_as_long_as_in_the_lab, losses_cost_as_much_as_in_the_lab];
+
+/// Behind the kernels of the two ends.
+const HERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 1, 0, 2), 5000);
+const THERE: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 2, 0, 2), 5000);
+
+const BYTES: u64 = 1_000_000;
+
+fn scenario(link: &str) -> Scenario {
+    let text = format!(
+        "name = \"e\"\nduration = \"60 s\"\n[network]\nkind = \"path\"\nhops = 2\n\
+         [network.link]\n{link}\n[[flow]]\nfrom = 0\nto = 2\n\
+         application = {{ transfer = \"{BYTES} B\" }}\n\
+         tcp = {{ recovery = \"sack\", growth = \"cubic\", mss = \"1460 B\", window = \"250 kB\" }}\n"
+    );
+    Scenario::parse("e.toml", &text, &[]).unwrap()
+}
+
+fn in_the_lab(scenario: &Scenario, seed: u64) -> f64 {
+    let result = sim::run(scenario, seed, None).unwrap();
+    result.flows[0].completion_s.unwrap()
+}
+
+/// A cable into a namespace that forwards what comes over it.
+fn cable(running: &Running, end: End, net: u8) -> Cable {
+    let namespace: &Namespace = running.namespace(end);
+    namespace.set("net/ipv4/ip_forward", "1").unwrap();
+    let kernel = Ipv4Addr::new(10, net, 0, 1);
+    let tun = namespace.run(|| Tun::open(kernel, 24, 1500)).unwrap().unwrap();
+    Cable::new(tun, RealClock::start(), 0, GOOD, GOOD)
+}
+
+fn emulated(scenario: &Scenario, seed: u64) -> (f64, Report) {
+    let running = emulation(scenario, seed).start().unwrap();
+    let tcp = scenario.flows[0].tcp.as_ref().unwrap();
+    let [near, far] = [0, 2].map(|node| sim::tcp_config(tcp, node, seed));
+    let (here, there) = (cable(&running, End::Near, 1), cable(&running, End::Far, 2));
+    let receiver = thread::spawn(move || receive(there, &far));
+    send(here, &near);
+    let (ended, received) = receiver.join().unwrap();
+    received.assert(BYTES);
+    let report = running.stop().unwrap();
+    (ended.as_secs_f64(), report)
+}
+
+/// Sends it all, and goes on until the other has it.
+fn send(cable: Cable, config: &Config) {
+    let (local, remote) = (endpoint(HERE), endpoint(THERE));
+    let mut driver = Driver::connect(cable, config, local, remote, Seq(1), BYTES as usize);
+    let mut bytes = vec![0; BYTES as usize];
+    pattern(1, 0, &mut bytes);
+    assert_eq!(driver.write(&bytes), BYTES as usize);
+    turn_until(&mut driver, |driver| driver.connection().acknowledged() == BYTES);
+    driver.close();
+    turn_until(&mut driver, |driver| {
+        !matches!(driver.connection().state(), State::Established | State::FinWait1)
+    });
+}
+
+/// Receives it all; gives how long that took, from now on: the sender starts now, too.
+fn receive(cable: Cable, config: &Config) -> (Duration, Ledger) {
+    let clock = RealClock::start();
+    let mut driver = Driver::listen(cable, config, endpoint(THERE), Seq(1), 1000);
+    let (mut received, mut buffer) = (Ledger::default(), vec![0; 65_536]);
+    let (mut ended, mut over) = (None, false);
+    turn_until(&mut driver, |driver| {
+        loop {
+            let len = driver.read(&mut buffer).unwrap();
+            received.enter(1, &buffer[..len]);
+            if len == 0 {
+                break;
+            }
+        }
+        if received.bytes() == BYTES {
+            ended.get_or_insert_with(|| clock.now());
+        }
+        while let Some(event) = driver.poll_event() {
+            if event == Event::PeerClosed {
+                driver.close();
+                over = true;
+            }
+        }
+        over && ended.is_some()
+    });
+    (ended.unwrap().since(Instant::ZERO), received)
+}
+
+/// Turns until the application, which looks at each packet at once, is done.
+fn turn_until(driver: &mut Driver, mut application: impl FnMut(&mut Driver) -> bool) {
+    // A host that comes too late is not what is compared. Where it may not be urgent it may still be
+    // in time.
+    urgent();
+    let end = driver.cable().now() + Duration::from_secs(60);
+    let mut done = application(driver);
+    while !done {
+        let now = driver.cable().now();
+        assert!(now < end, "{:?}", driver.connection().stats());
+        let look = |driver: &mut Driver| {
+            done |= application(driver);
+            Ok(())
+        };
+        driver.turn_with(now + Duration::from_millis(20), look).unwrap();
+    }
+}
+
+fn a_clean_bottleneck_takes_as_long_as_in_the_lab() {
+    let scenario = scenario("rate = \"5 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { packets = 60 }");
+    let (lab, bench) = (in_the_lab(&scenario, 1), trusted(|| emulated(&scenario, 1)));
+    assert!((bench / lab - 1.0).abs() < 0.1, "lab {lab} s, bench {bench} s");
+}
+
+fn losses_cost_as_much_as_in_the_lab() {
+    let scenario = scenario(
+        "rate = \"10 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { packets = 60 }\n\
+         packet_error_rate = 0.005",
+    );
+    // The n-th frame on each link meets the same fate in both, and so the sums are close already.
+    let seeds = 1..=3;
+    let lab: f64 = seeds.clone().map(|seed| in_the_lab(&scenario, seed)).sum();
+    let bench: f64 = seeds.map(|seed| trusted(|| emulated(&scenario, seed))).sum();
+    assert!((bench / lab - 1.0).abs() < 0.1, "lab {lab} s, bench {bench} s");
+}
