@@ -1,36 +1,11 @@
 //! A link in its steady state allocates nothing.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use allocation_counter::measure;
 use base::{Duration, Instant, Rate};
 use link::{
     AdhocQueue, AdhocQueueConfig, Class, Delay, Discipline, Duplex, Errors, Frame, Item,
     LinkConfig, Order, PathLink, Place, Priority, QueueConfig, Side,
 };
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: all work is the system allocator's; counting touches a thread's own cell only.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn the_steady_state_allocates_nothing() {
@@ -43,29 +18,31 @@ fn the_steady_state_allocates_nothing() {
         duplex: Duplex::Shared,
         order: Order::Free,
     };
-    let before = ALLOCATIONS.get();
-    let mut link = PathLink::new(config, 1, 0);
-    let made = ALLOCATIONS.get();
-    assert!(made > before, "the allocator counts");
+    let mut link = None;
+    let made = measure(|| link = Some(PathLink::new(config, 1, 0)));
+    assert!(made.count_total > 0, "allocations are counted");
+    let mut link = link.unwrap();
 
     let mut arrived = 0;
-    for id in 0..100_000 {
-        let now = Instant::from_micros(u64::from(id) * 500);
-        while let Some(at) = link.next_timeout().filter(|at| *at <= now) {
-            link.on_timeout(at);
-            while link.poll(at).is_some() {
-                arrived += 1;
+    let steady = measure(|| {
+        for id in 0..100_000 {
+            let now = Instant::from_micros(u64::from(id) * 500);
+            while let Some(at) = link.next_timeout().filter(|at| *at <= now) {
+                link.on_timeout(at);
+                while link.poll(at).is_some() {
+                    arrived += 1;
+                }
+            }
+            let side = if id % 2 == 0 { Side::A } else { Side::B };
+            link.enqueue(now, side, Frame { id, bytes: 140, ecn_capable: true }, Place::Tail);
+            if id == 50_000 {
+                link.partition(now, link::Queue::Wait);
+                link.heal(now);
             }
         }
-        let side = if id % 2 == 0 { Side::A } else { Side::B };
-        link.enqueue(now, side, Frame { id, bytes: 140, ecn_capable: true }, Place::Tail);
-        if id == 50_000 {
-            link.partition(now, link::Queue::Wait);
-            link.heal(now);
-        }
-    }
+    });
     assert!(arrived > 80_000);
-    assert_eq!(ALLOCATIONS.get(), made);
+    assert_eq!(steady.count_total, 0);
 }
 
 #[test]
@@ -74,21 +51,22 @@ fn neither_does_a_queue_of_classes() {
     let queue = QueueConfig { limit: 50, discipline, mark_loss: 0.0 };
     let config = AdhocQueueConfig { queue, priority: Priority::Classes };
     let mut queue = AdhocQueue::new(config, 1, 0);
-    let made = ALLOCATIONS.get();
     let classes = [Class::Routing, Class::RealTime, Class::Ack, Class::Other];
     let mut taken = 0;
-    for id in 0..100_000_u32 {
-        let now = Instant::from_micros(u64::from(id) * 500);
-        let class = classes[id as usize % 4];
-        let next_hop = Some(id % 7);
-        queue.enqueue(now, Item { id, bytes: 1500, ecn_capable: true, next_hop, class });
-        if id % 3 == 0 {
-            taken += u32::from(queue.take(now).is_some());
+    let steady = measure(|| {
+        for id in 0..100_000_u32 {
+            let now = Instant::from_micros(u64::from(id) * 500);
+            let class = classes[id as usize % 4];
+            let next_hop = Some(id % 7);
+            queue.enqueue(now, Item { id, bytes: 1500, ecn_capable: true, next_hop, class });
+            if id % 3 == 0 {
+                taken += u32::from(queue.take(now).is_some());
+            }
+            if id % 1000 == 0 {
+                taken += std::iter::from_fn(|| queue.take_for(3)).count() as u32;
+            }
         }
-        if id % 1000 == 0 {
-            taken += std::iter::from_fn(|| queue.take_for(3)).count() as u32;
-        }
-    }
+    });
     assert!(taken > 30_000 && queue.counters().overflows > 30_000);
-    assert_eq!(ALLOCATIONS.get(), made);
+    assert_eq!(steady.count_total, 0);
 }

@@ -1,38 +1,13 @@
 //! Routing in its steady state allocates nothing: a relay of AODV, and one of DSR, whose routes are
 //! found, used, broken and found again.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use allocation_counter::measure;
 use base::{Instant, Ipv4Addr};
 use route::{Aodv, AodvConfig, Dsr, DsrConfig, Output};
 use wire::{
     AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrReply, DsrRequest, DsrSourceRoute,
     IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
 };
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: all work is the system allocator's; counting touches a thread's own cell only.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps the contract, which is the same.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const fn at(node: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0001 + node)
@@ -111,13 +86,14 @@ fn round(aodv: &mut Aodv, round: u32) -> usize {
 fn a_relay_of_aodv_allocates_nothing_in_its_steady_state() {
     for config in [AodvConfig::STANDARD, AodvConfig::NS2] {
         let mut aodv = Aodv::new(config, at(1), 1, 1);
+        let mut outputs = 0;
         // ns-2.35's repairs wait as long as the run has lasted; so many are kept at most.
-        assert!((0..2200).map(|n| round(&mut aodv, n)).sum::<usize>() > 20_000);
-        let grown = ALLOCATIONS.get();
-        assert!(grown > 0, "the allocator counts");
-        let outputs: usize = (2200..5000).map(|n| round(&mut aodv, n)).sum();
+        let grown = measure(|| outputs = (0..2200).map(|n| round(&mut aodv, n)).sum::<usize>());
+        assert!(grown.count_total > 0, "allocations are counted");
+        assert!(outputs > 20_000);
+        let steady = measure(|| outputs = (2200..5000).map(|n| round(&mut aodv, n)).sum());
         assert!(outputs > 30_000);
-        assert_eq!(ALLOCATIONS.get(), grown);
+        assert_eq!(steady.count_total, 0);
         assert!(aodv.stats().link_failures > 2000 && aodv.stats().discoveries > 100);
     }
 }
@@ -220,11 +196,13 @@ fn a_relay_of_dsr_allocates_nothing_in_its_steady_state() {
             let rounds = rounds.iter().enumerate().take(to).skip(from);
             rounds.map(|(n, round)| round.run(&mut dsr, n as u32)).sum()
         };
-        assert!(run(0, 800) > 10_000);
-        let grown = ALLOCATIONS.get();
-        assert!(grown > 0, "the allocator counts");
-        assert!(run(800, 1600) > 10_000);
-        assert_eq!(ALLOCATIONS.get(), grown, "{:?}", config.cache);
+        let mut outputs = 0;
+        let grown = measure(|| outputs = run(0, 800));
+        assert!(grown.count_total > 0, "allocations are counted");
+        assert!(outputs > 10_000);
+        let steady = measure(|| outputs = run(800, 1600));
+        assert!(outputs > 10_000);
+        assert_eq!(steady.count_total, 0, "{:?}", config.cache);
         let stats = dsr.stats();
         assert!(stats.link_failures == 1600 && stats.salvaged > 1000, "{stats:?}");
     }

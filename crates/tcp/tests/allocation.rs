@@ -1,10 +1,8 @@
 //! The steady state allocates nothing.
 
-#[path = "common/counting.rs"]
-mod counting;
-
 use std::collections::VecDeque;
 
+use allocation_counter::measure;
 use base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
 use tcp::{Config, Connection, PAIRS, Transmit};
 
@@ -78,16 +76,16 @@ fn the_steady_state_allocates_nothing() {
                 lcd: timestamps,
                 ..Config::default()
             };
-            let before = counting::allocations();
-            let mut transfer = Transfer::new(&config);
-            assert!(counting::allocations() > before, "the allocator counts");
+            let mut transfer = None;
+            let made = measure(|| transfer = Some(Transfer::new(&config)));
+            assert!(made.count_total > 0, "allocations are counted");
+            let mut transfer = transfer.unwrap();
             for end in &mut transfer.ends {
                 end.write(1 << 40);
             }
             transfer.run_until_read(5_000_000);
-            let warm = counting::allocations();
-            transfer.run_until_read(25_000_000);
-            assert_eq!(counting::allocations(), warm, "{config:?}");
+            let steady = measure(|| transfer.run_until_read(25_000_000));
+            assert_eq!(steady.count_total, 0, "{config:?}");
             assert!(transfer.ends[0].stats().retransmissions > 20);
         }
     }
