@@ -16,9 +16,10 @@
   };
   // Groups of arms can be shown or not, in all plots of a section at once.
   const boxes = (of) => [...of.querySelectorAll("input[data-group]")];
+  // Those of a figure's section; a page of results alone has no sections.
+  const boxesOf = (plot) => boxes(plot.closest("section") ?? document);
   const shown = (plot, trace) => {
-    const section = plot.closest("section");
-    const box = boxes(section).find((box) => box.dataset.group === trace.legendgroup);
+    const box = boxesOf(plot).find((box) => box.dataset.group === trace.legendgroup);
     return box === undefined || box.checked;
   };
   // Where arms can be shown or not, the legend's room does not come from the plot's: its groups
@@ -39,7 +40,7 @@
     const plot = waiting.shift();
     const figure = JSON.parse(document.getElementById(`${plot.id}-data`).textContent);
     for (const trace of figure.data) trace.visible = shown(plot, trace);
-    if (boxes(plot.closest("section")).length > 0) {
+    if (boxesOf(plot).length > 0) {
       figure.layout.height = height(plot, figure.data);
     }
     Plotly.newPlot(plot, figure.data, colours(figure.layout), figure.config);
