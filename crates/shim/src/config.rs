@@ -1,0 +1,67 @@
+//! What can be set.
+
+use base::Duration;
+
+/// What becomes of the local TCP's congestion window after an outage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cwnd {
+    /// The timeouts of the outage are undone: window and threshold are what they were. Right where
+    /// the path is the same one.
+    Keep,
+    /// Nothing is undone, so that TCP begins with one segment, as liu-singh-2001 §III-C wants it
+    /// on a new route; the shim's own repair begins with one segment, too.
+    Reset,
+}
+
+/// How a [`Shim`](crate::Shim) behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Flows that are followed at most.
+    pub flows: usize,
+    /// Bytes of stored packets of one flow at most.
+    pub store_per_flow: usize,
+    /// Bytes of stored packets of all flows at most.
+    pub store: usize,
+    /// Undo what losses did, on flows that have negotiated ECN and timestamps.
+    pub undo_losses: bool,
+    /// After an outage, first acknowledge one byte of what the peer has acknowledged, with the
+    /// original's echo: this is what undoes the local TCP's timeouts. Never more than the peer has
+    /// acknowledged. `false`: no acknowledgment is made up but the one that ends the outage.
+    pub undo_ack: bool,
+    /// After an outage.
+    pub cwnd: Cwnd,
+    /// Least time between probes while disconnected; they come every two round trips.
+    pub probe_min: Duration,
+    /// The time between probes once the outage has lasted for `probe_fast`.
+    pub probe_max: Duration,
+    /// For so long probes come every two round trips.
+    pub probe_fast: Duration,
+    /// Acknowledgments are held at most for so long, or for four round trips if that is more.
+    pub hold_max: Duration,
+    /// A flow of which the local TCP has sent nothing for so long, while disconnected with data
+    /// outstanding, is forgotten: TCP has given it up. Longer than the longest timeout of Linux, 120 s.
+    pub forget_after: Duration,
+    /// Believe that the path is broken after so many retransmissions of the same segment without
+    /// a sign of the peer. `None`: only signals say so. On a path that is congested and not broken
+    /// the shim's probes are more than TCP's back-off would send (RFC 6298 §5.5), hence off by default.
+    pub suspect_after: Option<u32>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            flows: 4096,
+            store_per_flow: 4 << 20,
+            store: 64 << 20,
+            undo_losses: true,
+            undo_ack: true,
+            cwnd: Cwnd::Keep,
+            probe_min: Duration::from_millis(50),
+            probe_max: Duration::from_secs(1),
+            probe_fast: Duration::from_secs(120),
+            hold_max: Duration::from_secs(1),
+            forget_after: Duration::from_secs(300),
+            suspect_after: None,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What becomes of a packet, by name, and how often that was so.
+
+/// Why a packet was passed on without being looked at further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untouched {
+    /// IPv6, or no IP at all.
+    NotIpv4,
+    /// A piece of a packet.
+    Fragment,
+    /// Neither TCP nor an ICMP message about TCP.
+    OtherProtocol,
+    /// A length field contradicts another.
+    Malformed,
+    /// A checksum is wrong, so that nothing in the packet can be believed.
+    Corrupt,
+    /// Of a flow that is not followed: it is older than the shim, or has been given up.
+    Older,
+    /// The table of flows is full.
+    NoRoom,
+    /// A SYN with an option that the shim does not know (TCP-AO, MD5, MPTCP, Fast Open, …), or with
+    /// data.
+    UnknownOption,
+    /// Both ends opened the connection at once.
+    SimultaneousOpen,
+    /// The numbers of a segment are nowhere near the flow's, so that it may be anybody's (RFC 5961).
+    Implausible,
+    /// An ICMP message that is not about what is in flight (RFC 5927), or not about reachability.
+    NotBelieved,
+}
+
+/// Why a packet was swallowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swallowed {
+    /// A retransmission of the local TCP while there is no path; the original is stored.
+    RetransmissionInOutage,
+    /// A retransmission of the local TCP of what the shim is repairing, or has had acknowledged.
+    RetransmissionInRepair,
+    /// An acknowledgment of the peer during repair; what it says is told later.
+    AckHeld,
+    /// An ICMP message that was taken as the signal of an outage.
+    IcmpTaken,
+}
+
+/// What the driver has to do with a packet that it has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Hand it on as it is now, edited or not.
+    Pass,
+    /// It is not the shim's business: hand it on; not a bit was changed.
+    Untouched(Untouched),
+    /// Drop it: the shim has a copy and sends that when it is time.
+    Stored,
+    /// Drop it.
+    Swallowed(Swallowed),
+}
+
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// How often what happened, since the start.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Counts {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counts {
+            /// Each count with its name, in the order of the fields.
+            pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [$((stringify!($name), self.$name),)*].into_iter()
+            }
+        }
+    };
+}
+
+counts! {
+    /// Packets that were shown.
+    shown,
+    /// [`Fate::Pass`]
+    passed,
+    /// [`Fate::Stored`]
+    stored,
+    /// [`Untouched::NotIpv4`]
+    not_ipv4,
+    /// [`Untouched::Fragment`]
+    fragments,
+    /// [`Untouched::OtherProtocol`]
+    other_protocol,
+    /// [`Untouched::Malformed`]
+    malformed,
+    /// [`Untouched::Corrupt`]
+    corrupt,
+    /// [`Untouched::Older`]
+    older,
+    /// [`Untouched::NoRoom`]
+    no_room,
+    /// [`Untouched::UnknownOption`]
+    unknown_option,
+    /// [`Untouched::SimultaneousOpen`]
+    simultaneous_open,
+    /// [`Untouched::Implausible`]
+    implausible,
+    /// [`Untouched::NotBelieved`]
+    not_believed,
+    /// [`Swallowed::RetransmissionInOutage`]
+    retransmissions_in_outage,
+    /// [`Swallowed::RetransmissionInRepair`]
+    retransmissions_in_repair,
+    /// [`Swallowed::AckHeld`]
+    acks_held,
+    /// [`Swallowed::IcmpTaken`]
+    icmp_taken,
+    /// Segments that passed without being stored, because a bound did not allow it.
+    not_stored,
+    /// Flows that were followed.
+    flows,
+    /// Flows that were given up because the shim could not follow them.
+    lost_track,
+    /// Acknowledgments whose echo became the original's.
+    echoes_rewritten,
+    /// Reductions of the local TCP's window that were undone, as far as the shim can tell.
+    undone,
+    /// Segments with data whose acknowledgment number was held back.
+    acks_lowered,
+    /// Acknowledgments of one byte with the original's echo, made up to undo a timeout.
+    undo_acks,
+    /// Acknowledgments that were made up to end an outage.
+    releases,
+    /// Stored segments sent while there was no path, to see whether there is one.
+    probes,
+    /// Stored segments sent on the restored path, the first time.
+    originals_sent,
+    /// Stored segments sent on the restored path once more, because they were lost again.
+    repaired,
+    /// Outages that began.
+    outages,
+    /// Outages after which the flow went on.
+    survived,
+    /// Resets whose number is not the one that the local TCP expects (RFC 5961 §3).
+    resets_not_believed,
+}
+
+impl Counts {
+    /// Enters what became of a packet.
+    pub(crate) fn enter(&mut self, fate: Fate) {
+        self.shown += 1;
+        let place = match fate {
+            Fate::Pass => &mut self.passed,
+            Fate::Stored => &mut self.stored,
+            Fate::Untouched(reason) => match reason {
+                Untouched::NotIpv4 => &mut self.not_ipv4,
+                Untouched::Fragment => &mut self.fragments,
+                Untouched::OtherProtocol => &mut self.other_protocol,
+                Untouched::Malformed => &mut self.malformed,
+                Untouched::Corrupt => &mut self.corrupt,
+                Untouched::Older => &mut self.older,
+                Untouched::NoRoom => &mut self.no_room,
+                Untouched::UnknownOption => &mut self.unknown_option,
+                Untouched::SimultaneousOpen => &mut self.simultaneous_open,
+                Untouched::Implausible => &mut self.implausible,
+                Untouched::NotBelieved => &mut self.not_believed,
+            },
+            Fate::Swallowed(reason) => match reason {
+                Swallowed::RetransmissionInOutage => &mut self.retransmissions_in_outage,
+                Swallowed::RetransmissionInRepair => &mut self.retransmissions_in_repair,
+                Swallowed::AckHeld => &mut self.acks_held,
+                Swallowed::IcmpTaken => &mut self.icmp_taken,
+            },
+        };
+        *place += 1;
+    }
+}

@@ -1,0 +1,323 @@
+//! One connection, followed from below the local TCP.
+
+mod incoming;
+mod outage;
+mod outgoing;
+mod sending;
+
+use alloc::collections::VecDeque;
+
+use base::{Duration, FlowKey, Instant, Seq};
+use wire::TcpFlags;
+
+use crate::config::Config;
+use crate::counts::{Counts, Fate};
+use crate::flight::Flight;
+use crate::opening::Agreed;
+use crate::pace::{RoundTrip, StampClock};
+use crate::packet::Segment;
+use crate::pool::Pool;
+
+/// What every step of a flow needs from outside.
+pub(crate) struct Context<'a> {
+    pub now: Instant,
+    pub config: &'a Config,
+    pub pool: &'a mut Pool,
+    pub counts: &'a mut Counts,
+}
+
+/// What becomes of a packet, and of the flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The flow goes on.
+    On(Fate),
+    /// There is nothing more to follow.
+    Over(Fate),
+}
+
+/// What one end has last said.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said {
+    /// Its acknowledgment number: what it expects next.
+    pub ack: Seq,
+    /// Its window field.
+    pub window: u16,
+    /// Its highest TSval.
+    pub stamp: u32,
+    /// The TSecr that it sends now.
+    pub echo: u32,
+    /// One past its FIN.
+    pub fin: Option<Seq>,
+}
+
+/// Retransmissions of the local TCP, until what was out when they began is acknowledged. It has
+/// reduced its window for them once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Episode {
+    /// TSval of the first.
+    first: Option<u32>,
+    until: Seq,
+    undone: bool,
+    /// It has sent again after the undo.
+    again: bool,
+}
+
+impl Episode {
+    /// Is there a reduction to undo?
+    fn is_open(&self) -> bool {
+        !self.undone || self.again
+    }
+}
+
+/// An outage, from its first sign until the local TCP has been told that it is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outage {
+    since: Instant,
+    /// Until then what arrives may have been on its way before the cut, and says nothing.
+    stragglers_until: Instant,
+    probe_at: Instant,
+    /// What was outstanding when it began (bytes).
+    flight: u32,
+    /// The path has seemed to be back before.
+    again: bool,
+    /// TSval of the original that the local TCP holds to be the oldest without an acknowledgment.
+    stamp: Option<u32>,
+    undo_acks: u8,
+    /// When the path was back, and when the peer then acknowledged something new.
+    back: Option<Instant>,
+    resumed: Option<Instant>,
+}
+
+/// The repair of what the outage has lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Repair {
+    /// It is over when the peer has acknowledged everything before.
+    until: Seq,
+    /// How much may be out (bytes), and when that was last reduced.
+    window: u32,
+    reduced: Instant,
+    /// When the peer last took something.
+    progress: Instant,
+    /// Acknowledgments are not held for longer.
+    hold_until: Instant,
+    duplicates: u8,
+}
+
+/// Where a flow is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum State {
+    /// Everything passes.
+    Open,
+    /// There is no path.
+    Disconnected(Outage),
+    /// There is one again, and what was lost is being repaired.
+    Resuming(Outage, Repair),
+}
+
+/// An acknowledgment to be made up for the local TCP.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reply {
+    pub ack: Seq,
+    pub echo: u32,
+}
+
+/// A connection whose handshake was seen.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// From here to the peer.
+    pub key: FlowKey,
+    pub(super) agreed: Agreed,
+    pub(super) state: State,
+    pub(super) flight: Flight,
+    /// The highest acknowledgment number that the local TCP has been given.
+    pub(super) told: Seq,
+    pub(super) ours: Said,
+    pub(super) theirs: Said,
+    /// One past the highest number that the peer has sent.
+    pub(super) theirs_high: Seq,
+    /// The peer says "congestion" now (ECE).
+    pub(super) echoing: bool,
+    pub(super) round_trip: RoundTrip,
+    pub(super) clock: Option<StampClock>,
+    /// The highest TSval on a retransmission that has left: what leaves behind it may not have an
+    /// older one, or the peer discards it (PAWS, RFC 7323 §5).
+    pub(super) left_stamp: Option<u32>,
+    /// Congestion was echoed; what is lost before this number is acknowledged, is lost to it.
+    pub(super) congested: Option<Seq>,
+    pub(super) episode: Option<Episode>,
+    /// Retransmissions of the local TCP since the peer was last heard.
+    pub(super) unanswered: u32,
+    /// Segments wait, or have to, behind those that wait.
+    pub(super) queueing: bool,
+    /// Until then what waits is spread, then it goes.
+    pub(super) spread_until: Instant,
+    pub(super) next_send: Instant,
+    /// Bytes that are sent in a round trip.
+    pub(super) rate: u32,
+    pub(super) replies: VecDeque<Reply>,
+    /// When the local TCP and when the peer last sent something.
+    pub(super) sent: Instant,
+    pub heard: Instant,
+    /// Its path has come back: others to the same destination may want to look for theirs.
+    pub came_back: bool,
+    pub(super) tally: Tally,
+}
+
+/// What a flow counts for itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    undone: u64,
+    survived: u64,
+    time_to_resume: Option<Duration>,
+}
+
+/// A flow as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowStatus {
+    /// From here to the peer.
+    pub key: FlowKey,
+    /// `open`, `disconnected` or `resuming`.
+    pub state: &'static str,
+    /// What the peer has not acknowledged (bytes).
+    pub outstanding: u32,
+    /// What the stored packets take (bytes).
+    pub stored_bytes: usize,
+    /// Segments that wait to be sent.
+    pub waiting: usize,
+    /// The round trip, if one was measured.
+    pub round_trip: Option<Duration>,
+    /// Were timestamps negotiated? Without them nothing can be undone.
+    pub timestamps: bool,
+    /// Was ECN negotiated? Without it losses are not undone.
+    pub ecn: bool,
+    /// Reductions of the local TCP's window that were undone.
+    pub undone: u64,
+    /// Outages after which it went on.
+    pub survived: u64,
+    /// From the last time that the path was known to be back, to the first new acknowledgment.
+    pub time_to_resume: Option<Duration>,
+}
+
+impl Flow {
+    pub fn new(key: FlowKey, agreed: Agreed, first: Seq, ours: Said, theirs: Said) -> Self {
+        Self {
+            key,
+            agreed,
+            state: State::Open,
+            flight: Flight::new(first),
+            told: first,
+            ours,
+            theirs,
+            theirs_high: ours.ack,
+            echoing: false,
+            round_trip: RoundTrip::default(),
+            clock: None,
+            left_stamp: None,
+            congested: None,
+            episode: None,
+            unanswered: 0,
+            queueing: false,
+            spread_until: Instant::ZERO,
+            next_send: Instant::ZERO,
+            rate: 0,
+            replies: VecDeque::with_capacity(4),
+            sent: Instant::ZERO,
+            heard: Instant::ZERO,
+            came_back: false,
+            tally: Tally::default(),
+        }
+    }
+
+    /// How it stands.
+    pub fn status(&self) -> FlowStatus {
+        FlowStatus {
+            key: self.key,
+            state: match self.state {
+                State::Open => "open",
+                State::Disconnected(_) => "disconnected",
+                State::Resuming(..) => "resuming",
+            },
+            outstanding: self.flight.outstanding(),
+            stored_bytes: self.flight.stored,
+            waiting: self.waiting(),
+            round_trip: self.round_trip.measured(),
+            timestamps: self.agreed.timestamps,
+            ecn: self.agreed.ecn,
+            undone: self.tally.undone,
+            survived: self.tally.survived,
+            time_to_resume: self.tally.time_to_resume,
+        }
+    }
+
+    pub fn is_disconnected(&self) -> bool {
+        matches!(self.state, State::Disconnected(_))
+    }
+    /// Is there anything that would be lost if it were forgotten?
+    pub fn is_idle(&self) -> bool {
+        self.flight.is_empty() && self.replies.is_empty()
+    }
+    /// When either end last sent something.
+    pub fn last_seen(&self) -> Instant {
+        self.sent.max(self.heard)
+    }
+    /// Gives back what it has stored.
+    pub fn clear(&mut self, pool: &mut Pool) {
+        self.flight.clear(pool);
+    }
+    /// The handshake took that long.
+    pub fn on_round_trip(&mut self, rtt: Duration) {
+        self.round_trip.sample(rtt);
+    }
+
+    /// Could a segment that begins at `seq` be on its way (RFC 5927 §4.1)?
+    pub fn is_in_flight(&self, seq: Seq) -> bool {
+        seq.at_or_after(self.flight.una) && seq.before(self.flight.max)
+    }
+
+    /// Both ends have closed, and both know it.
+    pub(super) fn is_closed(&self) -> bool {
+        let ours = self.ours.fin.is_some_and(|fin| self.told.at_or_after(fin));
+        let theirs = self.theirs.fin.is_some_and(|fin| self.ours.ack.at_or_after(fin));
+        ours && theirs && self.replies.is_empty()
+    }
+
+    /// What the local TCP says of itself in whatever it sends.
+    pub(super) fn note_ours(&mut self, now: Instant, segment: &Segment) {
+        self.sent = now;
+        if segment.has(TcpFlags::ACK) && !segment.ack.before(self.ours.ack) {
+            self.ours.ack = segment.ack;
+            self.ours.window = segment.window;
+        }
+        if let Some(stamps) = segment.stamps {
+            self.ours.echo = stamps.echo;
+            self.clock.get_or_insert(StampClock::new(now, stamps.value)).on_stamp(now, stamps.value);
+        }
+        if segment.has(TcpFlags::FIN) {
+            self.ours.fin = Some(segment.range().end);
+        }
+    }
+
+    /// What the peer says of itself in whatever it sends.
+    pub(super) fn note_theirs(&mut self, now: Instant, segment: &Segment) {
+        self.heard = now;
+        self.unanswered = 0;
+        let range = segment.range();
+        self.theirs_high = self.theirs_high.max(range.end);
+        if !segment.ack.before(self.flight.una) {
+            self.theirs.window = segment.window;
+            self.echoing = segment.has(TcpFlags::ECE);
+        }
+        if let Some(stamps) = segment.stamps
+            && !Seq(stamps.value).before(Seq(self.theirs.stamp))
+        {
+            self.theirs.stamp = stamps.value;
+        }
+        if segment.has(TcpFlags::FIN) {
+            self.theirs.fin = Some(range.end);
+        }
+        // RFC 3168 §6.1.2: one reaction to what is out now.
+        if self.agreed.ecn && segment.has(TcpFlags::ECE) {
+            self.congested = Some(self.flight.max);
+        }
+    }
+}

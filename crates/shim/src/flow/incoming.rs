@@ -1,0 +1,155 @@
+//! What the peer sends.
+
+use base::Seq;
+use wire::TcpFlags;
+
+use super::{Context, Flow, State, Step};
+use crate::counts::{Fate, Swallowed, Untouched};
+use crate::flight::Covered;
+use crate::packet::Segment;
+
+/// Acknowledgments from before this are not of this connection.
+const OLD: u32 = 1 << 30;
+
+impl Flow {
+    /// The peer sends `segment`, whose bytes are `packet`.
+    pub fn on_incoming(
+        &mut self,
+        cx: &mut Context<'_>,
+        segment: &Segment,
+        packet: &mut [u8],
+    ) -> Step {
+        if segment.has(TcpFlags::RST) {
+            return self.on_reset(cx, segment);
+        }
+        if !self.is_plausible(segment) {
+            return Step::On(Fate::Untouched(Untouched::Implausible));
+        }
+        // RFC 5961 §4: the local TCP challenges a SYN; the flow goes on.
+        if segment.has(TcpFlags::SYN) || !segment.has(TcpFlags::ACK) {
+            return Step::On(Fate::Pass);
+        }
+        self.note_theirs(cx.now, segment);
+        match self.state {
+            State::Disconnected(outage) if cx.now >= outage.stragglers_until => self.resume(cx),
+            _ => {}
+        }
+        Step::On(match self.state {
+            State::Resuming(..) => self.on_segment_in_repair(cx, segment, packet),
+            // The local TCP has been told less than the peer has said: that stays so.
+            State::Disconnected(outage) if outage.again => {
+                let told = self.told;
+                self.take(cx, segment);
+                self.hold(cx, told, segment, packet)
+            }
+            _ => self.on_segment(cx, segment, packet),
+        })
+    }
+
+    /// RFC 5961 §3.2: only a reset with the very number that the local TCP expects is one. It sees
+    /// them all and decides itself; this is about what the shim believes.
+    fn on_reset(&mut self, cx: &mut Context<'_>, segment: &Segment) -> Step {
+        // It may expect more than it has acknowledged (delayed acknowledgments), up to what came.
+        let expected = segment.seq.at_or_after(self.ours.ack)
+            && segment.seq.at_or_before(self.theirs_high.max(self.ours.ack));
+        if expected {
+            return Step::Over(Fate::Pass);
+        }
+        cx.counts.resets_not_believed += 1;
+        Step::On(Fate::Pass)
+    }
+
+    /// Are its numbers near those of the flow? Whoever does not know them learns nothing and moves
+    /// nothing (RFC 5961 §5).
+    fn is_plausible(&self, segment: &Segment) -> bool {
+        let window = (u32::from(self.ours.window) << self.agreed.shift).max(65_535);
+        let off = segment.seq.distance(self.ours.ack).unsigned_abs();
+        let (ack, max) = (segment.ack, self.flight.max);
+        let acks = !segment.has(TcpFlags::ACK)
+            || ack.at_or_before(max) && ack.at_or_after(self.told - OLD);
+        off <= window && acks
+    }
+
+    /// Takes the acknowledgment and the reports of a segment.
+    pub(super) fn take(&mut self, cx: &mut Context<'_>, segment: &Segment) -> Covered {
+        let mut covered = Covered::default();
+        if segment.ack.after(self.flight.una) {
+            covered = self.flight.advance(segment.ack, cx.pool);
+        }
+        if self.agreed.sack {
+            for block in segment.sack.as_slice() {
+                covered.newest = covered.newest.max(self.flight.report(*block));
+            }
+        }
+        covered
+    }
+
+    /// While everything passes.
+    fn on_segment(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &mut [u8]) -> Fate {
+        let covered = self.take(cx, segment);
+        self.told = self.told.max(segment.ack);
+        if covered.numbers == 0 {
+            return Fate::Pass;
+        }
+        if covered.resent.is_none()
+            && let Some(at) = covered.sent_once
+            && matches!(self.state, State::Open)
+            && !self.queueing
+        {
+            self.round_trip.sample(cx.now.since(at));
+        }
+        self.rewrite_echo(cx, &covered, segment, packet);
+        self.congested = self.congested.filter(|point| self.flight.una.before(*point));
+        self.episode = self.episode.filter(|episode| self.told.before(episode.until));
+        Fate::Pass
+    }
+
+    /// Undoes a loss that no congestion was to blame for: the peer seems to answer the original,
+    /// which makes the retransmission a spurious one for the local TCP (RFC 3522 §3.2, RFC 4015).
+    ///
+    /// Only where ECN would have said it if the path were congested: negotiated, the original sent
+    /// with ECT, and no echo of a mark since before the loss.
+    fn rewrite_echo(
+        &mut self,
+        cx: &mut Context<'_>,
+        covered: &Covered,
+        segment: &Segment,
+        packet: &mut [u8],
+    ) {
+        let Some((stamp, capable)) = covered.resent else { return };
+        let allowed = cx.config.undo_losses && self.agreed.ecn && self.agreed.timestamps && capable;
+        let Some(stamps) = segment.stamps.filter(|_| allowed && self.congested.is_none()) else {
+            return;
+        };
+        if !Seq(stamp).before(Seq(stamps.echo)) {
+            return;
+        }
+        segment.set_echo(packet, stamp);
+        cx.counts.echoes_rewritten += 1;
+        if let Some(episode) = self.episode.as_mut().filter(|episode| !episode.undone) {
+            episode.undone = true;
+            self.tally.undone += 1;
+            cx.counts.undone += 1;
+        }
+    }
+
+    /// What the local TCP gets of a segment while it is not to know what it acknowledges: `told` is
+    /// what it has been told before.
+    pub(super) fn hold(
+        &mut self,
+        cx: &mut Context<'_>,
+        told: Seq,
+        segment: &Segment,
+        packet: &mut [u8],
+    ) -> Fate {
+        if segment.range().is_empty() {
+            return Fate::Swallowed(Swallowed::AckHeld);
+        }
+        if segment.ack.after(told) {
+            segment.set_ack(packet, told);
+            cx.counts.acks_lowered += 1;
+        }
+        segment.strip_sack(packet);
+        Fate::Pass
+    }
+}

@@ -1,0 +1,237 @@
+//! From the loss of the path to its repair.
+
+use base::{Duration, Instant, Seq};
+
+use super::{Context, Flow, Outage, Repair, Reply, State};
+use crate::config::Cwnd;
+use crate::counts::Fate;
+use crate::flight::Place;
+use crate::packet::Segment;
+
+/// What a new connection may send at once (RFC 6928 §2), about: a path is never repaired slower
+/// than that in a round trip.
+const INITIAL_WINDOW: u32 = 10 * 1460;
+
+/// Acknowledgments of one byte in one outage: each undoes one timeout, and there are few while
+/// acknowledgments are held.
+const UNDO_ACKS_MAX: u8 = 4;
+
+impl Flow {
+    /// There is no path. With `stragglers`, what left the peer before may still arrive.
+    pub fn disconnect(&mut self, cx: &mut Context<'_>, stragglers: bool) {
+        let round_trip = self.round_trip.smoothed();
+        let stragglers_until = if stragglers { cx.now + round_trip } else { cx.now };
+        let probe_at = cx.now + round_trip.times(2).max(cx.config.probe_min);
+        let outage = match self.state {
+            State::Open => {
+                cx.counts.outages += 1;
+                Outage {
+                    since: cx.now,
+                    stragglers_until,
+                    probe_at,
+                    flight: self.flight.outstanding(),
+                    again: false,
+                    stamp: None,
+                    undo_acks: 0,
+                    back: None,
+                    resumed: None,
+                }
+            }
+            State::Disconnected(outage) => Outage { stragglers_until, ..outage },
+            State::Resuming(outage, _) => Outage { stragglers_until, probe_at, ..outage },
+        };
+        self.state = State::Disconnected(outage);
+    }
+
+    /// Another flow to the same destination has found its path again: it is time to look.
+    pub fn probe_now(&mut self, now: Instant) {
+        if let State::Disconnected(outage) = &mut self.state {
+            outage.probe_at = outage.probe_at.min(now);
+        }
+    }
+
+    /// There is a path again.
+    pub fn resume(&mut self, cx: &mut Context<'_>) {
+        let State::Disconnected(mut outage) = self.state else { return };
+        self.came_back = true;
+        // RFC 3522: an echo older than the first retransmission is what undoes it. The first
+        // original of the outage is the one; later ones may be from after that retransmission.
+        if outage.stamp.is_none() {
+            outage.stamp = self.flight.front().and_then(|original| original.stamp);
+        }
+        outage.again = true;
+        outage.back = Some(cx.now);
+        for original in self.flight.iter_mut() {
+            if original.packet.is_some() && !original.delivered {
+                original.place = Place::Waiting;
+            }
+        }
+        self.rate = outage.flight.max(INITIAL_WINDOW);
+        self.next_send = cx.now;
+        self.queueing = true;
+        let first = self.flight.front().map_or(1, |original| original.range.len());
+        let hold = cx.config.hold_max.max(self.round_trip.smoothed().times(4));
+        let repair = Repair {
+            // Not only what was sent before the cut: the local TCP would time the round trip of what
+            // it has sent since, too, and find it as long as the outage.
+            until: self.flight.stored_to(),
+            window: match cx.config.cwnd {
+                Cwnd::Keep => self.rate,
+                // liu-singh-2001 §III-C: the new route's capacity is not known.
+                Cwnd::Reset => first,
+            },
+            reduced: cx.now,
+            progress: cx.now,
+            hold_until: cx.now + hold,
+            duplicates: 0,
+        };
+        self.state = State::Resuming(outage, repair);
+        self.end_repair_when_done(cx);
+    }
+
+    /// A segment of the peer during repair.
+    pub(super) fn on_segment_in_repair(
+        &mut self,
+        cx: &mut Context<'_>,
+        segment: &Segment,
+        packet: &mut [u8],
+    ) -> Fate {
+        let told = self.told;
+        let covered = self.take(cx, segment);
+        let advanced = covered.numbers > 0;
+        let State::Resuming(outage, repair) = &mut self.state else {
+            return self.hold(cx, told, segment, packet);
+        };
+        if advanced || covered.newest.is_some() {
+            repair.progress = cx.now;
+            repair.duplicates = 0;
+            // Slow start (RFC 5681 §3.1).
+            repair.window = repair.window.saturating_add(covered.numbers);
+        } else if segment.range().is_empty() && segment.ack == self.flight.una {
+            repair.duplicates = repair.duplicates.saturating_add(1);
+        }
+        let first = advanced && outage.resumed.is_none();
+        if first {
+            outage.resumed = Some(cx.now);
+            self.tally.time_to_resume = outage.back.map(|back| cx.now.since(back));
+        }
+        self.find_lost(cx.now, covered.newest);
+        if first {
+            self.undo(cx);
+        }
+        self.end_repair_when_done(cx);
+        self.hold(cx, told, segment, packet)
+    }
+
+    /// What was sent well before something that has arrived, is lost (RFC 8985 §6.2); without
+    /// SACK the oldest after three duplicates.
+    fn find_lost(&mut self, now: Instant, newest: Option<Instant>) {
+        let round_trip = self.round_trip.smoothed();
+        let State::Resuming(_, repair) = &mut self.state else { return };
+        let third = !self.agreed.sack && repair.duplicates == 3;
+        let mut lost = 0;
+        for (index, original) in self.flight.iter_mut().enumerate() {
+            let Place::Out(at) = original.place else { continue };
+            let passed = newest.is_some_and(|newest| at + round_trip.over(4) <= newest);
+            if original.delivered || original.packet.is_none() {
+                continue;
+            }
+            if passed || third && index == 0 {
+                original.place = Place::Lost;
+                lost += 1;
+            }
+        }
+        // RFC 5681 §3.1, at most once a round trip: nobody else reduces for this.
+        if lost > 0 && now.since(repair.reduced) >= round_trip {
+            repair.reduced = now;
+            repair.window = (repair.window / 2).max(2 * 1460);
+        }
+    }
+
+    /// Has the peer everything that was to be repaired?
+    pub(super) fn end_repair_when_done(&mut self, cx: &mut Context<'_>) {
+        if let State::Resuming(_, repair) = self.state
+            && self.flight.una.at_or_after(repair.until)
+        {
+            self.release(cx);
+        }
+    }
+
+    /// Undoes the timeouts of the outage: one byte of what the peer has acknowledged is told, with
+    /// the original's echo. One byte, because a whole segment would also be a measurement of the
+    /// round trip, as long as the outage.
+    fn undo(&mut self, cx: &mut Context<'_>) {
+        let State::Resuming(outage, _) = &mut self.state else { return };
+        let allowed = cx.config.undo_ack
+            && cx.config.cwnd == Cwnd::Keep
+            && self.agreed.timestamps
+            && self.congested.is_none()
+            && outage.undo_acks < UNDO_ACKS_MAX;
+        let reduced = self.episode.as_mut().filter(|episode| allowed && episode.is_open());
+        let (Some(episode), Some(echo)) = (reduced, outage.stamp) else { return };
+        let older = episode.first.is_some_and(|first| Seq(echo).before(Seq(first)));
+        if !older || !self.told.before(self.flight.una) {
+            return;
+        }
+        outage.undo_acks += 1;
+        (episode.undone, episode.again) = (true, false);
+        self.told += 1;
+        self.replies.push_back(Reply { ack: self.told, echo });
+        self.tally.undone += 1;
+        cx.counts.undone += 1;
+        cx.counts.undo_acks += 1;
+    }
+
+    /// Ends the outage for the local TCP: it is told what the peer has, in one acknowledgment with
+    /// the echo of a segment that has just made a round trip. What it sends on that, all at once, is
+    /// spread over a round trip; by then its own clock of acknowledgments runs.
+    pub(super) fn release(&mut self, cx: &mut Context<'_>) {
+        let State::Resuming(..) = self.state else { return };
+        // It may have timed out once more while acknowledgments were held.
+        self.undo(cx);
+        if self.told.before(self.flight.una) {
+            self.told = self.flight.una;
+            self.replies.push_back(Reply { ack: self.told, echo: self.fresh_echo(cx.now) });
+            cx.counts.releases += 1;
+        }
+        self.episode = self.episode.filter(|episode| self.told.before(episode.until));
+        self.congested = self.congested.filter(|point| self.flight.una.before(*point));
+        self.state = State::Open;
+        self.tally.survived += 1;
+        cx.counts.survived += 1;
+        self.queueing = true;
+        self.spread_until = cx.now + self.round_trip.smoothed();
+    }
+
+    /// What the local TCP's clock showed a round trip ago, but not from before its first
+    /// retransmission, which would undo what is not to be undone.
+    fn fresh_echo(&self, now: Instant) -> u32 {
+        let Some(clock) = &self.clock else { return 0 };
+        let echo = Seq(clock.at(now - self.round_trip.smoothed()));
+        let first = self.episode.and_then(|episode| episode.first);
+        first.map_or(echo, |first| echo.max(Seq(first))).0
+    }
+
+    /// Time has passed. `false`: the flow has been given up by the local TCP.
+    pub fn on_timeout(&mut self, cx: &mut Context<'_>) -> bool {
+        match self.state {
+            State::Disconnected(_) => {
+                return self.flight.is_empty() || cx.now < self.forget_at(cx.config.forget_after);
+            }
+            State::Resuming(_, repair) if cx.now >= repair.hold_until => self.release(cx),
+            State::Resuming(_, repair)
+                if cx.now >= repair.progress + self.round_trip.patience() =>
+            {
+                // Gone again, and nobody has said so.
+                self.disconnect(cx, false);
+                self.probe_now(cx.now);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    pub(super) fn forget_at(&self, after: Duration) -> Instant {
+        self.sent + after
+    }
+}

@@ -1,0 +1,176 @@
+//! What the shim sends for a flow.
+
+use alloc::vec::Vec;
+
+use base::{Duration, Instant, Seq};
+use wire::{Body, IpHeader, Packet, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+
+use super::{Context, Flow, Reply, State};
+use crate::config::Config;
+use crate::flight::{Original, Place};
+use crate::pace::spacing;
+use crate::packet::{Parsed, parse};
+use crate::shim::To;
+
+impl Flow {
+    /// The next packet that is due, into `packet`.
+    pub fn poll(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
+        if let Some(reply) = self.replies.pop_front() {
+            return self.make_up(reply, packet);
+        }
+        match self.state {
+            State::Disconnected(outage) if cx.now >= outage.probe_at => self.probe(cx, packet),
+            State::Disconnected(_) => None,
+            State::Resuming(..) | State::Open => {
+                let index = self.next_due(cx.now)?;
+                self.send_in_turn(cx, index, packet)
+            }
+        }
+    }
+
+    /// When it wants to be woken.
+    pub fn next_timeout(&self, config: &Config) -> Option<Instant> {
+        match self.state {
+            State::Open => {
+                (self.queueing && self.next_index().is_some()).then_some(self.next_send)
+            }
+            State::Disconnected(outage) => {
+                let front = self.flight.front()?;
+                let probe = front.packet.as_ref().map(|_| outage.probe_at);
+                [probe, Some(self.forget_at(config.forget_after))].into_iter().flatten().min()
+            }
+            State::Resuming(_, repair) => {
+                let patience = repair.progress + self.round_trip.patience();
+                let send = self.may_send_next().map(|_| self.next_send);
+                [Some(repair.hold_until), Some(patience), send].into_iter().flatten().min()
+            }
+        }
+    }
+
+    /// Must a new segment wait behind others?
+    pub(super) fn queues(&mut self, now: Instant) -> bool {
+        self.queueing = self.queueing && (now < self.spread_until || self.next_index().is_some());
+        self.queueing
+    }
+
+    /// Segments that wait for their turn.
+    pub(super) fn waiting(&self) -> usize {
+        if !self.queueing && matches!(self.state, State::Open) {
+            return 0;
+        }
+        self.flight.iter().filter(|original| waits(original)).count()
+    }
+
+    /// The next original in turn: those that were lost, then in order.
+    fn next_index(&self) -> Option<usize> {
+        let place = |place| self.flight.iter().position(|o| o.place == place && o.packet.is_some());
+        place(Place::Lost).or_else(|| place(Place::Waiting))
+    }
+
+    /// The same, if the window allows it: what is out, or at least one segment.
+    fn may_send_next(&self) -> Option<usize> {
+        let index = self.next_index()?;
+        let State::Resuming(_, repair) = self.state else { return Some(index) };
+        let out = |original: &&Original| matches!(original.place, Place::Out(_)) && !original.delivered;
+        let out: u32 = self.flight.iter().filter(out).map(|original| original.range.len()).sum();
+        let len = self.flight.get(index)?.range.len();
+        (out == 0 || out.saturating_add(len) <= repair.window).then_some(index)
+    }
+
+    fn next_due(&self, now: Instant) -> Option<usize> {
+        if !self.queueing || now < self.next_send {
+            return None;
+        }
+        self.may_send_next()
+    }
+
+    fn send_in_turn(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        packet: &mut Vec<u8>,
+    ) -> Option<To> {
+        let original = self.flight.get(index)?;
+        let (lost, len) = (original.place == Place::Lost, original.range.len());
+        let mut gap = spacing(self.round_trip.smoothed(), len, self.rate);
+        if matches!(self.state, State::Open) {
+            // The queue must come to its end, or it would hide from TCP how full the path is.
+            let left = self.spread_until.since(cx.now);
+            gap = gap.min(left.over(self.waiting().max(1) as u64));
+        }
+        self.next_send = cx.now + gap;
+        let sent = self.send(cx.now, index, packet);
+        if lost {
+            cx.counts.repaired += 1;
+        } else {
+            cx.counts.originals_sent += 1;
+        }
+        sent
+    }
+
+    /// Looks whether there is a path, with the oldest original: nothing has to be made up, and if
+    /// it arrives, it is what the peer needs first.
+    fn probe(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
+        let round_trips = self.round_trip.smoothed().times(2);
+        let State::Disconnected(outage) = &mut self.state else { return None };
+        let fast = cx.now.since(outage.since) < cx.config.probe_fast;
+        let gap = round_trips.max(if fast { cx.config.probe_min } else { cx.config.probe_max });
+        outage.probe_at = cx.now + gap.max(Duration::from_millis(1));
+        let sent = self.send(cx.now, 0, packet)?;
+        cx.counts.probes += 1;
+        Some(sent)
+    }
+
+    /// Sends an original, brought up to date in what the local TCP has learnt since: its
+    /// acknowledgment, window and echo. An acknowledgment older than a window would be refused
+    /// (RFC 5961 §5.2).
+    fn send(&mut self, now: Instant, index: usize, packet: &mut Vec<u8>) -> Option<To> {
+        let (ours, left_stamp) = (self.ours, self.left_stamp);
+        let original = self.flight.get_mut(index)?;
+        packet.clear();
+        packet.extend_from_slice(original.packet.as_ref()?.bytes());
+        let Ok(Parsed::Tcp(segment)) = parse(packet) else { return None };
+        segment.set_ack(packet, ours.ack);
+        segment.set_window(packet, ours.window);
+        segment.set_echo(packet, ours.echo);
+        if let (Some(stamp), Some(left)) = (original.stamp, left_stamp) {
+            segment.set_stamp(packet, Seq(stamp).max(Seq(left)).0);
+        }
+        // RFC 3168 §6.1.5: what is sent again is not ECN-capable.
+        if original.left {
+            segment.set_not_ect(packet);
+        }
+        original.place = Place::Out(now);
+        original.left = true;
+        Some(To::Network)
+    }
+
+    /// Makes up an acknowledgment of the peer.
+    fn make_up(&self, reply: Reply, packet: &mut Vec<u8>) -> Option<To> {
+        let timestamps = self
+            .agreed
+            .timestamps
+            .then_some(Timestamps { value: self.theirs.stamp, echo: reply.echo });
+        let echoes = self.agreed.ecn && self.echoing;
+        let segment = TcpSegment {
+            source_port: self.key.destination.port,
+            destination_port: self.key.source.port,
+            seq: self.ours.ack,
+            ack: reply.ack,
+            flags: if echoes { TcpFlags::ACK.with(TcpFlags::ECE) } else { TcpFlags::ACK },
+            window: self.theirs.window,
+            options: TcpOptions { timestamps, ..TcpOptions::default() },
+            ..TcpSegment::default()
+        };
+        let ip = IpHeader::new(self.key.destination.address, self.key.source.address);
+        let made_up = Packet { ip, body: Body::Tcp(segment) };
+        packet.clear();
+        packet.resize(made_up.len() as usize, 0);
+        made_up.encode(packet, |_, _| {}).ok()?;
+        Some(To::Local)
+    }
+}
+
+fn waits(original: &Original) -> bool {
+    matches!(original.place, Place::Waiting | Place::Lost)
+}

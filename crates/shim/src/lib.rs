@@ -1,0 +1,75 @@
+//! The layer under a foreign TCP that carries its connections over losses and outages: protocol
+//! code without I/O. It sees every packet of a host's TCP, in both directions, as bytes; it stores
+//! what is not acknowledged, and knows what the TCP above believes from what it sends. Neither TCP
+//! nor application is changed, and if the shim goes away, each connection goes on as it is. See
+//! [`Shim`] for the contract with a driver.
+//!
+//! # What it does
+//!
+//! - **Losses** that are not congestion are undone: an acknowledgment that covers what the local TCP
+//!   has sent again gets the echo of the original, which makes the retransmission spurious in the
+//!   eyes of any TCP with Eifel detection (RFC 3522, RFC 4015; Linux has it). Only where both ends
+//!   have negotiated timestamps and ECN, and never between an echo of congestion and the end of
+//!   what was then out.
+//! - **Outages**, known from an ICMP message that quotes what is in flight, from the host's own link,
+//!   or, if asked for, from silence. While there is no path the local TCP's retransmissions are
+//!   swallowed, and the oldest original is sent again and again to see whether there is one. Then the
+//!   originals go in order, spread over a round trip, what was sent meanwhile behind them, holes being
+//!   repaired from the store; the local TCP is told all of it at once, with a fresh echo, and what
+//!   that makes it send is spread over a round trip, too.
+//!
+//! # What it changes in packets, and what it makes up
+//!
+//! | where | what | when |
+//! |---|---|---|
+//! | to the local TCP | TSecr becomes the original's TSval | a loss is undone |
+//! | to the local TCP | acknowledgment number held back, SACK blocks left out, of segments with data | during repair |
+//! | to the network | acknowledgment, window and echo brought up to date; TSval raised to that of a retransmission that has left, or the peer would discard it (PAWS); no ECT if it was sent before (RFC 3168 §6.1.5) | a stored original is sent |
+//! | to the local TCP | an acknowledgment of one byte with the original's echo, of what the peer has acknowledged already; at most four in an outage ([`Config::undo_ack`]) | the outage's timeouts are undone |
+//! | to the local TCP | an acknowledgment of what the peer has acknowledged, with the echo of a round trip ago | the outage is over |
+//!
+//! **No byte is acknowledged to the local TCP before the peer has acknowledged it.** All checksums are
+//! corrected by the difference (RFC 1624): what arrives broken is not believed and stays broken.
+//!
+//! # What it knowingly does not do
+//!
+//! | what | why |
+//! |---|---|
+//! | undo losses without ECN | nothing tells congestion from other losses there; a guess from the round trip ran away in measurements |
+//! | know whether the routers of a path mark | ECN is agreed on by the ends. On a path of which the full queue drops and does not mark, undoing losses blinds TCP to congestion: there, turn [`Config::undo_losses`] off |
+//! | undo anything without timestamps | an echo is what undoes |
+//! | freeze the local TCP with a zero window | with data in flight Linux then counts every further timeout as a new loss, which does harm |
+//! | acknowledge ahead of the peer | the bytes would be lost if the shim went away |
+//! | prevent the timeout itself | only an untrue acknowledgment would; it is undone afterwards |
+//! | IPv6, fragments, options it does not know (TCP-AO, MD5, MPTCP, Fast Open), connections older than itself, simultaneous opens | passed untouched, and counted by reason |
+//! | carry a handshake, or a reset of the local TCP, over an outage | a SYN is repeated by TCP itself; after a reset the peer learns of it when it next sends |
+//! | carry an outage over the local TCP's own limits (on Linux `tcp_retries2`, about 15 minutes, or TCP_USER_TIMEOUT) | its timeouts go on while its retransmissions are swallowed |
+//! | congestion control of many flows at once after an outage | each spreads its own flight over its own round trip |
+//! | tell the local TCP of losses among what is repaired | its window is what it was, or one segment; the next loss or mark on the new path speaks for itself |
+//! | the last two bytes held back by a receiver, to have a new acknowledgment ready when the path is back | not built |
+
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod config;
+mod counts;
+mod flight;
+mod flow;
+mod opening;
+mod pace;
+mod packet;
+mod pool;
+mod shim;
+
+pub use config::{Config, Cwnd};
+pub use counts::{Counts, Fate, Swallowed, Untouched};
+pub use flow::FlowStatus;
+pub use shim::{Shim, To};

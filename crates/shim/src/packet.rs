@@ -1,0 +1,396 @@
+//! A packet as bytes: what the shim has to know of it, and where its fields stand.
+
+use base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
+use wire::{SackBlocks, TcpFlags};
+
+use crate::counts::Untouched;
+
+const IPV4_HEADER: usize = 20;
+const TCP_HEADER: usize = 20;
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+
+// The kinds of TCP options that the shim knows.
+const END: u8 = 0;
+const NOP: u8 = 1;
+const MSS: u8 = 2;
+const WINDOW_SCALE: u8 = 3;
+const SACK_PERMITTED: u8 = 4;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+
+/// What a packet carries, as far as the shim cares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Parsed {
+    Tcp(Segment),
+    Icmp,
+}
+
+/// A TCP segment: the fields, and where those stand that may be edited.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Segment {
+    /// In the packet's own direction.
+    pub flow: FlowKey,
+    pub ecn: Ecn,
+    pub seq: Seq,
+    pub ack: Seq,
+    pub flags: TcpFlags,
+    pub window: u16,
+    pub stamps: Option<Stamps>,
+    pub sack: SackBlocks,
+    pub sack_permitted: bool,
+    pub window_scale: Option<u8>,
+    /// An option that the shim does not know.
+    pub unknown_option: bool,
+    /// Bytes of payload.
+    pub payload: u32,
+    /// Bytes of the whole packet, without what a link has padded it with.
+    pub total: usize,
+    /// Where the TCP header begins.
+    tcp: usize,
+    /// Where the SACK option stands, and its length.
+    sack_at: Option<(usize, usize)>,
+}
+
+/// The timestamps option (RFC 7323 §3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamps {
+    pub value: u32,
+    pub echo: u32,
+    /// Where TSval stands; TSecr is right behind it.
+    at: usize,
+}
+
+impl Segment {
+    /// Sequence numbers that it takes.
+    pub fn range(&self) -> SeqRange {
+        let mut len = self.payload;
+        for flag in [TcpFlags::SYN, TcpFlags::FIN] {
+            len += u32::from(self.flags.contains(flag));
+        }
+        SeqRange::new(self.seq, self.seq + len)
+    }
+    pub fn has(&self, flags: TcpFlags) -> bool {
+        self.flags.contains(flags)
+    }
+}
+
+/// Big-endian numbers out of a slice.
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..)?.first_chunk().map(|b| u16::from_be_bytes(*b))
+}
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|b| u32::from_be_bytes(*b))
+}
+
+/// Looks at a packet; `Err` says why it is none of ours.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, Untouched> {
+    let first = *bytes.first().ok_or(Untouched::Malformed)?;
+    if first >> 4 != 4 {
+        return Err(Untouched::NotIpv4);
+    }
+    let header = usize::from(first & 0xf) * 4;
+    let total = usize::from(u16_at(bytes, 2).ok_or(Untouched::Malformed)?);
+    if header < IPV4_HEADER || total < header || bytes.len() < total {
+        return Err(Untouched::Malformed);
+    }
+    // More fragments, or an offset: a piece of a packet.
+    if u16_at(bytes, 6).ok_or(Untouched::Malformed)? & 0x3fff != 0 {
+        return Err(Untouched::Fragment);
+    }
+    match bytes.get(9) {
+        Some(&ICMP) => Ok(Parsed::Icmp),
+        Some(&TCP) => {
+            let packet = bytes.get(..total).ok_or(Untouched::Malformed)?;
+            segment(packet, header).map(Parsed::Tcp).ok_or(Untouched::Malformed)
+        }
+        _ => Err(Untouched::OtherProtocol),
+    }
+}
+
+fn segment(packet: &[u8], tcp: usize) -> Option<Segment> {
+    let address = |at| u32_at(packet, at).map(Ipv4Addr::from_bits);
+    let source = Endpoint::new(address(12)?, u16_at(packet, tcp)?);
+    let destination = Endpoint::new(address(16)?, u16_at(packet, tcp + 2)?);
+    let header = usize::from(packet.get(tcp + 12)? >> 4) * 4;
+    if header < TCP_HEADER || packet.len() < tcp + header {
+        return None;
+    }
+    let mut segment = Segment {
+        flow: FlowKey { source, destination },
+        ecn: Ecn::from_bits(*packet.get(1)?),
+        seq: Seq(u32_at(packet, tcp + 4)?),
+        ack: Seq(u32_at(packet, tcp + 8)?),
+        flags: TcpFlags(*packet.get(tcp + 13)?),
+        window: u16_at(packet, tcp + 14)?,
+        stamps: None,
+        sack: SackBlocks::EMPTY,
+        sack_permitted: false,
+        window_scale: None,
+        unknown_option: false,
+        payload: (packet.len() - tcp - header) as u32,
+        total: packet.len(),
+        tcp,
+        sack_at: None,
+    };
+    options(packet, tcp + TCP_HEADER, tcp + header, &mut segment)?;
+    Some(segment)
+}
+
+/// Reads the options between two places; `None` if a length is illegal (RFC 9293 §3.1, MUST-7).
+fn options(packet: &[u8], mut at: usize, end: usize, segment: &mut Segment) -> Option<()> {
+    while at < end {
+        let kind = *packet.get(at)?;
+        match kind {
+            END => break,
+            NOP => {
+                at += 1;
+                continue;
+            }
+            _ => {}
+        }
+        let len = usize::from(*packet.get(at + 1).filter(|_| at + 1 < end)?);
+        if len < 2 || at + len > end {
+            return None;
+        }
+        match (kind, len) {
+            (MSS, 4) => {}
+            (WINDOW_SCALE, 3) => segment.window_scale = Some((*packet.get(at + 2)?).min(14)),
+            (SACK_PERMITTED, 2) => segment.sack_permitted = true,
+            (TIMESTAMPS, 10) => {
+                let (value, echo) = (u32_at(packet, at + 2)?, u32_at(packet, at + 6)?);
+                segment.stamps = Some(Stamps { value, echo, at: at + 2 });
+            }
+            (SACK, 10 | 18 | 26 | 34) => {
+                segment.sack = SackBlocks::EMPTY;
+                for block in (at + 2..at + len).step_by(8) {
+                    let edge = |at| u32_at(packet, at).map(Seq);
+                    segment.sack.push(SeqRange::new(edge(block)?, edge(block + 4)?));
+                }
+                segment.sack_at = Some((at, len));
+            }
+            _ => segment.unknown_option = true,
+        }
+        at += len;
+    }
+    Some(())
+}
+
+/// The ones'-complement sum of `bytes`, the last padded with a zero (RFC 1071).
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<2>();
+    let whole: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
+    whole + rest.first().map_or(0, |last| u64::from(*last) << 8)
+}
+
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    sum as u16
+}
+
+impl Segment {
+    /// Are both checksums right? Otherwise nothing that it says may be believed.
+    pub fn is_intact(&self, bytes: &[u8]) -> bool {
+        let parts = bytes.get(..self.total).and_then(|all| all.split_at_checked(self.tcp));
+        let Some((header, body)) = parts else { return false };
+        let addresses = header.get(12..20).map_or(0, sum);
+        let pseudo = addresses + u64::from(TCP) + body.len() as u64;
+        fold(sum(header)) == 0xffff && fold(pseudo + sum(body)) == 0xffff
+    }
+
+    /// Replaces what stands at `at`, which lies in the TCP header, and corrects the checksum by the
+    /// difference: a checksum that was wrong stays wrong.
+    fn edit(&self, bytes: &mut [u8], at: usize, new: &[u8]) {
+        // Whole 16-bit words around the field: an option may stand at an odd place.
+        let start = self.tcp + ((at - self.tcp) & !1);
+        let end = self.tcp + ((at + new.len() - self.tcp + 1) & !1);
+        let Some(before) = bytes.get(start..end).map(sum) else { return };
+        let Some(field) = bytes.get_mut(at..at + new.len()) else { return };
+        field.copy_from_slice(new);
+        let after = bytes.get(start..end).map_or(0, sum);
+        correct(bytes, self.tcp + 16, before, after);
+    }
+
+    /// Sets the acknowledgment number.
+    pub fn set_ack(&self, bytes: &mut [u8], ack: Seq) {
+        self.edit(bytes, self.tcp + 8, &ack.0.to_be_bytes());
+    }
+    /// Sets the window field.
+    pub fn set_window(&self, bytes: &mut [u8], window: u16) {
+        self.edit(bytes, self.tcp + 14, &window.to_be_bytes());
+    }
+    /// Sets TSval; nothing happens without timestamps.
+    pub fn set_stamp(&self, bytes: &mut [u8], value: u32) {
+        if let Some(stamps) = self.stamps {
+            self.edit(bytes, stamps.at, &value.to_be_bytes());
+        }
+    }
+    /// Sets TSecr; nothing happens without timestamps.
+    pub fn set_echo(&self, bytes: &mut [u8], echo: u32) {
+        if let Some(stamps) = self.stamps {
+            self.edit(bytes, stamps.at + 4, &echo.to_be_bytes());
+        }
+    }
+    /// Takes the SACK option out: NOPs stand in its place.
+    pub fn strip_sack(&self, bytes: &mut [u8]) {
+        let Some((at, len)) = self.sack_at else { return };
+        const NOPS: [u8; 34] = [NOP; 34];
+        if let Some(nops) = NOPS.get(..len) {
+            self.edit(bytes, at, nops);
+        }
+    }
+    /// Says that the packet does not take part in ECN (IP header).
+    pub fn set_not_ect(&self, bytes: &mut [u8]) {
+        let Some(before) = bytes.get(0..2).map(sum) else { return };
+        let Some(tos) = bytes.get_mut(1) else { return };
+        *tos &= !0b11;
+        let after = bytes.get(0..2).map_or(0, sum);
+        correct(bytes, 10, before, after);
+    }
+}
+
+/// RFC 1624 §3, equation 3: HC' = ~(~HC + ~m + m').
+fn correct(bytes: &mut [u8], checksum_at: usize, before: u64, after: u64) {
+    let Some(old) = u16_at(bytes, checksum_at) else { return };
+    let new = !fold(u64::from(!old) + u64::from(!fold(before)) + u64::from(fold(after)));
+    if let Some(field) = bytes.get_mut(checksum_at..).and_then(<[u8]>::first_chunk_mut) {
+        *field = new.to_be_bytes();
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use std::vec;
+    use std::vec::Vec;
+    use wire::{Body, IpHeader, Packet, Payload, TcpOptions, TcpSegment, Timestamps};
+
+    fn packet() -> Vec<u8> {
+        let mut options = TcpOptions {
+            timestamps: Some(Timestamps { value: 0x0102_0304, echo: 0x0506_0708 }),
+            ..TcpOptions::default()
+        };
+        options.sack.push(SeqRange::new(Seq(10), Seq(20)));
+        let segment = TcpSegment {
+            source_port: 1,
+            destination_port: 2,
+            seq: Seq(u32::MAX),
+            ack: Seq(7),
+            flags: TcpFlags::ACK.with(TcpFlags::FIN),
+            window: 99,
+            options,
+            payload: Payload::new(1, 0, 33),
+            ..TcpSegment::default()
+        };
+        let ends = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+        let mut ip = IpHeader::new(ends.0, ends.1);
+        ip.ecn = Ecn::Ect0;
+        let packet = Packet { ip, body: Body::Tcp(segment) };
+        let mut bytes = vec![0; packet.len() as usize];
+        packet.encode(&mut bytes, Payload::pattern).unwrap();
+        bytes
+    }
+
+    fn tcp(bytes: &[u8]) -> Segment {
+        match parse(bytes) {
+            Ok(Parsed::Tcp(segment)) => segment,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn fields_are_found() {
+        let bytes = packet();
+        let segment = tcp(&bytes);
+        assert_eq!(segment.range(), SeqRange::new(Seq(u32::MAX), Seq(33)));
+        assert_eq!(segment.stamps.map(|s| (s.value, s.echo)), Some((0x0102_0304, 0x0506_0708)));
+        assert_eq!(segment.sack.as_slice(), [SeqRange::new(Seq(10), Seq(20))]);
+        assert_eq!((segment.window, segment.ack, segment.ecn), (99, Seq(7), Ecn::Ect0));
+        assert!(segment.is_intact(&bytes));
+    }
+
+    /// Against the independent encoder and decoder of `wire`, which compute checksums anew.
+    #[test]
+    fn every_edit_leaves_right_checksums_and_the_rest_alone() {
+        let mut bytes = packet();
+        let segment = tcp(&bytes);
+        segment.set_ack(&mut bytes, Seq(0xdead_beef));
+        segment.set_window(&mut bytes, 0xffff);
+        segment.set_stamp(&mut bytes, 5);
+        segment.set_echo(&mut bytes, 0);
+        segment.set_not_ect(&mut bytes);
+        let decoded = Packet::decode(&bytes).unwrap();
+        let Body::Tcp(edited) = decoded.packet.body else { panic!() };
+        let original = packet();
+        let Body::Tcp(mut expected) = Packet::decode(&original).unwrap().packet.body else {
+            panic!()
+        };
+        expected.ack = Seq(0xdead_beef);
+        expected.window = 0xffff;
+        expected.options.timestamps = Some(Timestamps { value: 5, echo: 0 });
+        assert_eq!(edited, expected);
+        assert_eq!(decoded.packet.ip.ecn, Ecn::NotEct);
+
+        segment.strip_sack(&mut bytes);
+        let Body::Tcp(stripped) = Packet::decode(&bytes).unwrap().packet.body else { panic!() };
+        expected.options.sack = SackBlocks::EMPTY;
+        assert_eq!(stripped, expected);
+    }
+
+    #[test]
+    fn an_option_at_an_odd_place_is_edited_too() {
+        let mut bytes = packet();
+        // NOP NOP TS(10) NOP NOP SACK(10): one NOP from the front goes behind the timestamps.
+        let at = 40;
+        assert_eq!(bytes[at..at + 3], [NOP, NOP, TIMESTAMPS]);
+        bytes.copy_within(at + 2..at + 12, at + 1);
+        bytes[at + 11] = NOP;
+        let wrong = tcp(&bytes);
+        assert!(!wrong.is_intact(&bytes));
+        // A right checksum for it, by the same difference that the move made.
+        let body = &bytes[20..];
+        let pseudo = sum(&bytes[12..20]) + 6 + body.len() as u64;
+        let off = fold(pseudo + sum(body));
+        let field = u16_at(&bytes, 36).unwrap();
+        let right = !fold(u64::from(!field) + u64::from(off));
+        bytes[36..38].copy_from_slice(&right.to_be_bytes());
+        let segment = tcp(&bytes);
+        assert!(segment.is_intact(&bytes));
+        segment.set_echo(&mut bytes, 0xa1b2_c3d4);
+        assert!(segment.is_intact(&bytes));
+        assert_eq!(tcp(&bytes).stamps.map(|s| s.echo), Some(0xa1b2_c3d4));
+    }
+
+    #[test]
+    fn a_wrong_checksum_stays_wrong() {
+        let mut bytes = packet();
+        let segment = tcp(&bytes);
+        bytes[60] ^= 1;
+        assert!(!segment.is_intact(&bytes));
+        segment.set_ack(&mut bytes, Seq(1));
+        assert!(!segment.is_intact(&bytes));
+    }
+
+    #[test]
+    fn what_is_not_ours_is_named() {
+        let bytes = packet();
+        assert_eq!(parse(&[]).err(), Some(Untouched::Malformed));
+        assert_eq!(parse(&[0x60; 40]).err(), Some(Untouched::NotIpv4));
+        let mut fragment = bytes.clone();
+        fragment[6] = 0x20;
+        assert_eq!(parse(&fragment).err(), Some(Untouched::Fragment));
+        let mut udp = bytes.clone();
+        udp[9] = 17;
+        assert_eq!(parse(&udp).err(), Some(Untouched::OtherProtocol));
+        assert_eq!(parse(&bytes[..bytes.len() - 1]).err(), Some(Untouched::Malformed));
+        for end in 0..bytes.len() {
+            let mut short = bytes[..end].to_vec();
+            if end >= 4 {
+                short[2..4].copy_from_slice(&(end as u16).to_be_bytes());
+            }
+            let _ = parse(&short);
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! All flows of a host.
+
+mod table;
+
+use alloc::vec::Vec;
+
+use base::{Endpoint, FlowKey, Instant, Scope, Signal, SignalKind};
+use wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
+
+use crate::config::Config;
+use crate::counts::{Counts, Fate, Swallowed, Untouched};
+use crate::flow::{Context, FlowStatus, Step};
+use crate::opening::Opening;
+use crate::packet::{Parsed, Segment, parse};
+use crate::pool::Pool;
+use table::{Followed, Table};
+
+/// TCP, as IP numbers protocols.
+const TCP: u8 = 6;
+
+/// Where a packet of the shim's goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// Away from this host.
+    Network,
+    /// To the TCP of this host.
+    Local,
+}
+
+/// The layer below a foreign TCP: a state machine without I/O.
+///
+/// *Look*: [`counts`](Self::counts), [`flows`](Self::flows), [`memory`](Self::memory),
+/// [`next_timeout`](Self::next_timeout). *Events*: [`on_outgoing`](Self::on_outgoing),
+/// [`on_incoming`](Self::on_incoming), [`on_signal`](Self::on_signal),
+/// [`on_timeout`](Self::on_timeout). *Poll*: [`poll`](Self::poll).
+///
+/// The driver shows every packet, does with it what the [`Fate`] says, and only then polls until
+/// there is nothing, then asks `next_timeout`. Time never goes back. If the driver goes away at any
+/// instant, every connection goes on as plain TCP.
+#[derive(Debug)]
+pub struct Shim {
+    config: Config,
+    pool: Pool,
+    counts: Counts,
+    table: Table,
+    /// Flows that may have something to send.
+    active: Vec<usize>,
+    /// No flow wants to be woken before.
+    wake: Option<Instant>,
+    /// Which flows are due, for the time of one call.
+    due: Vec<usize>,
+}
+
+impl Shim {
+    /// One that follows no flow yet.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            pool: Pool::new(config.store),
+            counts: Counts::default(),
+            table: Table::default(),
+            active: Vec::new(),
+            wake: None,
+            due: Vec::new(),
+        }
+    }
+
+    /// How often what happened.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+    /// The flows that are followed, in the order of their keys.
+    pub fn flows(&self) -> impl Iterator<Item = FlowStatus> {
+        self.table.flows().map(|flow| flow.status())
+    }
+    /// Bytes of stored packets, and bytes that are held for them in all; both within
+    /// [`Config::store`].
+    pub fn memory(&self) -> (usize, usize) {
+        self.pool.held()
+    }
+    /// When [`on_timeout`](Self::on_timeout) is to be called; `None`: nothing is due. May be early.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.wake
+    }
+
+    /// The local TCP sends a packet.
+    pub fn on_outgoing(&mut self, now: Instant, packet: &mut [u8]) -> Fate {
+        let fate = match parse(packet) {
+            Ok(Parsed::Tcp(segment)) if !segment.is_intact(packet) => {
+                Fate::Untouched(Untouched::Corrupt)
+            }
+            Ok(Parsed::Tcp(segment)) => self.outgoing_segment(now, &segment, packet),
+            Ok(Parsed::Icmp) => Fate::Untouched(Untouched::OtherProtocol),
+            Err(reason) => Fate::Untouched(reason),
+        };
+        self.counts.enter(fate);
+        fate
+    }
+
+    /// A packet arrives for this host.
+    pub fn on_incoming(&mut self, now: Instant, packet: &mut [u8]) -> Fate {
+        let fate = match parse(packet) {
+            Ok(Parsed::Tcp(segment)) if !segment.is_intact(packet) => {
+                Fate::Untouched(Untouched::Corrupt)
+            }
+            Ok(Parsed::Tcp(segment)) => self.incoming_segment(now, &segment, packet),
+            Ok(Parsed::Icmp) => self.on_icmp(now, packet),
+            Err(reason) => Fate::Untouched(reason),
+        };
+        self.counts.enter(fate);
+        fate
+    }
+
+    /// The network, or this host, says something. `Unreachable` and `RouteFailed` with a flow are
+    /// about that flow, and believed if the number that they quote is in flight; with a destination
+    /// or nothing they are this host's own knowledge (a link that went down) about all flows to it,
+    /// or all. `RouteRestored` likewise. Other signals say nothing to the shim.
+    pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
+        let gone = match signal.kind {
+            SignalKind::Unreachable(_) | SignalKind::RouteFailed => true,
+            SignalKind::RouteRestored => false,
+            SignalKind::SourceQuench | SignalKind::EcnEcho => return,
+        };
+        if let Some(key) = signal.about.flow {
+            let Some(index) = self.table.find(key) else { return };
+            let seq = signal.about.seq;
+            let in_flight = |followed: &Followed| match followed {
+                Followed::Flow(flow) => seq.is_some_and(|seq| flow.is_in_flight(seq)),
+                Followed::Opening(_) => false,
+            };
+            if !gone || self.table.get(index).is_some_and(in_flight) {
+                self.tell(now, index, gone);
+            }
+            return;
+        }
+        let destination = signal.about.destination;
+        let mut due = core::mem::take(&mut self.due);
+        due.clear();
+        due.extend(self.table.indices().filter(|index| {
+            let key = self.table.get(*index).map(Followed::key);
+            destination.is_none() || key.map(|key| key.destination.address) == destination
+        }));
+        due.iter().for_each(|index| self.tell(now, *index, gone));
+        self.due = due;
+    }
+
+    /// Time has come to [`next_timeout`](Self::next_timeout), or beyond.
+    pub fn on_timeout(&mut self, now: Instant) {
+        if self.wake.is_none_or(|wake| wake > now) {
+            return;
+        }
+        let mut due = core::mem::take(&mut self.due);
+        due.clear();
+        due.extend(self.table.indices().filter(|index| {
+            self.next_of(*index).is_some_and(|at| at <= now)
+        }));
+        self.wake = None;
+        for &index in &due {
+            let (table, mut cx) = self.context(now);
+            let Some(Followed::Flow(flow)) = table.get_mut(index) else { continue };
+            if flow.on_timeout(&mut cx) {
+                self.touch(now, index);
+            } else {
+                self.counts.lost_track += 1;
+                self.forget(index);
+            }
+        }
+        self.due = due;
+        let table = &self.table;
+        let next = table.indices().filter_map(|index| self.next_of(index)).min();
+        self.wake = next;
+    }
+
+    /// The next packet that the shim itself sends, into `packet`; `None` if there is none now.
+    pub fn poll(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<To> {
+        while let Some(&index) = self.active.last() {
+            let (table, mut cx) = self.context(now);
+            if let Some(Followed::Flow(flow)) = table.get_mut(index)
+                && let Some(to) = flow.poll(&mut cx, packet)
+            {
+                return Some(to);
+            }
+            self.active.pop();
+            self.note_wake(index);
+        }
+        None
+    }
+
+    fn outgoing_segment(&mut self, now: Instant, segment: &Segment, packet: &[u8]) -> Fate {
+        let found = self.table.find(segment.flow);
+        if segment.has(TcpFlags::SYN) {
+            return self.on_syn_out(now, found, segment);
+        }
+        let Some(index) = found else {
+            return Fate::Untouched(Untouched::Older);
+        };
+        let (table, mut cx) = self.context(now);
+        let step = match table.get_mut(index) {
+            Some(Followed::Flow(flow)) => flow.on_outgoing(&mut cx, segment, packet),
+            // A reset, or an answer that did not come by here: then nobody knows what was agreed.
+            _ => Step::Over(Fate::Untouched(Untouched::Older)),
+        };
+        self.after(now, index, step)
+    }
+
+    /// The local TCP opens a connection, or answers one that opens.
+    fn on_syn_out(&mut self, now: Instant, found: Option<usize>, segment: &Segment) -> Fate {
+        let refused = if segment.unknown_option || segment.payload > 0 {
+            Some(Untouched::UnknownOption)
+        } else {
+            None
+        };
+        if let Some(index) = found {
+            match self.table.get_mut(index) {
+                Some(Followed::Opening(opening)) if refused.is_none() => {
+                    if opening.is_again(segment) {
+                        opening.on_again(now, segment);
+                        return Fate::Pass;
+                    }
+                    // RFC 9293 §3.5, figure 8: the SYN-ACK answers a SYN that crossed ours.
+                    if !opening.is_passive() && segment.has(TcpFlags::ACK) {
+                        self.forget(index);
+                        return Fate::Untouched(Untouched::SimultaneousOpen);
+                    }
+                }
+                _ => {}
+            }
+            // A new connection between the same ends.
+            self.forget(index);
+        }
+        if let Some(reason) = refused {
+            return Fate::Untouched(reason);
+        }
+        if self.table.len() >= self.config.flows && !self.evict(now) {
+            return Fate::Untouched(Untouched::NoRoom);
+        }
+        self.table.insert(Followed::Opening(Opening::new(now, segment)));
+        Fate::Pass
+    }
+
+    fn incoming_segment(&mut self, now: Instant, segment: &Segment, packet: &mut [u8]) -> Fate {
+        let FlowKey { source, destination } = segment.flow;
+        let key = FlowKey { source: destination, destination: source };
+        let syn_only = segment.has(TcpFlags::SYN) && !segment.has(TcpFlags::ACK);
+        let Some(index) = self.table.find(key) else {
+            // What becomes of a SYN is seen when it is answered.
+            return if syn_only { Fate::Pass } else { Fate::Untouched(Untouched::Older) };
+        };
+        if let Some(Followed::Opening(opening)) = self.table.get(index) {
+            let opening = *opening;
+            if segment.has(TcpFlags::RST) {
+                self.forget(index);
+                return Fate::Pass;
+            }
+            if syn_only && !opening.is_passive() {
+                self.forget(index);
+                return Fate::Untouched(Untouched::SimultaneousOpen);
+            }
+            if segment.has(TcpFlags::SYN) && segment.unknown_option {
+                self.forget(index);
+                return Fate::Untouched(Untouched::UnknownOption);
+            }
+            let Some(flow) = opening.on_answer(now, segment) else {
+                return Fate::Pass;
+            };
+            self.counts.flows += 1;
+            self.table.replace(index, Followed::Flow(flow));
+            if segment.has(TcpFlags::SYN) {
+                return Fate::Pass;
+            }
+        }
+        let (table, mut cx) = self.context(now);
+        let step = match table.get_mut(index) {
+            Some(Followed::Flow(flow)) => flow.on_incoming(&mut cx, segment, packet),
+            _ => Step::On(Fate::Pass),
+        };
+        self.after(now, index, step)
+    }
+
+    fn on_icmp(&mut self, now: Instant, packet: &[u8]) -> Fate {
+        let not_believed = Fate::Untouched(Untouched::NotBelieved);
+        let Ok(decoded) = Packet::decode(packet) else { return not_believed };
+        let Body::Icmp(IcmpMessage::Unreachable { code, quoted }) = decoded.packet.body else {
+            return Fate::Untouched(Untouched::OtherProtocol);
+        };
+        let _scope = match code {
+            UnreachableCode::Net => Scope::Net,
+            UnreachableCode::Host => Scope::Host,
+            _ => return not_believed,
+        };
+        let (from, to) = quoted.ports();
+        let key = FlowKey {
+            source: Endpoint::new(quoted.source, from),
+            destination: Endpoint::new(quoted.destination, to),
+        };
+        let found = self.table.find(key).filter(|_| quoted.protocol == TCP);
+        let Some(index) = found else { return not_believed };
+        match self.table.get(index) {
+            // RFC 5927 §4.1
+            Some(Followed::Flow(flow)) if flow.is_in_flight(quoted.seq()) => {
+                self.tell(now, index, true);
+                Fate::Swallowed(Swallowed::IcmpTaken)
+            }
+            _ => not_believed,
+        }
+    }
+
+    /// Tells a flow that its path is gone, or back.
+    fn tell(&mut self, now: Instant, index: usize, gone: bool) {
+        let (table, mut cx) = self.context(now);
+        let Some(Followed::Flow(flow)) = table.get_mut(index) else { return };
+        if gone {
+            flow.disconnect(&mut cx, true);
+        } else {
+            flow.resume(&mut cx);
+        }
+        self.touch(now, index);
+    }
+
+    /// What follows from a step of a flow.
+    fn after(&mut self, now: Instant, index: usize, step: Step) -> Fate {
+        match step {
+            Step::On(fate) => {
+                self.touch(now, index);
+                fate
+            }
+            Step::Over(fate) => {
+                self.forget(index);
+                fate
+            }
+        }
+    }
+
+    /// A flow has changed.
+    fn touch(&mut self, now: Instant, index: usize) {
+        if self.active.last() != Some(&index) {
+            self.active.push(index);
+        }
+        self.note_wake(index);
+        let Some(Followed::Flow(flow)) = self.table.get_mut(index) else { return };
+        if !core::mem::take(&mut flow.came_back) {
+            return;
+        }
+        let destination = flow.key.destination.address;
+        for index in self.table.indices() {
+            let Some(Followed::Flow(flow)) = self.table.get_mut(index) else { continue };
+            if flow.is_disconnected() && flow.key.destination.address == destination {
+                flow.probe_now(now);
+                self.active.push(index);
+            }
+        }
+    }
+
+    fn next_of(&self, index: usize) -> Option<Instant> {
+        match self.table.get(index)? {
+            Followed::Flow(flow) => flow.next_timeout(&self.config),
+            Followed::Opening(_) => None,
+        }
+    }
+
+    fn note_wake(&mut self, index: usize) {
+        let next = self.next_of(index);
+        self.wake = [self.wake, next].into_iter().flatten().min();
+    }
+
+    fn context(&mut self, now: Instant) -> (&mut Table, Context<'_>) {
+        let Self { config, pool, counts, table, .. } = self;
+        (table, Context { now, config, pool, counts })
+    }
+
+    fn forget(&mut self, index: usize) {
+        if let Some(Followed::Flow(mut flow)) = self.table.remove(index) {
+            flow.clear(&mut self.pool);
+        }
+    }
+
+    /// Makes room in the table; `false` if everything in it is in use.
+    fn evict(&mut self, now: Instant) -> bool {
+        let Some(index) = self.table.oldest_unused(now) else { return false };
+        self.forget(index);
+        true
+    }
+}
