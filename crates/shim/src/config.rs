@@ -30,7 +30,8 @@ pub struct Config {
     pub undo_ack: bool,
     /// After an outage.
     pub cwnd: Cwnd,
-    /// Least time between probes while disconnected; they come every two round trips.
+    /// Least time between probes while disconnected; they come every two round trips. Of several
+    /// flows to the same host one does so, the others take as long as if they took turns.
     pub probe_min: Duration,
     /// The time between probes once the outage has lasted for `probe_fast`.
     pub probe_max: Duration,

@@ -22,6 +22,8 @@ pub enum Untouched {
     UnknownOption,
     /// Both ends opened the connection at once.
     SimultaneousOpen,
+    /// A handshake in which timestamps were not agreed on: nothing could be undone.
+    NoTimestamps,
     /// The numbers of a segment are nowhere near the flow's, so that it may be anybody's (RFC 5961).
     Implausible,
     /// An ICMP message that is not about what is in flight (RFC 5927), or not about reachability.
@@ -96,6 +98,8 @@ counts! {
     unknown_option,
     /// [`Untouched::SimultaneousOpen`]
     simultaneous_open,
+    /// [`Untouched::NoTimestamps`]
+    no_timestamps,
     /// [`Untouched::Implausible`]
     implausible,
     /// [`Untouched::NotBelieved`]
@@ -155,6 +159,7 @@ impl Counts {
                 Untouched::NoRoom => &mut self.no_room,
                 Untouched::UnknownOption => &mut self.unknown_option,
                 Untouched::SimultaneousOpen => &mut self.simultaneous_open,
+                Untouched::NoTimestamps => &mut self.no_timestamps,
                 Untouched::Implausible => &mut self.implausible,
                 Untouched::NotBelieved => &mut self.not_believed,
             },

@@ -2,12 +2,15 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Instant, Seq, SeqRange};
+use base::{Duration, Instant, Seq, SeqRange};
 
 use crate::pool::{Piece, Pool};
 
 /// Originals that are remembered for one flow at most, with or without their bytes.
-pub(crate) const ORIGINALS_MAX: usize = 16_384;
+const ORIGINALS_MAX: usize = 16_384;
+
+/// With room for more than so many, a flight that has become empty gives its memory back.
+const ORIGINALS_KEPT: usize = 1024;
 
 /// Where an original is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub(crate) enum Place {
     Out(Instant),
     /// Sent, and lost: to be sent ahead of those that wait.
     Lost,
+    /// The peer has reported it (SACK).
+    Delivered,
 }
 
 /// A segment as it was sent for the first time.
@@ -26,16 +31,15 @@ pub(crate) struct Original {
     /// The numbers that it was the first to carry; its packet may begin before.
     pub range: SeqRange,
     /// Its TSval.
-    pub stamp: Option<u32>,
+    pub stamp: u32,
     /// It was sent with an ECT codepoint.
     pub capable: bool,
-    /// The packet; `None` where a bound did not allow it to be stored.
+    /// The packet; `None` where a bound did not allow it to be stored. Such a one is never waiting
+    /// or lost: the local TCP has to repeat it itself.
     pub packet: Option<Piece>,
     pub place: Place,
     /// It has left this host at least once.
     pub left: bool,
-    /// The peer has reported it (SACK).
-    pub delivered: bool,
     /// The local TCP has sent it again.
     pub resent: bool,
 }
@@ -54,6 +58,36 @@ pub(crate) struct Covered {
     pub newest: Option<Instant>,
 }
 
+/// Of those that have their bytes: how many are where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    waiting: usize,
+    lost: usize,
+    /// In bytes, or rather numbers.
+    out: u32,
+}
+
+impl Tally {
+    fn enter(&mut self, original: &Original) {
+        match original.place {
+            _ if original.packet.is_none() => {}
+            Place::Waiting => self.waiting += 1,
+            Place::Lost => self.lost += 1,
+            Place::Out(_) => self.out = self.out.saturating_add(original.range.len()),
+            Place::Delivered => {}
+        }
+    }
+    fn leave(&mut self, original: &Original) {
+        match original.place {
+            _ if original.packet.is_none() => {}
+            Place::Waiting => self.waiting = self.waiting.saturating_sub(1),
+            Place::Lost => self.lost = self.lost.saturating_sub(1),
+            Place::Out(_) => self.out = self.out.saturating_sub(original.range.len()),
+            Place::Delivered => {}
+        }
+    }
+}
+
 /// The originals, in the order of their numbers, without gaps, from `una` to `max`.
 #[derive(Debug)]
 pub(crate) struct Flight {
@@ -64,11 +98,26 @@ pub(crate) struct Flight {
     pub max: Seq,
     /// Bytes of the pool that the packets take.
     pub stored: usize,
+    tally: Tally,
+    /// No original waits, or is lost, that ends at or before these.
+    waiting_from: Seq,
+    lost_from: Seq,
+    /// Originals without their bytes.
+    missing: usize,
 }
 
 impl Flight {
     pub fn new(first: Seq) -> Self {
-        Self { originals: VecDeque::new(), una: first, max: first, stored: 0 }
+        Self {
+            originals: VecDeque::new(),
+            una: first,
+            max: first,
+            stored: 0,
+            tally: Tally::default(),
+            waiting_from: first,
+            lost_from: first,
+            missing: 0,
+        }
     }
 
     pub fn outstanding(&self) -> u32 {
@@ -77,14 +126,9 @@ impl Flight {
     pub fn is_empty(&self) -> bool {
         self.originals.is_empty()
     }
-    pub fn len(&self) -> usize {
-        self.originals.len()
-    }
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Original> {
-        self.originals.iter()
-    }
-    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Original> {
-        self.originals.iter_mut()
+    /// Is there room for one more of its own?
+    pub fn has_room(&self) -> bool {
+        self.originals.len() < ORIGINALS_MAX
     }
     pub fn front(&self) -> Option<&Original> {
         self.originals.front()
@@ -92,8 +136,13 @@ impl Flight {
     pub fn get(&self, index: usize) -> Option<&Original> {
         self.originals.get(index)
     }
-    pub fn get_mut(&mut self, index: usize) -> Option<&mut Original> {
-        self.originals.get_mut(index)
+    /// How many the shim has to send.
+    pub fn waiting(&self) -> usize {
+        self.tally.waiting + self.tally.lost
+    }
+    /// Numbers that were sent and are, as far as the shim knows, neither lost nor delivered.
+    pub fn out(&self) -> u32 {
+        self.tally.out
     }
 
     /// The index of the first original that reaches beyond `seq`.
@@ -103,30 +152,77 @@ impl Flight {
 
     /// Those that have a number in `range`.
     pub fn overlapping(&self, range: SeqRange) -> impl Iterator<Item = &Original> {
-        let rest = self.originals.iter().skip(self.index_of(range.start));
-        rest.take_while(move |original| original.range.start.before(range.end))
-    }
-    pub fn overlapping_mut(&mut self, range: SeqRange) -> impl Iterator<Item = &mut Original> {
-        let from = self.index_of(range.start);
-        let rest = self.originals.iter_mut().skip(from);
+        let rest = self.originals.range(self.index_of(range.start)..);
         rest.take_while(move |original| original.range.start.before(range.end))
     }
 
-    /// Appends what begins at `max`.
-    pub fn push(&mut self, original: Original) {
+    /// Appends what begins at `max`. Neighbours without their bytes are one; once there are too many,
+    /// what comes and the last one are.
+    pub fn push(&mut self, original: Original, pool: &mut Pool) {
         self.max = original.range.end;
-        self.stored += original.packet.as_ref().map_or(0, Piece::size);
+        if !self.has_room() {
+            self.drop_bytes(self.originals.len() - 1, pool);
+        }
+        if let Some(last) = self.originals.back_mut()
+            && last.packet.is_none()
+            && original.packet.is_none()
+        {
+            last.range.end = original.range.end;
+            last.place = original.place;
+            return;
+        }
+        match &original.packet {
+            Some(piece) => self.stored += piece.size(),
+            None => self.missing += 1,
+        }
+        if original.place == Place::Waiting && self.tally.waiting == 0 {
+            self.waiting_from = original.range.start;
+        }
+        self.tally.enter(&original);
         self.originals.push_back(original);
+    }
+
+    /// The bytes of an original are of no use any more.
+    fn drop_bytes(&mut self, index: usize, pool: &mut Pool) {
+        let Some(original) = self.originals.get_mut(index) else { return };
+        self.tally.leave(original);
+        let Some(piece) = original.packet.take() else { return };
+        original.place = Place::Out(Instant::ZERO);
+        self.missing += 1;
+        self.stored = self.stored.saturating_sub(piece.size());
+        pool.give_back(piece);
+    }
+
+    /// The local TCP believes `range` lost, and sends it again. Where it cuts an original into smaller
+    /// segments, the path takes no longer ones any more (RFC 1191): then its bytes are of no use.
+    pub fn on_sent_again(&mut self, range: SeqRange, pool: &mut Pool) {
+        let first = self.index_of(range.start);
+        let cut = self.originals.get(first).is_some_and(|original| {
+            range.start == original.range.start && range.end.before(original.range.end)
+        });
+        if cut {
+            self.drop_bytes(first, pool);
+        }
+        for original in self.originals.range_mut(first..) {
+            if original.range.start.at_or_after(range.end) {
+                break;
+            }
+            original.resent = true;
+        }
     }
 
     /// The peer has acknowledged everything before `ack`, which is not beyond `max`.
     pub fn advance(&mut self, ack: Seq, pool: &mut Pool) -> Covered {
         let mut covered = Covered { numbers: ack.since(self.una), ..Covered::default() };
-        self.una = self.una.max(ack);
+        if covered.numbers == 0 {
+            return covered;
+        }
+        self.una = ack;
         while self.originals.front().is_some_and(|o| o.range.end.at_or_before(ack)) {
             let Some(original) = self.originals.pop_front() else { break };
+            self.tally.leave(&original);
             if original.resent && covered.resent.is_none() {
-                covered.resent = original.stamp.map(|stamp| (stamp, original.capable));
+                covered.resent = Some((original.stamp, original.capable));
             }
             if let Place::Out(at) = original.place {
                 covered.newest = covered.newest.max(Some(at));
@@ -134,38 +230,133 @@ impl Flight {
                     covered.sent_once = Some(at);
                 }
             }
-            if let Some(piece) = original.packet {
-                self.stored = self.stored.saturating_sub(piece.size());
-                pool.give_back(piece);
+            match original.packet {
+                Some(piece) => {
+                    self.stored = self.stored.saturating_sub(piece.size());
+                    pool.give_back(piece);
+                }
+                None => self.missing = self.missing.saturating_sub(1),
             }
         }
+        self.waiting_from = self.waiting_from.max(ack);
+        self.lost_from = self.lost_from.max(ack);
+        if self.originals.is_empty() && self.originals.capacity() > ORIGINALS_KEPT {
+            self.originals.shrink_to(ORIGINALS_KEPT);
+        }
+        self.look_for_reneging();
         covered
+    }
+
+    /// An acknowledgment that ends before what was reported takes the report back (RFC 2018 §8), and
+    /// with it all others.
+    fn look_for_reneging(&mut self) {
+        if self.originals.front().is_none_or(|front| front.place != Place::Delivered) {
+            return;
+        }
+        for original in &mut self.originals {
+            if original.place == Place::Delivered {
+                original.place = Place::Out(Instant::ZERO);
+                self.tally.enter(original);
+            }
+        }
     }
 
     /// The peer reports `block`. Returns when the one of those newly reported was sent that was
     /// sent last.
     pub fn report(&mut self, block: SeqRange) -> Option<Instant> {
         let mut newest = None;
-        // RFC 2018 §8 lets a peer take back what it has reported; bytes stay stored for that.
         let inside = SeqRange::new(block.start.max(self.una), block.end.min(self.max));
         if block.is_empty() || inside.is_empty() {
             return None;
         }
-        for original in self.overlapping_mut(inside) {
-            let whole = inside.start.at_or_before(original.range.start)
-                && original.range.end.at_or_before(inside.end);
-            if whole && !original.delivered {
-                original.delivered = true;
-                if let Place::Out(at) = original.place {
-                    newest = newest.max(Some(at));
-                }
+        let first = self.index_of(inside.start);
+        for original in self.originals.range_mut(first..) {
+            if original.range.end.after(inside.end) {
+                break;
             }
+            if original.range.start.before(inside.start) || original.place == Place::Delivered {
+                continue;
+            }
+            self.tally.leave(original);
+            if let Place::Out(at) = original.place {
+                newest = newest.max(Some(at));
+            }
+            original.place = Place::Delivered;
         }
         newest
     }
 
+    /// Everything that is stored and not delivered is to be sent, in order.
+    pub fn all_wait(&mut self) {
+        for original in &mut self.originals {
+            if original.packet.is_some() && original.place != Place::Delivered {
+                self.tally.leave(original);
+                original.place = Place::Waiting;
+                self.tally.enter(original);
+            }
+        }
+        self.waiting_from = self.una;
+    }
+
+    /// Declares lost what was sent `margin` before `newest`, and with `oldest` the first one, too.
+    /// Returns whether there was any.
+    pub fn find_lost(&mut self, newest: Option<Instant>, margin: Duration, oldest: bool) -> bool {
+        if newest.is_none() && !oldest {
+            return false;
+        }
+        let from = (self.tally.lost > 0).then_some(self.lost_from);
+        let mut first = None;
+        for (index, original) in self.originals.iter_mut().enumerate() {
+            let Place::Out(at) = original.place else { continue };
+            let passed = newest.is_some_and(|newest| at + margin <= newest);
+            if original.packet.is_some() && (passed || oldest && index == 0) {
+                self.tally.leave(original);
+                original.place = Place::Lost;
+                self.tally.enter(original);
+                first = first.or(Some(original.range.start));
+            }
+        }
+        if let Some(first) = first {
+            self.lost_from = from.map_or(first, |from| from.min(first));
+        }
+        first.is_some()
+    }
+
+    /// The next one that the shim has to send: those that were lost, then in order.
+    pub fn next(&self) -> Option<usize> {
+        let first = |from: Seq, place: Place| {
+            let index = self.index_of(from);
+            let found = self.originals.range(index..).position(|o| o.place == place)?;
+            Some(index + found)
+        };
+        if self.tally.lost > 0 {
+            first(self.lost_from, Place::Lost)
+        } else if self.tally.waiting > 0 {
+            first(self.waiting_from, Place::Waiting)
+        } else {
+            None
+        }
+    }
+
+    /// One is sent.
+    pub fn send(&mut self, index: usize, now: Instant) {
+        let Some(original) = self.originals.get_mut(index) else { return };
+        self.tally.leave(original);
+        match original.place {
+            Place::Lost => self.lost_from = original.range.end,
+            Place::Waiting => self.waiting_from = original.range.end,
+            Place::Out(_) | Place::Delivered => {}
+        }
+        original.place = Place::Out(now);
+        original.left = true;
+        self.tally.enter(original);
+    }
+
     /// One past the last number up to which every original has its bytes.
     pub fn stored_to(&self) -> Seq {
+        if self.missing == 0 {
+            return self.max;
+        }
         let missing = self.originals.iter().find(|original| original.packet.is_none());
         missing.map_or(self.max, |original| original.range.start.max(self.una))
     }
@@ -177,47 +368,60 @@ impl Flight {
                 pool.give_back(piece);
             }
         }
-        self.stored = 0;
+        (self.stored, self.missing, self.tally) = (0, 0, Tally::default());
     }
 }
 
 #[cfg(test)]
 mod test {
     use super::*;
+    use std::vec::Vec;
 
+    const MS: fn(u64) -> Instant = Instant::from_millis;
+
+    fn original(pool: &mut Pool, start: Seq, n: u32) -> Original {
+        Original {
+            range: SeqRange::new(start + 100 * n, start + 100 * (n + 1)),
+            stamp: n,
+            capable: true,
+            packet: pool.store(&[n as u8; 300]),
+            place: Place::Out(MS(u64::from(n))),
+            left: true,
+            resent: false,
+        }
+    }
+
+    /// Four of 100 bytes across the wrap, sent at 0, 1, 2 and 3 ms; two have been sent again.
     fn flight() -> (Flight, Pool) {
         let mut pool = Pool::new(1 << 20);
         let start = Seq(u32::MAX - 150);
         let mut flight = Flight::new(start);
         for n in 0..4 {
-            let range = SeqRange::new(start + 100 * n, start + 100 * (n + 1));
-            flight.push(Original {
-                range,
-                stamp: Some(n),
-                capable: true,
-                packet: pool.store(&[n as u8; 300]),
-                place: Place::Out(Instant::from_millis(u64::from(n))),
-                left: true,
-                delivered: false,
-                resent: n == 1 || n == 2,
-            });
+            let original = original(&mut pool, start, n);
+            flight.push(original, &mut pool);
         }
+        flight.on_sent_again(SeqRange::new(start + 100, start + 300), &mut pool);
         (flight, pool)
+    }
+
+    fn places(flight: &Flight) -> Vec<Place> {
+        flight.originals.iter().map(|original| original.place).collect()
     }
 
     #[test]
     fn an_acknowledgment_frees_what_it_covers_across_the_wrap() {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
-        assert_eq!(pool.held().0, 4 * 512);
+        assert_eq!((pool.held().0, flight.out()), (4 * 512, 400));
         let covered = flight.advance(start + 250, &mut pool);
         assert_eq!(covered.numbers, 250);
         assert_eq!(covered.resent, Some((1, true)));
-        assert_eq!(covered.sent_once, Some(Instant::ZERO));
-        assert_eq!(covered.newest, Some(Instant::from_millis(1)));
-        assert_eq!((flight.len(), flight.una, pool.held().0), (2, start + 250, 2 * 512));
+        assert_eq!(covered.sent_once, Some(MS(0)));
+        assert_eq!(covered.newest, Some(MS(1)));
+        assert_eq!((flight.una, pool.held().0, flight.out()), (start + 250, 2 * 512, 200));
         flight.advance(start + 400, &mut pool);
         assert!(flight.is_empty() && flight.stored == 0 && pool.held().0 == 0);
+        assert_eq!(flight.tally, Tally::default());
     }
 
     #[test]
@@ -225,22 +429,84 @@ mod test {
         let (mut flight, _pool) = flight();
         let start = flight.una;
         let block = |from, to| SeqRange::new(start + from, start + to);
-        assert_eq!(flight.report(block(150, 300)), Some(Instant::from_millis(2)));
+        assert_eq!(flight.report(block(150, 300)), Some(MS(2)));
         assert_eq!(flight.report(block(150, 300)), None);
-        let delivered: Vec<bool> = flight.iter().map(|o| o.delivered).collect();
-        assert_eq!(delivered, [false, false, true, false]);
+        let [a, b, _, d] = [0, 1, 2, 3].map(|n| Place::Out(MS(n)));
+        assert_eq!(places(&flight), [a, b, Place::Delivered, d]);
         assert_eq!(flight.report(block(300, 100)), None);
-        assert_eq!(flight.report(SeqRange::new(start - 50, start + 100)), Some(Instant::ZERO));
+        assert_eq!(flight.report(SeqRange::new(start - 50, start + 100)), Some(MS(0)));
+        assert_eq!(flight.out(), 200);
+    }
+
+    #[test]
+    fn a_report_that_is_taken_back_counts_no_more() {
+        let (mut flight, mut pool) = flight();
+        let start = flight.una;
+        flight.report(SeqRange::new(start + 100, start + 400));
+        flight.advance(start + 100, &mut pool);
+        assert_eq!(places(&flight), [Place::Out(Instant::ZERO); 3]);
+        assert_eq!(flight.out(), 300);
+    }
+
+    #[test]
+    fn lost_ones_go_first_and_the_others_in_order() {
+        let (mut flight, mut pool) = flight();
+        let start = flight.una;
+        flight.all_wait();
+        assert_eq!((flight.waiting(), flight.out(), flight.next()), (4, 0, Some(0)));
+        for n in 0..3 {
+            flight.send(n, MS(100 + n as u64));
+        }
+        assert_eq!((flight.waiting(), flight.out(), flight.next()), (1, 300, Some(3)));
+        let newest = flight.report(SeqRange::new(start + 200, start + 300));
+        assert!(flight.find_lost(newest, Duration::from_millis(2), false));
+        assert_eq!((flight.waiting(), flight.next()), (2, Some(0)));
+        flight.send(0, MS(110));
+        assert_eq!(flight.next(), Some(3));
+        assert!(flight.find_lost(Some(MS(110)), Duration::from_millis(9), false));
+        assert_eq!(flight.next(), Some(1));
+        flight.advance(start + 300, &mut pool);
+        assert_eq!((flight.next(), flight.waiting(), flight.out()), (Some(0), 1, 0));
+        flight.send(0, MS(120));
+        assert_eq!(flight.next(), None);
     }
 
     #[test]
     fn bytes_that_are_missing_end_what_can_be_repaired() {
-        let (mut flight, _pool) = flight();
+        let (mut flight, mut pool) = flight();
         let start = flight.una;
         assert_eq!(flight.stored_to(), start + 400);
-        flight.get_mut(2).unwrap().packet = None;
+        // A segment that is cut: the path has become narrower.
+        flight.on_sent_again(SeqRange::new(start + 200, start + 250), &mut pool);
         assert_eq!(flight.stored_to(), start + 200);
+        assert_eq!(flight.stored, 3 * 512);
+        flight.advance(start + 300, &mut pool);
+        assert_eq!(flight.stored_to(), start + 400);
     }
 
-    use std::vec::Vec;
+    #[test]
+    fn neighbours_without_bytes_are_one_and_too_many_are_too() {
+        let mut pool = Pool::new(1 << 20);
+        let mut flight = Flight::new(Seq(0));
+        for n in 0..3 {
+            let without = Original { packet: None, ..original(&mut pool, Seq(0), n) };
+            flight.push(without, &mut pool);
+        }
+        assert_eq!((flight.originals.len(), flight.max), (1, Seq(300)));
+        flight.advance(Seq(300), &mut pool);
+        let (mut flight, mut pool) = (Flight::new(Seq(0)), Pool::new(1 << 30));
+        for n in 0..=ORIGINALS_MAX as u32 {
+            let room = flight.has_room();
+            assert_eq!(room, n < ORIGINALS_MAX as u32);
+            let full = original(&mut pool, Seq(0), n);
+            let packet = if room { full.packet } else { None };
+            flight.push(Original { packet, ..full }, &mut pool);
+        }
+        assert_eq!(flight.originals.len(), ORIGINALS_MAX);
+        assert_eq!(flight.max, Seq(100 * (ORIGINALS_MAX as u32 + 1)));
+        assert_eq!(flight.stored_to(), Seq(100 * (ORIGINALS_MAX as u32 - 1)));
+        flight.advance(flight.max, &mut pool);
+        assert_eq!((flight.stored, flight.stored_to()), (0, flight.max));
+        assert!(flight.originals.capacity() <= 2 * ORIGINALS_KEPT);
+    }
 }

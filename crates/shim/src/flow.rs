@@ -7,7 +7,7 @@ mod sending;
 
 use alloc::collections::VecDeque;
 
-use base::{Duration, FlowKey, Instant, Seq};
+use base::{Duration, FlowKey, Instant, Seq, SeqRange};
 use wire::TcpFlags;
 
 use crate::config::Config;
@@ -24,6 +24,9 @@ pub(crate) struct Context<'a> {
     pub config: &'a Config,
     pub pool: &'a mut Pool,
     pub counts: &'a mut Counts,
+    /// How many flows look for a path to the same destination, this one among them; 1 for the first
+    /// of them.
+    pub company: u64,
 }
 
 /// What becomes of a packet, and of the flow.
@@ -46,6 +49,8 @@ pub(crate) struct Said {
     pub stamp: u32,
     /// The TSecr that it sends now.
     pub echo: u32,
+    /// It echoes congestion now (ECE).
+    pub echoes: bool,
     /// One past its FIN.
     pub fin: Option<Seq>,
 }
@@ -55,7 +60,7 @@ pub(crate) struct Said {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Episode {
     /// TSval of the first.
-    first: Option<u32>,
+    first: u32,
     until: Seq,
     undone: bool,
     /// It has sent again after the undo.
@@ -76,12 +81,15 @@ pub(super) struct Outage {
     /// Until then what arrives may have been on its way before the cut, and says nothing.
     stragglers_until: Instant,
     probe_at: Instant,
+    /// When the last probe left, if one has.
+    probed: Option<Instant>,
     /// What was outstanding when it began (bytes).
     flight: u32,
     /// The path has seemed to be back before.
     again: bool,
-    /// TSval of the original that the local TCP holds to be the oldest without an acknowledgment.
-    stamp: Option<u32>,
+    /// Of the original that the local TCP holds to be the oldest without an acknowledgment: TSval,
+    /// and one past its last number.
+    oldest: Option<(u32, Seq)>,
     undo_acks: u8,
     /// When the path was back, and when the peer then acknowledged something new.
     back: Option<Instant>,
@@ -135,18 +143,18 @@ pub(crate) struct Flow {
     pub(super) theirs: Said,
     /// One past the highest number that the peer has sent.
     pub(super) theirs_high: Seq,
-    /// The peer says "congestion" now (ECE).
-    pub(super) echoing: bool,
     pub(super) round_trip: RoundTrip,
-    pub(super) clock: Option<StampClock>,
-    /// The highest TSval on a retransmission that has left: what leaves behind it may not have an
-    /// older one, or the peer discards it (PAWS, RFC 7323 §5).
-    pub(super) left_stamp: Option<u32>,
+    pub(super) clock: StampClock,
+    /// The highest TSval on a retransmission that has left, and what was out then: what leaves behind
+    /// it may not have an older one, or the peer discards it (PAWS, RFC 7323 §5).
+    pub(super) left_stamp: Option<(u32, Seq)>,
     /// Congestion was echoed; what is lost before this number is acknowledged, is lost to it.
     pub(super) congested: Option<Seq>,
     pub(super) episode: Option<Episode>,
-    /// Retransmissions of the local TCP since the peer was last heard.
+    /// Retransmissions of the oldest segment since the peer was last heard.
     pub(super) unanswered: u32,
+    /// The peer has said something that the local TCP was not told.
+    pub(super) unsaid: bool,
     /// Segments wait, or have to, behind those that wait.
     pub(super) queueing: bool,
     /// Until then what waits is spread, then it goes.
@@ -156,7 +164,7 @@ pub(crate) struct Flow {
     pub(super) rate: u32,
     pub(super) replies: VecDeque<Reply>,
     /// When the local TCP and when the peer last sent something.
-    pub(super) sent: Instant,
+    pub sent: Instant,
     pub heard: Instant,
     /// Its path has come back: others to the same destination may want to look for theirs.
     pub came_back: bool,
@@ -186,7 +194,7 @@ pub struct FlowStatus {
     pub waiting: usize,
     /// The round trip, if one was measured.
     pub round_trip: Option<Duration>,
-    /// Were timestamps negotiated? Without them nothing can be undone.
+    /// Were timestamps negotiated? Always so, for a flow that is followed.
     pub timestamps: bool,
     /// Was ECN negotiated? Without it losses are not undone.
     pub ecn: bool,
@@ -199,7 +207,14 @@ pub struct FlowStatus {
 }
 
 impl Flow {
-    pub fn new(key: FlowKey, agreed: Agreed, first: Seq, ours: Said, theirs: Said) -> Self {
+    pub fn new(
+        key: FlowKey,
+        agreed: Agreed,
+        first: Seq,
+        ours: Said,
+        theirs: Said,
+        clock: StampClock,
+    ) -> Self {
         Self {
             key,
             agreed,
@@ -209,13 +224,13 @@ impl Flow {
             ours,
             theirs,
             theirs_high: ours.ack,
-            echoing: false,
             round_trip: RoundTrip::default(),
-            clock: None,
+            clock,
             left_stamp: None,
             congested: None,
             episode: None,
             unanswered: 0,
+            unsaid: false,
             queueing: false,
             spread_until: Instant::ZERO,
             next_send: Instant::ZERO,
@@ -241,7 +256,7 @@ impl Flow {
             stored_bytes: self.flight.stored,
             waiting: self.waiting(),
             round_trip: self.round_trip.measured(),
-            timestamps: self.agreed.timestamps,
+            timestamps: true,
             ecn: self.agreed.ecn,
             undone: self.tally.undone,
             survived: self.tally.survived,
@@ -271,7 +286,9 @@ impl Flow {
 
     /// Could a segment that begins at `seq` be on its way (RFC 5927 §4.1)?
     pub fn is_in_flight(&self, seq: Seq) -> bool {
-        seq.at_or_after(self.flight.una) && seq.before(self.flight.max)
+        let here = SeqRange::new(seq, seq + 1);
+        let mut left = self.flight.overlapping(here).filter(|original| original.left);
+        seq.at_or_after(self.flight.una) && left.next().is_some()
     }
 
     /// Both ends have closed, and both know it.
@@ -287,10 +304,11 @@ impl Flow {
         if segment.has(TcpFlags::ACK) && !segment.ack.before(self.ours.ack) {
             self.ours.ack = segment.ack;
             self.ours.window = segment.window;
+            self.ours.echoes = segment.has(TcpFlags::ECE);
         }
         if let Some(stamps) = segment.stamps {
             self.ours.echo = stamps.echo;
-            self.clock.get_or_insert(StampClock::new(now, stamps.value)).on_stamp(now, stamps.value);
+            self.clock.on_stamp(now, stamps.value);
         }
         if segment.has(TcpFlags::FIN) {
             self.ours.fin = Some(segment.range().end);
@@ -305,7 +323,7 @@ impl Flow {
         self.theirs_high = self.theirs_high.max(range.end);
         if !segment.ack.before(self.flight.una) {
             self.theirs.window = segment.window;
-            self.echoing = segment.has(TcpFlags::ECE);
+            self.theirs.echoes = segment.has(TcpFlags::ECE);
         }
         if let Some(stamps) = segment.stamps
             && !Seq(stamps.value).before(Seq(self.theirs.stamp))

@@ -24,7 +24,7 @@
 //! |---|---|---|
 //! | to the local TCP | TSecr becomes the original's TSval | a loss is undone |
 //! | to the local TCP | acknowledgment number held back, SACK blocks left out, of segments with data | during repair |
-//! | to the network | acknowledgment, window and echo brought up to date; TSval raised to that of a retransmission that has left, or the peer would discard it (PAWS); no ECT if it was sent before (RFC 3168 §6.1.5) | a stored original is sent |
+//! | to the network | acknowledgment, window, echo and ECE brought up to date; TSval raised to that of a retransmission that has left, or the peer would discard it (PAWS); no ECT if it was sent before (RFC 3168 §6.1.5) | a stored original is sent |
 //! | to the local TCP | an acknowledgment of one byte with the original's echo, of what the peer has acknowledged already; at most four in an outage ([`Config::undo_ack`]) | the outage's timeouts are undone |
 //! | to the local TCP | an acknowledgment of what the peer has acknowledged, with the echo of a round trip ago | the outage is over |
 //!
@@ -37,11 +37,12 @@
 //! |---|---|
 //! | undo losses without ECN | nothing tells congestion from other losses there; a guess from the round trip ran away in measurements |
 //! | know whether the routers of a path mark | ECN is agreed on by the ends. On a path of which the full queue drops and does not mark, undoing losses blinds TCP to congestion: there, turn [`Config::undo_losses`] off |
-//! | undo anything without timestamps | an echo is what undoes |
 //! | freeze the local TCP with a zero window | with data in flight Linux then counts every further timeout as a new loss, which does harm |
 //! | acknowledge ahead of the peer | the bytes would be lost if the shim went away |
 //! | prevent the timeout itself | only an untrue acknowledgment would; it is undone afterwards |
-//! | IPv6, fragments, options it does not know (TCP-AO, MD5, MPTCP, Fast Open), connections older than itself, simultaneous opens | passed untouched, and counted by reason |
+//! | IPv6, fragments, connections without timestamps or with options it does not know (TCP-AO, MD5, MPTCP, Fast Open), older ones than itself, simultaneous opens | passed untouched, and counted by reason: an echo is what undoes, and what is not understood is not to be edited |
+//! | send originals over a path that has become narrower | the local TCP cuts them itself (RFC 1191); what it has cut is not stored any more |
+//! | undo the timeout of a segment of one byte, or of a bare FIN | nothing less than the whole segment could be acknowledged, and that would be a measurement of the round trip, as long as the outage |
 //! | carry a handshake, or a reset of the local TCP, over an outage | a SYN is repeated by TCP itself; after a reset the peer learns of it when it next sends |
 //! | carry an outage over the local TCP's own limits (on Linux `tcp_retries2`, about 15 minutes, or TCP_USER_TIMEOUT) | its timeouts go on while its retransmissions are swallowed |
 //! | congestion control of many flows at once after an outage | each spreads its own flight over its own round trip |

@@ -3,6 +3,7 @@
 use base::{FlowKey, Instant, Seq};
 use wire::TcpFlags;
 
+use crate::counts::Untouched;
 use crate::flow::{Flow, Said};
 use crate::pace::StampClock;
 use crate::packet::Segment;
@@ -10,8 +11,6 @@ use crate::packet::Segment;
 /// What was negotiated, as far as it concerns the shim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Agreed {
-    /// RFC 7323 §3.
-    pub timestamps: bool,
     /// RFC 2018.
     pub sack: bool,
     /// RFC 3168.
@@ -32,10 +31,21 @@ pub(crate) struct Opening {
     /// What it offers, or, in a SYN-ACK, has agreed to.
     offers: Agreed,
     ours: Said,
+    /// Its TSval, where it offers timestamps, or has agreed to them (RFC 7323 §3.2).
     stamp: Option<u32>,
     /// When it was sent; `None` if more than once.
     at: Option<Instant>,
     pub last: Instant,
+}
+
+/// What the peer's answer makes of it.
+pub(crate) enum Answer {
+    /// It is none.
+    None,
+    /// The connection is open.
+    Open(Flow),
+    /// It is, but the shim has nothing to do with it.
+    Refused(Untouched),
 }
 
 impl Opening {
@@ -54,7 +64,6 @@ impl Opening {
             isn: segment.seq,
             passive,
             offers: Agreed {
-                timestamps: stamps.is_some(),
                 sack: segment.sack_permitted,
                 ecn,
                 shift: segment.window_scale.unwrap_or(0),
@@ -64,6 +73,7 @@ impl Opening {
                 window: segment.window,
                 stamp: 0,
                 echo: stamps.map_or(0, |stamps| stamps.echo),
+                echoes: false,
                 fin: None,
             },
             stamp: stamps.map(|stamps| stamps.value),
@@ -90,24 +100,29 @@ impl Opening {
         self.at = None;
     }
 
-    /// The peer answers: the flow, if this completes the handshake as far as the shim needs it.
-    pub fn on_answer(&self, now: Instant, segment: &Segment) -> Option<Flow> {
+    /// The peer sends `segment`.
+    pub fn on_answer(&self, now: Instant, segment: &Segment) -> Answer {
         let syn = segment.has(TcpFlags::SYN);
         if !segment.has(TcpFlags::ACK) || segment.has(TcpFlags::RST) || syn == self.passive {
-            return None;
+            return Answer::None;
         }
         let first = self.isn + 1;
         // RFC 9293 §3.10.7.3; the ACK of a SYN-ACK may come with, or be lost before, data.
         if segment.ack != first || self.passive && segment.seq.distance(self.ours.ack) < 0 {
-            return None;
+            return Answer::None;
         }
+        if syn && segment.unknown_option {
+            return Answer::Refused(Untouched::UnknownOption);
+        }
+        // An active opener knows what was agreed by the answer, a passive one has decided it.
+        let (Some(stamp), true) = (self.stamp, self.passive || segment.stamps.is_some()) else {
+            return Answer::Refused(Untouched::NoTimestamps);
+        };
         let mut agreed = self.offers;
         let mut ours = self.ours;
         if !self.passive {
-            let answered = segment.has(TcpFlags::ECE) && !segment.has(TcpFlags::CWR);
-            agreed.timestamps &= segment.stamps.is_some();
             agreed.sack &= segment.sack_permitted;
-            agreed.ecn &= answered;
+            agreed.ecn &= segment.has(TcpFlags::ECE) && !segment.has(TcpFlags::CWR);
             agreed.shift = segment.window_scale.map_or(0, |_| agreed.shift);
             ours.ack = segment.seq + 1;
         }
@@ -116,16 +131,15 @@ impl Opening {
             window: segment.window,
             stamp: segment.stamps.map_or(0, |stamps| stamps.value),
             echo: 0,
+            echoes: false,
             fin: None,
         };
-        let mut flow = Flow::new(self.key, agreed, first, ours, theirs);
+        let clock = StampClock::new(self.last, stamp);
+        let mut flow = Flow::new(self.key, agreed, first, ours, theirs, clock);
         if let Some(at) = self.at {
             flow.on_round_trip(now.since(at));
         }
-        if let (Some(stamp), true) = (self.stamp, agreed.timestamps) {
-            flow.clock = Some(StampClock::new(self.last, stamp));
-        }
-        flow.heard = now;
-        Some(flow)
+        (flow.sent, flow.heard) = (self.last, now);
+        Answer::Open(flow)
     }
 }

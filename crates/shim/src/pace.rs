@@ -46,34 +46,45 @@ impl RoundTrip {
 pub(crate) struct StampClock {
     first: (Instant, u32),
     last: (Instant, u32),
+    /// Ticks, and in how many nanoseconds.
+    rate: (u64, u64),
 }
 
-/// Below this span the clock's rate is not yet known well enough.
-const SPAN: Duration = Duration::from_secs(1);
+/// What a clock does in a second is measured over a span between these.
+const SHORTEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(100);
+
+/// What Linux and the BSDs count.
+const MILLISECONDS: (u64, u64) = (1, 1_000_000);
 
 impl StampClock {
+    /// Until a second of it has been seen, it is taken to count milliseconds (RFC 7323 §5.4 allows
+    /// one tick to one thousand a second).
     pub fn new(now: Instant, stamp: u32) -> Self {
-        Self { first: (now, stamp), last: (now, stamp) }
+        Self { first: (now, stamp), last: (now, stamp), rate: MILLISECONDS }
     }
     pub fn on_stamp(&mut self, now: Instant, stamp: u32) {
-        if Seq(stamp).after(Seq(self.last.1)) {
-            self.last = (now, stamp);
+        if !Seq(stamp).after(Seq(self.last.1)) {
+            return;
+        }
+        self.last = (now, stamp);
+        let span = now.since(self.first.0);
+        if span > LONGEST {
+            self.first = self.last;
+        } else if span >= SHORTEST {
+            let ticks = u64::from(Seq(stamp).since(Seq(self.first.1)));
+            // An outage is longer than what was measured: what seems to be milliseconds, is.
+            let about = ticks.abs_diff(span.as_millis()) <= span.as_millis() / 16;
+            self.rate = if about { MILLISECONDS } else { (ticks, span.as_nanos()) };
         }
     }
     /// The highest value seen.
     pub fn last(&self) -> u32 {
         self.last.1
     }
-    /// What stood on the clock at the time `at`, before or after the last value seen. Until a
-    /// second of it has been seen, it is taken to count milliseconds (RFC 7323 §5.4 allows one to
-    /// one thousand a second; Linux and the BSDs count these).
+    /// What stood on the clock at the time `at`, before or after the last value seen.
     pub fn at(&self, at: Instant) -> u32 {
-        let span = self.last.0.since(self.first.0);
-        let (ticks, nanos) = if span >= SPAN {
-            (u128::from(Seq(self.last.1).since(Seq(self.first.1))), u128::from(span.as_nanos()))
-        } else {
-            (1, 1_000_000)
-        };
+        let (ticks, nanos) = (u128::from(self.rate.0), u128::from(self.rate.1));
         let ticks_in = |span: Duration| (u128::from(span.as_nanos()) * ticks / nanos) as u32;
         if at >= self.last.0 {
             self.last.1.wrapping_add(ticks_in(at.since(self.last.0)))
@@ -104,6 +115,9 @@ mod test {
         assert_eq!(clock.last(), 100);
         assert_eq!(clock.at(at(3000)), 200, "a tick of 10 ms, as seen");
         assert_eq!(clock.at(at(1000)), 0);
+        let mut even = StampClock::new(at(0), 0);
+        even.on_stamp(at(1500), 1501);
+        assert_eq!(even.at(at(61_500)), 61_501, "milliseconds, seen roughly");
         clock.on_stamp(at(2500), 90);
         assert_eq!(clock.last(), 100, "an old one says nothing");
     }

@@ -233,6 +233,11 @@ impl Segment {
             self.edit(bytes, stamps.at + 4, &echo.to_be_bytes());
         }
     }
+    /// Sets or clears the echo of congestion.
+    pub fn set_ece(&self, bytes: &mut [u8], on: bool) {
+        let rest = self.flags.0 & !TcpFlags::ECE.0;
+        self.edit(bytes, self.tcp + 13, &[rest | if on { TcpFlags::ECE.0 } else { 0 }]);
+    }
     /// Takes the SACK option out: NOPs stand in its place.
     pub fn strip_sack(&self, bytes: &mut [u8]) {
         let Some((at, len)) = self.sack_at else { return };
@@ -320,6 +325,7 @@ mod test {
         segment.set_window(&mut bytes, 0xffff);
         segment.set_stamp(&mut bytes, 5);
         segment.set_echo(&mut bytes, 0);
+        segment.set_ece(&mut bytes, true);
         segment.set_not_ect(&mut bytes);
         let decoded = Packet::decode(&bytes).unwrap();
         let Body::Tcp(edited) = decoded.packet.body else { panic!() };
@@ -329,6 +335,7 @@ mod test {
         };
         expected.ack = Seq(0xdead_beef);
         expected.window = 0xffff;
+        expected.flags = expected.flags.with(TcpFlags::ECE);
         expected.options.timestamps = Some(Timestamps { value: 5, echo: 0 });
         assert_eq!(edited, expected);
         assert_eq!(decoded.packet.ip.ecn, Ecn::NotEct);

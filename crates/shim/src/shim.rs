@@ -1,5 +1,6 @@
 //! All flows of a host.
 
+mod ready;
 mod table;
 
 use alloc::vec::Vec;
@@ -10,9 +11,10 @@ use wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
 use crate::config::Config;
 use crate::counts::{Counts, Fate, Swallowed, Untouched};
 use crate::flow::{Context, FlowStatus, Step};
-use crate::opening::Opening;
+use crate::opening::{Answer, Opening};
 use crate::packet::{Parsed, Segment, parse};
 use crate::pool::Pool;
+use ready::Ready;
 use table::{Followed, Table};
 
 /// TCP, as IP numbers protocols.
@@ -43,12 +45,7 @@ pub struct Shim {
     pool: Pool,
     counts: Counts,
     table: Table,
-    /// Flows that may have something to send.
-    active: Vec<usize>,
-    /// No flow wants to be woken before.
-    wake: Option<Instant>,
-    /// Which flows are due, for the time of one call.
-    due: Vec<usize>,
+    ready: Ready,
 }
 
 impl Shim {
@@ -59,9 +56,7 @@ impl Shim {
             pool: Pool::new(config.store),
             counts: Counts::default(),
             table: Table::default(),
-            active: Vec::new(),
-            wake: None,
-            due: Vec::new(),
+            ready: Ready::default(),
         }
     }
 
@@ -78,9 +73,9 @@ impl Shim {
     pub fn memory(&self) -> (usize, usize) {
         self.pool.held()
     }
-    /// When [`on_timeout`](Self::on_timeout) is to be called; `None`: nothing is due. May be early.
+    /// When [`on_timeout`](Self::on_timeout) is to be called; `None`: nothing is due.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.wake
+        self.ready.first()
     }
 
     /// The local TCP sends a packet.
@@ -133,29 +128,18 @@ impl Shim {
             }
             return;
         }
-        let destination = signal.about.destination;
-        let mut due = core::mem::take(&mut self.due);
-        due.clear();
-        due.extend(self.table.indices().filter(|index| {
-            let key = self.table.get(*index).map(Followed::key);
-            destination.is_none() || key.map(|key| key.destination.address) == destination
-        }));
-        due.iter().for_each(|index| self.tell(now, *index, gone));
-        self.due = due;
+        for index in self.table.indices() {
+            let key = self.table.get(index).map(Followed::key);
+            let to = key.map(|key| key.destination.address);
+            if signal.about.destination.is_none() || signal.about.destination == to {
+                self.tell(now, index, gone);
+            }
+        }
     }
 
     /// Time has come to [`next_timeout`](Self::next_timeout), or beyond.
     pub fn on_timeout(&mut self, now: Instant) {
-        if self.wake.is_none_or(|wake| wake > now) {
-            return;
-        }
-        let mut due = core::mem::take(&mut self.due);
-        due.clear();
-        due.extend(self.table.indices().filter(|index| {
-            self.next_of(*index).is_some_and(|at| at <= now)
-        }));
-        self.wake = None;
-        for &index in &due {
+        while let Some(index) = self.ready.due(now) {
             let (table, mut cx) = self.context(now);
             let Some(Followed::Flow(flow)) = table.get_mut(index) else { continue };
             if flow.on_timeout(&mut cx) {
@@ -165,25 +149,42 @@ impl Shim {
                 self.forget(index);
             }
         }
-        self.due = due;
-        let table = &self.table;
-        let next = table.indices().filter_map(|index| self.next_of(index)).min();
-        self.wake = next;
     }
 
     /// The next packet that the shim itself sends, into `packet`; `None` if there is none now.
     pub fn poll(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<To> {
-        while let Some(&index) = self.active.last() {
+        while let Some(index) = self.ready.listed() {
+            let company = self.company(now, index);
             let (table, mut cx) = self.context(now);
+            cx.company = company;
             if let Some(Followed::Flow(flow)) = table.get_mut(index)
                 && let Some(to) = flow.poll(&mut cx, packet)
             {
                 return Some(to);
             }
-            self.active.pop();
-            self.note_wake(index);
+            self.ready.unlist();
+            let next = match self.table.get(index) {
+                Some(Followed::Flow(flow)) => flow.next_timeout(&self.config),
+                Some(Followed::Opening(_)) | None => None,
+            };
+            self.ready.wake(index, next);
         }
         None
+    }
+
+    /// How many flows look for a path to the host that the one at `index` looks for now; 1 for the
+    /// first of them.
+    fn company(&self, now: Instant, index: usize) -> u64 {
+        let Some(Followed::Flow(flow)) = self.table.get(index) else { return 1 };
+        if !flow.is_to_probe(now) {
+            return 1;
+        }
+        let destination = flow.key.destination.address;
+        let mut looking = self.table.searching(destination).peekable();
+        match looking.peek() {
+            Some(first) if *first != index => looking.count() as u64,
+            _ => 1,
+        }
     }
 
     fn outgoing_segment(&mut self, now: Instant, segment: &Segment, packet: &[u8]) -> Fate {
@@ -256,12 +257,13 @@ impl Shim {
                 self.forget(index);
                 return Fate::Untouched(Untouched::SimultaneousOpen);
             }
-            if segment.has(TcpFlags::SYN) && segment.unknown_option {
-                self.forget(index);
-                return Fate::Untouched(Untouched::UnknownOption);
-            }
-            let Some(flow) = opening.on_answer(now, segment) else {
-                return Fate::Pass;
+            let flow = match opening.on_answer(now, segment) {
+                Answer::Open(flow) => flow,
+                Answer::None => return Fate::Pass,
+                Answer::Refused(reason) => {
+                    self.forget(index);
+                    return Fate::Untouched(reason);
+                }
             };
             self.counts.flows += 1;
             self.table.replace(index, Followed::Flow(flow));
@@ -333,10 +335,7 @@ impl Shim {
 
     /// A flow has changed.
     fn touch(&mut self, now: Instant, index: usize) {
-        if self.active.last() != Some(&index) {
-            self.active.push(index);
-        }
-        self.note_wake(index);
+        self.ready.list(index);
         let Some(Followed::Flow(flow)) = self.table.get_mut(index) else { return };
         if !core::mem::take(&mut flow.came_back) {
             return;
@@ -345,33 +344,22 @@ impl Shim {
         for index in self.table.indices() {
             let Some(Followed::Flow(flow)) = self.table.get_mut(index) else { continue };
             if flow.is_disconnected() && flow.key.destination.address == destination {
-                flow.probe_now(now);
-                self.active.push(index);
+                flow.probe_now(now, &self.config);
+                self.ready.list(index);
             }
         }
     }
 
-    fn next_of(&self, index: usize) -> Option<Instant> {
-        match self.table.get(index)? {
-            Followed::Flow(flow) => flow.next_timeout(&self.config),
-            Followed::Opening(_) => None,
-        }
-    }
-
-    fn note_wake(&mut self, index: usize) {
-        let next = self.next_of(index);
-        self.wake = [self.wake, next].into_iter().flatten().min();
-    }
-
     fn context(&mut self, now: Instant) -> (&mut Table, Context<'_>) {
         let Self { config, pool, counts, table, .. } = self;
-        (table, Context { now, config, pool, counts })
+        (table, Context { now, config, pool, counts, company: 1 })
     }
 
     fn forget(&mut self, index: usize) {
         if let Some(Followed::Flow(mut flow)) = self.table.remove(index) {
             flow.clear(&mut self.pool);
         }
+        self.ready.wake(index, None);
     }
 
     /// Makes room in the table; `false` if everything in it is in use.

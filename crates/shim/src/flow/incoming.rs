@@ -34,7 +34,7 @@ impl Flow {
             State::Disconnected(outage) if cx.now >= outage.stragglers_until => self.resume(cx),
             _ => {}
         }
-        Step::On(match self.state {
+        let fate = match self.state {
             State::Resuming(..) => self.on_segment_in_repair(cx, segment, packet),
             // The local TCP has been told less than the peer has said: that stays so.
             State::Disconnected(outage) if outage.again => {
@@ -43,7 +43,8 @@ impl Flow {
                 self.hold(cx, told, segment, packet)
             }
             _ => self.on_segment(cx, segment, packet),
-        })
+        };
+        if self.is_closed() { Step::Over(fate) } else { Step::On(fate) }
     }
 
     /// RFC 5961 §3.2: only a reset with the very number that the local TCP expects is one. It sees
@@ -75,6 +76,7 @@ impl Flow {
         let mut covered = Covered::default();
         if segment.ack.after(self.flight.una) {
             covered = self.flight.advance(segment.ack, cx.pool);
+            self.left_stamp = self.left_stamp.filter(|(_, until)| segment.ack.before(*until));
         }
         if self.agreed.sack {
             for block in segment.sack.as_slice() {
@@ -117,7 +119,7 @@ impl Flow {
         packet: &mut [u8],
     ) {
         let Some((stamp, capable)) = covered.resent else { return };
-        let allowed = cx.config.undo_losses && self.agreed.ecn && self.agreed.timestamps && capable;
+        let allowed = cx.config.undo_losses && self.agreed.ecn && capable;
         let Some(stamps) = segment.stamps.filter(|_| allowed && self.congested.is_none()) else {
             return;
         };
@@ -142,7 +144,11 @@ impl Flow {
         segment: &Segment,
         packet: &mut [u8],
     ) -> Fate {
-        if segment.range().is_empty() {
+        // What begins before what the local TCP expects asks it for an answer (a keep-alive, or a
+        // probe of its window).
+        let empty = segment.range().is_empty();
+        self.unsaid |= empty;
+        if empty && !segment.seq.before(self.ours.ack) {
             return Fate::Swallowed(Swallowed::AckHeld);
         }
         if segment.ack.after(told) {

@@ -3,9 +3,8 @@
 use base::{Duration, Instant, Seq};
 
 use super::{Context, Flow, Outage, Repair, Reply, State};
-use crate::config::Cwnd;
+use crate::config::{Config, Cwnd};
 use crate::counts::Fate;
-use crate::flight::Place;
 use crate::packet::Segment;
 
 /// What a new connection may send at once (RFC 6928 §2), about: a path is never repaired slower
@@ -21,7 +20,7 @@ impl Flow {
     pub fn disconnect(&mut self, cx: &mut Context<'_>, stragglers: bool) {
         let round_trip = self.round_trip.smoothed();
         let stragglers_until = if stragglers { cx.now + round_trip } else { cx.now };
-        let probe_at = cx.now + round_trip.times(2).max(cx.config.probe_min);
+        let probe_at = cx.now + self.probe_gap(cx.config);
         let outage = match self.state {
             State::Open => {
                 cx.counts.outages += 1;
@@ -29,9 +28,10 @@ impl Flow {
                     since: cx.now,
                     stragglers_until,
                     probe_at,
+                    probed: None,
                     flight: self.flight.outstanding(),
                     again: false,
-                    stamp: None,
+                    oldest: None,
                     undo_acks: 0,
                     back: None,
                     resumed: None,
@@ -43,11 +43,19 @@ impl Flow {
         self.state = State::Disconnected(outage);
     }
 
-    /// Another flow to the same destination has found its path again: it is time to look.
-    pub fn probe_now(&mut self, now: Instant) {
+    /// Another flow to the same destination has found its path again: it is time to look, unless a
+    /// probe is still on its way.
+    pub fn probe_now(&mut self, now: Instant, config: &Config) {
+        let gap = self.probe_gap(config);
         if let State::Disconnected(outage) = &mut self.state {
-            outage.probe_at = outage.probe_at.min(now);
+            let earliest = outage.probed.map_or(now, |probed| now.max(probed + gap));
+            outage.probe_at = outage.probe_at.min(earliest);
         }
+    }
+
+    /// The shortest time between two probes.
+    pub(super) fn probe_gap(&self, config: &Config) -> Duration {
+        self.round_trip.smoothed().times(2).max(config.probe_min)
     }
 
     /// There is a path again.
@@ -56,16 +64,12 @@ impl Flow {
         self.came_back = true;
         // RFC 3522: an echo older than the first retransmission is what undoes it. The first
         // original of the outage is the one; later ones may be from after that retransmission.
-        if outage.stamp.is_none() {
-            outage.stamp = self.flight.front().and_then(|original| original.stamp);
+        if outage.oldest.is_none() {
+            outage.oldest = self.flight.front().map(|oldest| (oldest.stamp, oldest.range.end));
         }
         outage.again = true;
         outage.back = Some(cx.now);
-        for original in self.flight.iter_mut() {
-            if original.packet.is_some() && !original.delivered {
-                original.place = Place::Waiting;
-            }
-        }
+        self.flight.all_wait();
         self.rate = outage.flight.max(INITIAL_WINDOW);
         self.next_send = cx.now;
         self.queueing = true;
@@ -128,21 +132,13 @@ impl Flow {
     fn find_lost(&mut self, now: Instant, newest: Option<Instant>) {
         let round_trip = self.round_trip.smoothed();
         let State::Resuming(_, repair) = &mut self.state else { return };
+        // RFC 8985 §6.2, step 2: what is answered sooner than that arrived before, from before the
+        // outage.
+        let newest = newest.filter(|at| now.since(*at) >= round_trip.over(2));
         let third = !self.agreed.sack && repair.duplicates == 3;
-        let mut lost = 0;
-        for (index, original) in self.flight.iter_mut().enumerate() {
-            let Place::Out(at) = original.place else { continue };
-            let passed = newest.is_some_and(|newest| at + round_trip.over(4) <= newest);
-            if original.delivered || original.packet.is_none() {
-                continue;
-            }
-            if passed || third && index == 0 {
-                original.place = Place::Lost;
-                lost += 1;
-            }
-        }
+        let lost = self.flight.find_lost(newest, round_trip.over(4), third);
         // RFC 5681 §3.1, at most once a round trip: nobody else reduces for this.
-        if lost > 0 && now.since(repair.reduced) >= round_trip {
+        if lost && now.since(repair.reduced) >= round_trip {
             repair.reduced = now;
             repair.window = (repair.window / 2).max(2 * 1460);
         }
@@ -159,24 +155,24 @@ impl Flow {
 
     /// Undoes the timeouts of the outage: one byte of what the peer has acknowledged is told, with
     /// the original's echo. One byte, because a whole segment would also be a measurement of the
-    /// round trip, as long as the outage.
+    /// round trip, as long as the outage; so a segment of one byte has nothing to spare.
     fn undo(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(outage, _) = &mut self.state else { return };
         let allowed = cx.config.undo_ack
             && cx.config.cwnd == Cwnd::Keep
-            && self.agreed.timestamps
             && self.congested.is_none()
             && outage.undo_acks < UNDO_ACKS_MAX;
         let reduced = self.episode.as_mut().filter(|episode| allowed && episode.is_open());
-        let (Some(episode), Some(echo)) = (reduced, outage.stamp) else { return };
-        let older = episode.first.is_some_and(|first| Seq(echo).before(Seq(first)));
-        if !older || !self.told.before(self.flight.una) {
+        let (Some(episode), Some((echo, end))) = (reduced, outage.oldest) else { return };
+        let next = self.told + 1;
+        let known = next.at_or_before(self.flight.una) && next.before(end);
+        if !known || !Seq(echo).before(Seq(episode.first)) {
             return;
         }
         outage.undo_acks += 1;
         (episode.undone, episode.again) = (true, false);
-        self.told += 1;
-        self.replies.push_back(Reply { ack: self.told, echo });
+        self.told = next;
+        self.replies.push_back(Reply { ack: next, echo });
         self.tally.undone += 1;
         cx.counts.undone += 1;
         cx.counts.undo_acks += 1;
@@ -189,8 +185,9 @@ impl Flow {
         let State::Resuming(..) = self.state else { return };
         // It may have timed out once more while acknowledgments were held.
         self.undo(cx);
-        if self.told.before(self.flight.una) {
+        if self.told.before(self.flight.una) || self.unsaid {
             self.told = self.flight.una;
+            self.unsaid = false;
             self.replies.push_back(Reply { ack: self.told, echo: self.fresh_echo(cx.now) });
             cx.counts.releases += 1;
         }
@@ -206,32 +203,28 @@ impl Flow {
     /// What the local TCP's clock showed a round trip ago, but not from before its first
     /// retransmission, which would undo what is not to be undone.
     fn fresh_echo(&self, now: Instant) -> u32 {
-        let Some(clock) = &self.clock else { return 0 };
-        let echo = Seq(clock.at(now - self.round_trip.smoothed()));
-        let first = self.episode.and_then(|episode| episode.first);
-        first.map_or(echo, |first| echo.max(Seq(first))).0
+        let echo = Seq(self.clock.at(now - self.round_trip.smoothed()));
+        self.episode.map_or(echo, |episode| echo.max(Seq(episode.first))).0
     }
 
     /// Time has passed. `false`: the flow has been given up by the local TCP.
     pub fn on_timeout(&mut self, cx: &mut Context<'_>) -> bool {
         match self.state {
-            State::Disconnected(_) => {
-                return self.flight.is_empty() || cx.now < self.forget_at(cx.config.forget_after);
-            }
             State::Resuming(_, repair) if cx.now >= repair.hold_until => self.release(cx),
             State::Resuming(_, repair)
                 if cx.now >= repair.progress + self.round_trip.patience() =>
             {
                 // Gone again, and nobody has said so.
                 self.disconnect(cx, false);
-                self.probe_now(cx.now);
+                self.probe_now(cx.now, cx.config);
             }
             _ => {}
         }
-        true
+        self.flight.is_empty() || cx.now < self.forget_at(cx.config)
     }
 
-    pub(super) fn forget_at(&self, after: Duration) -> Instant {
-        self.sent + after
+    /// A TCP with data outstanding is never silent for longer: this one has given up.
+    pub(super) fn forget_at(&self, config: &Config) -> Instant {
+        self.sent + config.forget_after
     }
 }

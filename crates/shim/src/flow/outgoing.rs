@@ -5,9 +5,12 @@ use wire::TcpFlags;
 
 use super::{Context, Episode, Flow, State, Step};
 use crate::counts::{Fate, Swallowed, Untouched};
-use crate::flight::{ORIGINALS_MAX, Original, Place};
+use crate::flight::{Original, Place};
 use crate::packet::Segment;
 use crate::pool::{Piece, size_for};
+
+/// The largest window that can be announced (RFC 7323 §2.3).
+const WINDOW_MAX: u32 = 1 << 30;
 
 impl Flow {
     /// The local TCP sends `segment`, whose bytes are `packet`.
@@ -24,14 +27,13 @@ impl Flow {
         }
         if range.end.at_or_before(self.flight.una) {
             // The peer has it, and the local TCP does not know yet; else it is a keep-alive.
-            let held = range.end.after(self.told);
-            self.on_sent_again(range, segment);
-            return Step::On(match held {
-                true => Fate::Swallowed(Swallowed::RetransmissionInRepair),
-                false => Fate::Pass,
-            });
+            if !range.end.after(self.told) {
+                return Step::On(Fate::Pass);
+            }
+            self.on_sent_again(cx, range, segment);
+            return Step::On(Fate::Swallowed(Swallowed::RetransmissionInRepair));
         }
-        if range.start.after(self.flight.max) || self.flight.len() >= ORIGINALS_MAX {
+        if range.start.after(self.flight.max) && !self.skip(cx, range.start) {
             cx.counts.lost_track += 1;
             return Step::Over(Fate::Untouched(Untouched::Older));
         }
@@ -42,19 +44,39 @@ impl Flow {
         }
     }
 
+    /// What lies between `max` and `to` was never shown: a queue above the shim has dropped it. The
+    /// local TCP will find that out. `false`: it is more than a window can be (RFC 7323 §2.3).
+    fn skip(&mut self, cx: &mut Context<'_>, to: Seq) -> bool {
+        let range = SeqRange::new(self.flight.max, to);
+        if to.since(self.flight.una) > WINDOW_MAX {
+            return false;
+        }
+        let never_seen = Original {
+            range,
+            stamp: self.clock.at(cx.now),
+            capable: false,
+            packet: None,
+            place: Place::Out(cx.now),
+            left: true,
+            resent: false,
+        };
+        self.flight.push(never_seen, cx.pool);
+        cx.counts.not_stored += 1;
+        true
+    }
+
     fn on_retransmission(
         &mut self,
         cx: &mut Context<'_>,
         range: SeqRange,
         segment: &Segment,
     ) -> Fate {
-        self.on_sent_again(range, segment);
-        let stored = range.end.at_or_before(self.flight.stored_to());
+        self.on_sent_again(cx, range, segment);
         match self.state {
-            State::Disconnected(_) if stored => {
+            State::Disconnected(_) if self.has_stored(range) => {
                 return Fate::Swallowed(Swallowed::RetransmissionInOutage);
             }
-            State::Resuming(..) if stored => {
+            State::Resuming(..) if self.has_stored(range) => {
                 return Fate::Swallowed(Swallowed::RetransmissionInRepair);
             }
             State::Open if self.queueing && self.all_wait(range) => {
@@ -63,10 +85,12 @@ impl Flow {
             _ => {}
         }
         if let Some(stamps) = segment.stamps {
-            let highest = self.left_stamp.map_or(Seq(stamps.value), |s| Seq(s).max(Seq(stamps.value)));
-            self.left_stamp = Some(highest.0);
+            let highest = self.left_stamp.map_or(Seq(stamps.value), |(s, _)| Seq(s));
+            self.left_stamp = Some((highest.max(Seq(stamps.value)).0, self.flight.max));
         }
-        self.unanswered = self.unanswered.saturating_add(1);
+        if range.contains(self.flight.una) {
+            self.unanswered = self.unanswered.saturating_add(1);
+        }
         if cx.config.suspect_after.is_some_and(|count| self.unanswered >= count)
             && matches!(self.state, State::Open)
         {
@@ -75,20 +99,23 @@ impl Flow {
         Fate::Pass
     }
 
+    /// Are all bytes from the oldest to the end of `range` stored?
+    fn has_stored(&self, range: SeqRange) -> bool {
+        range.end.at_or_before(self.flight.stored_to())
+    }
+
     /// Do all originals in `range` wait for their turn?
     fn all_wait(&self, range: SeqRange) -> bool {
         self.flight.overlapping(range).all(|original| original.place == Place::Waiting)
     }
 
     /// Keeps in mind that the local TCP believes `range` lost.
-    fn on_sent_again(&mut self, range: SeqRange, segment: &Segment) {
-        for original in self.flight.overlapping_mut(range) {
-            original.resent = true;
-        }
+    fn on_sent_again(&mut self, cx: &mut Context<'_>, range: SeqRange, segment: &Segment) {
+        self.flight.on_sent_again(range, cx.pool);
         match &mut self.episode {
             Some(episode) => episode.again = episode.undone,
             none => {
-                let first = segment.stamps.map(|stamps| stamps.value);
+                let first = segment.stamps.map_or_else(|| self.clock.at(cx.now), |s| s.value);
                 let until = self.flight.max;
                 *none = Some(Episode { first, until, undone: false, again: false });
             }
@@ -110,22 +137,23 @@ impl Flow {
                 State::Open => self.queues(cx.now),
                 State::Disconnected(_) | State::Resuming(..) => true,
             };
-        self.flight.push(Original {
+        let original = Original {
             range: SeqRange::new(range.start.max(self.flight.max), range.end),
-            stamp: segment.stamps.map(|stamps| stamps.value),
+            stamp: segment.stamps.map_or_else(|| self.clock.at(cx.now), |stamps| stamps.value),
             capable: segment.ecn != Ecn::NotEct,
             packet: piece,
             place: if waits { Place::Waiting } else { Place::Out(cx.now) },
             left: !waits,
-            delivered: false,
             resent: false,
-        });
+        };
+        self.flight.push(original, cx.pool);
         if waits { Fate::Stored } else { Fate::Pass }
     }
 
     fn store(&mut self, cx: &mut Context<'_>, packet: &[u8]) -> Option<Piece> {
         let size = size_for(packet.len());
-        let fits = self.flight.stored.saturating_add(size) <= cx.config.store_per_flow;
+        let fits = self.flight.has_room()
+            && self.flight.stored.saturating_add(size) <= cx.config.store_per_flow;
         let piece = if fits { cx.pool.store(packet) } else { None };
         cx.counts.not_stored += u64::from(piece.is_none());
         piece

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use base::{Duration, Instant, Seq};
 use wire::{Body, IpHeader, Packet, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
-use super::{Context, Flow, Reply, State};
+use super::{Context, Flow, Reply, Said, State};
 use crate::config::Config;
-use crate::flight::{Original, Place};
+use crate::flight::Place;
 use crate::pace::spacing;
 use crate::packet::{Parsed, parse};
 use crate::shim::To;
@@ -30,50 +30,46 @@ impl Flow {
 
     /// When it wants to be woken.
     pub fn next_timeout(&self, config: &Config) -> Option<Instant> {
-        match self.state {
+        let front = self.flight.front();
+        let forget = front.map(|_| self.forget_at(config));
+        let (this, other) = match self.state {
             State::Open => {
-                (self.queueing && self.next_index().is_some()).then_some(self.next_send)
+                let sends = self.queueing && self.flight.waiting() > 0;
+                (sends.then_some(self.next_send), None)
             }
             State::Disconnected(outage) => {
-                let front = self.flight.front()?;
-                let probe = front.packet.as_ref().map(|_| outage.probe_at);
-                [probe, Some(self.forget_at(config.forget_after))].into_iter().flatten().min()
+                (front.and_then(|front| front.packet.as_ref()).map(|_| outage.probe_at), None)
             }
             State::Resuming(_, repair) => {
                 let patience = repair.progress + self.round_trip.patience();
                 let send = self.may_send_next().map(|_| self.next_send);
-                [Some(repair.hold_until), Some(patience), send].into_iter().flatten().min()
+                (send, Some(patience.min(repair.hold_until)))
             }
-        }
+        };
+        [this, other, forget].into_iter().flatten().min()
     }
 
     /// Must a new segment wait behind others?
     pub(super) fn queues(&mut self, now: Instant) -> bool {
-        self.queueing = self.queueing && (now < self.spread_until || self.next_index().is_some());
+        self.queueing = self.queueing && (now < self.spread_until || self.flight.waiting() > 0);
         self.queueing
     }
 
     /// Segments that wait for their turn.
     pub(super) fn waiting(&self) -> usize {
-        if !self.queueing && matches!(self.state, State::Open) {
-            return 0;
-        }
-        self.flight.iter().filter(|original| waits(original)).count()
+        self.flight.waiting()
     }
 
-    /// The next original in turn: those that were lost, then in order.
-    fn next_index(&self) -> Option<usize> {
-        let place = |place| self.flight.iter().position(|o| o.place == place && o.packet.is_some());
-        place(Place::Lost).or_else(|| place(Place::Waiting))
+    /// Does it look for a path, and is it time for that?
+    pub fn is_to_probe(&self, now: Instant) -> bool {
+        matches!(self.state, State::Disconnected(outage) if now >= outage.probe_at)
     }
 
-    /// The same, if the window allows it: what is out, or at least one segment.
+    /// The next original in turn, if the window allows it: what is out, or at least one segment.
     fn may_send_next(&self) -> Option<usize> {
-        let index = self.next_index()?;
+        let index = self.flight.next()?;
         let State::Resuming(_, repair) = self.state else { return Some(index) };
-        let out = |original: &&Original| matches!(original.place, Place::Out(_)) && !original.delivered;
-        let out: u32 = self.flight.iter().filter(out).map(|original| original.range.len()).sum();
-        let len = self.flight.get(index)?.range.len();
+        let (out, len) = (self.flight.out(), self.flight.get(index)?.range.len());
         (out == 0 || out.saturating_add(len) <= repair.window).then_some(index)
     }
 
@@ -109,49 +105,48 @@ impl Flow {
     }
 
     /// Looks whether there is a path, with the oldest original: nothing has to be made up, and if
-    /// it arrives, it is what the peer needs first.
+    /// it arrives, it is what the peer needs first. One of many that look for the same host does so
+    /// as often as one alone, the others as often as it together; when one has found a path, all look.
     fn probe(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
-        let round_trips = self.round_trip.smoothed().times(2);
+        let shortest = self.probe_gap(cx.config);
         let State::Disconnected(outage) = &mut self.state else { return None };
         let fast = cx.now.since(outage.since) < cx.config.probe_fast;
-        let gap = round_trips.max(if fast { cx.config.probe_min } else { cx.config.probe_max });
-        outage.probe_at = cx.now + gap.max(Duration::from_millis(1));
+        let gap = if fast { shortest } else { shortest.max(cx.config.probe_max) };
+        outage.probe_at = cx.now + gap.times(cx.company).max(Duration::from_millis(1));
+        outage.probed = Some(cx.now);
         let sent = self.send(cx.now, 0, packet)?;
         cx.counts.probes += 1;
         Some(sent)
     }
 
     /// Sends an original, brought up to date in what the local TCP has learnt since: its
-    /// acknowledgment, window and echo. An acknowledgment older than a window would be refused
+    /// acknowledgment, window and echoes. An acknowledgment older than a window would be refused
     /// (RFC 5961 §5.2).
     fn send(&mut self, now: Instant, index: usize, packet: &mut Vec<u8>) -> Option<To> {
-        let (ours, left_stamp) = (self.ours, self.left_stamp);
-        let original = self.flight.get_mut(index)?;
+        let original = self.flight.get(index)?;
         packet.clear();
         packet.extend_from_slice(original.packet.as_ref()?.bytes());
         let Ok(Parsed::Tcp(segment)) = parse(packet) else { return None };
-        segment.set_ack(packet, ours.ack);
-        segment.set_window(packet, ours.window);
-        segment.set_echo(packet, ours.echo);
-        if let (Some(stamp), Some(left)) = (original.stamp, left_stamp) {
-            segment.set_stamp(packet, Seq(stamp).max(Seq(left)).0);
+        let Said { ack, window, echo, echoes, .. } = self.ours;
+        segment.set_ack(packet, ack);
+        segment.set_window(packet, window);
+        segment.set_echo(packet, echo);
+        segment.set_ece(packet, echoes);
+        if let Some((left, _)) = self.left_stamp {
+            segment.set_stamp(packet, Seq(original.stamp).max(Seq(left)).0);
         }
         // RFC 3168 §6.1.5: what is sent again is not ECN-capable.
         if original.left {
             segment.set_not_ect(packet);
         }
-        original.place = Place::Out(now);
-        original.left = true;
+        self.flight.send(index, now);
         Some(To::Network)
     }
 
     /// Makes up an acknowledgment of the peer.
     fn make_up(&self, reply: Reply, packet: &mut Vec<u8>) -> Option<To> {
-        let timestamps = self
-            .agreed
-            .timestamps
-            .then_some(Timestamps { value: self.theirs.stamp, echo: reply.echo });
-        let echoes = self.agreed.ecn && self.echoing;
+        let timestamps = Some(Timestamps { value: self.theirs.stamp, echo: reply.echo });
+        let echoes = self.agreed.ecn && self.theirs.echoes;
         let segment = TcpSegment {
             source_port: self.key.destination.port,
             destination_port: self.key.source.port,
@@ -169,8 +164,4 @@ impl Flow {
         made_up.encode(packet, |_, _| {}).ok()?;
         Some(To::Local)
     }
-}
-
-fn waits(original: &Original) -> bool {
-    matches!(original.place, Place::Waiting | Place::Lost)
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, FlowKey, Instant};
+use base::{Duration, FlowKey, Instant, Ipv4Addr};
 
 use crate::flow::Flow;
 use crate::opening::Opening;
@@ -44,6 +44,15 @@ impl Table {
         self.order.iter().filter_map(|(_, index)| match self.get(*index)? {
             Followed::Flow(flow) => Some(flow),
             Followed::Opening(_) => None,
+        })
+    }
+    /// Those without a path to `destination`.
+    pub fn searching(&self, destination: Ipv4Addr) -> impl Iterator<Item = usize> {
+        self.indices().filter(move |index| match self.get(*index) {
+            Some(Followed::Flow(flow)) => {
+                flow.is_disconnected() && flow.key.destination.address == destination
+            }
+            _ => false,
         })
     }
     pub fn indices(&self) -> core::ops::Range<usize> {
