@@ -30,12 +30,12 @@ pub struct Config {
     pub undo_ack: bool,
     /// After an outage.
     pub cwnd: Cwnd,
-    /// Least time between probes while disconnected; they come every two round trips. Of several
+    /// Least time between probes while disconnected; they come every round trip. Of several
     /// flows to the same host one does so, the others take as long as if they took turns.
     pub probe_min: Duration,
     /// The time between probes once the outage has lasted for `probe_fast`.
     pub probe_max: Duration,
-    /// For so long probes come every two round trips.
+    /// For so long probes come every round trip.
     pub probe_fast: Duration,
     /// Acknowledgments are held at most for so long, or for four round trips if that is more.
     pub hold_max: Duration,

@@ -24,9 +24,10 @@ pub(crate) struct Context<'a> {
     pub config: &'a Config,
     pub pool: &'a mut Pool,
     pub counts: &'a mut Counts,
-    /// How many flows look for a path to the same destination, this one among them; 1 for the first
-    /// of them.
+    /// How many flows look for a path to the same destination, and how many of them come before
+    /// this one.
     pub company: u64,
+    pub before: u64,
 }
 
 /// What becomes of a packet, and of the flow.

@@ -10,6 +10,7 @@ const UNKNOWN: Duration = Duration::from_millis(200);
 pub(crate) struct RoundTrip {
     smoothed: Option<Duration>,
     variation: Duration,
+    least: Duration,
 }
 
 impl RoundTrip {
@@ -18,11 +19,13 @@ impl RoundTrip {
             None => {
                 self.smoothed = Some(rtt);
                 self.variation = rtt.over(2);
+                self.least = rtt;
             }
             Some(old) => {
                 let quarter = old.abs_diff(rtt).over(4);
                 self.variation = self.variation.saturating_sub(self.variation.over(4)) + quarter;
                 self.smoothed = Some(old.saturating_sub(old.over(8)) + rtt.over(8));
+                self.least = self.least.min(rtt);
             }
         }
     }
@@ -33,6 +36,10 @@ impl RoundTrip {
     /// The smoothed round trip; a guess before the first.
     pub fn smoothed(&self) -> Duration {
         self.smoothed.unwrap_or(UNKNOWN).max(Duration::from_millis(1))
+    }
+    /// The shortest one: with queues that are empty, as after an outage. A guess before the first.
+    pub fn least(&self) -> Duration {
+        self.smoothed.map_or(UNKNOWN, |_| self.least)
     }
     /// When nothing was heard for so long, nothing will be: twice a round trip with its variation,
     /// and a delayed acknowledgment of 200 ms.
@@ -78,10 +85,6 @@ impl StampClock {
             self.rate = if about { MILLISECONDS } else { (ticks, span.as_nanos()) };
         }
     }
-    /// The highest value seen.
-    pub fn last(&self) -> u32 {
-        self.last.1
-    }
     /// What stood on the clock at the time `at`, before or after the last value seen.
     pub fn at(&self, at: Instant) -> u32 {
         let (ticks, nanos) = (u128::from(self.rate.0), u128::from(self.rate.1));
@@ -112,14 +115,14 @@ mod test {
         let mut clock = StampClock::new(at(0), u32::MAX - 99);
         assert_eq!(clock.at(at(10)), u32::MAX - 89, "milliseconds until more is known");
         clock.on_stamp(at(2000), 100);
-        assert_eq!(clock.last(), 100);
+        assert_eq!(clock.last.1, 100);
         assert_eq!(clock.at(at(3000)), 200, "a tick of 10 ms, as seen");
         assert_eq!(clock.at(at(1000)), 0);
         let mut even = StampClock::new(at(0), 0);
         even.on_stamp(at(1500), 1501);
         assert_eq!(even.at(at(61_500)), 61_501, "milliseconds, seen roughly");
         clock.on_stamp(at(2500), 90);
-        assert_eq!(clock.last(), 100, "an old one says nothing");
+        assert_eq!(clock.last.1, 100, "an old one says nothing");
     }
 
     #[test]
@@ -134,7 +137,7 @@ mod test {
         assert_eq!(rtt.measured(), None);
         rtt.sample(MS(80));
         rtt.sample(MS(160));
-        assert_eq!(rtt.measured(), Some(MS(90)));
+        assert_eq!((rtt.measured(), rtt.least()), (Some(MS(90)), MS(80)));
         assert!(rtt.patience() > MS(380));
     }
 }

@@ -154,9 +154,9 @@ impl Shim {
     /// The next packet that the shim itself sends, into `packet`; `None` if there is none now.
     pub fn poll(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<To> {
         while let Some(index) = self.ready.listed() {
-            let company = self.company(now, index);
+            let (before, company) = self.company(now, index);
             let (table, mut cx) = self.context(now);
-            cx.company = company;
+            (cx.before, cx.company) = (before, company);
             if let Some(Followed::Flow(flow)) = table.get_mut(index)
                 && let Some(to) = flow.poll(&mut cx, packet)
             {
@@ -172,19 +172,15 @@ impl Shim {
         None
     }
 
-    /// How many flows look for a path to the host that the one at `index` looks for now; 1 for the
-    /// first of them.
-    fn company(&self, now: Instant, index: usize) -> u64 {
-        let Some(Followed::Flow(flow)) = self.table.get(index) else { return 1 };
+    /// How many flows look for a path to the host that the one at `index` looks for now, before it
+    /// and in all.
+    fn company(&self, now: Instant, index: usize) -> (u64, u64) {
+        let Some(Followed::Flow(flow)) = self.table.get(index) else { return (0, 1) };
         if !flow.is_to_probe(now) {
-            return 1;
+            return (0, 1);
         }
-        let destination = flow.key.destination.address;
-        let mut looking = self.table.searching(destination).peekable();
-        match looking.peek() {
-            Some(first) if *first != index => looking.count() as u64,
-            _ => 1,
-        }
+        let count = |(before, all): (u64, u64), other| (before + u64::from(other < index), all + 1);
+        self.table.searching(flow.key.destination.address).fold((0, 0), count)
     }
 
     fn outgoing_segment(&mut self, now: Instant, segment: &Segment, packet: &[u8]) -> Fate {
@@ -352,7 +348,7 @@ impl Shim {
 
     fn context(&mut self, now: Instant) -> (&mut Table, Context<'_>) {
         let Self { config, pool, counts, table, .. } = self;
-        (table, Context { now, config, pool, counts, company: 1 })
+        (table, Context { now, config, pool, counts, company: 1, before: 0 })
     }
 
     fn forget(&mut self, index: usize) {

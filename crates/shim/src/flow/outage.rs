@@ -53,9 +53,11 @@ impl Flow {
         }
     }
 
-    /// The shortest time between two probes.
+    /// The shortest time between two probes. With one in a round trip of an empty path, what is new
+    /// to the peer arrives within two and a half round trips after the path is back, also where it
+    /// had the oldest original already.
     pub(super) fn probe_gap(&self, config: &Config) -> Duration {
-        self.round_trip.smoothed().times(2).max(config.probe_min)
+        self.round_trip.least().max(config.probe_min)
     }
 
     /// There is a path again.
@@ -68,7 +70,7 @@ impl Flow {
             outage.oldest = self.flight.front().map(|oldest| (oldest.stamp, oldest.range.end));
         }
         outage.again = true;
-        outage.back = Some(cx.now);
+        (outage.back, outage.resumed) = (Some(cx.now), None);
         self.flight.all_wait();
         self.rate = outage.flight.max(INITIAL_WINDOW);
         self.next_send = cx.now;

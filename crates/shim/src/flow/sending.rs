@@ -105,14 +105,19 @@ impl Flow {
     }
 
     /// Looks whether there is a path, with the oldest original: nothing has to be made up, and if
-    /// it arrives, it is what the peer needs first. One of many that look for the same host does so
-    /// as often as one alone, the others as often as it together; when one has found a path, all look.
+    /// it arrives, it is what the peer needs first. Of many that look for the same host, the first
+    /// does so as often as one alone, and the others take turns; when one has found a path, all look.
     fn probe(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
         let shortest = self.probe_gap(cx.config);
         let State::Disconnected(outage) = &mut self.state else { return None };
         let fast = cx.now.since(outage.since) < cx.config.probe_fast;
         let gap = if fast { shortest } else { shortest.max(cx.config.probe_max) };
-        outage.probe_at = cx.now + gap.times(cx.company).max(Duration::from_millis(1));
+        let turns = match (cx.before, outage.probed) {
+            (0, _) => 1,
+            (before, None) => before,
+            (_, Some(_)) => cx.company,
+        };
+        outage.probe_at = cx.now + gap.times(turns).max(Duration::from_millis(1));
         outage.probed = Some(cx.now);
         let sent = self.send(cx.now, 0, packet)?;
         cx.counts.probes += 1;

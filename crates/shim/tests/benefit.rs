@@ -1,0 +1,81 @@
+//! What it is good for: one bulk transfer, 10 Mbit/s, 40 ms there and back, a queue of 120 kB that
+//! marks above 60 kB.
+
+mod common;
+
+use base::Instant;
+use common::net::{Path, World, like_linux};
+use shim::{Config, Shim};
+use tcp::GrowthKind;
+
+/// Bytes that arrive in a minute.
+fn carried(growth: GrowthKind, shim: bool, path: Path, seed: u64) -> World {
+    let shims = [shim.then(|| Shim::new(Config::default())), None];
+    let mut world = World::new(&like_linux(growth), shims, path, seed);
+    world.ends[0].tcp.write(1 << 40);
+    world.run_until(Instant::from_millis(60_000));
+    world
+}
+
+fn lossy() -> Path {
+    Path { loss: [0.01, 0.0025], ..Path::clean() }
+}
+
+#[test]
+fn losses_that_are_no_congestion_cost_little() {
+    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+        for seed in 1..=3 {
+            let [plain, shim] = [false, true].map(|on| carried(growth, on, lossy(), seed));
+            let [plain, shim] = [plain, shim].map(|world| world.ends[1].read);
+            println!("{growth:?} {seed}: {plain} and {shim} bytes");
+            assert!(shim >= 2 * plain, "{growth:?} {seed}: {plain} and {shim} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_clean_path_carries_as_much() {
+    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+        let [plain, shim] = [false, true].map(|on| carried(growth, on, Path::clean(), 1));
+        assert_eq!(plain.ends[1].read, shim.ends[1].read, "not a packet is another one");
+        assert!(shim.marks > 0 && shim.ends[0].emitted == 0);
+    }
+}
+
+/// The queue is short and drops before it marks: nothing may be undone that is congestion. Where
+/// marks come first, it is not.
+#[test]
+fn a_queue_that_is_full_is_not_kept_full() {
+    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+        let path = Path { queue: 60_000, mark: 20_000, ..Path::clean() };
+        let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
+        println!("{growth:?}: {} and {} drops", plain.drops, shim.drops);
+        assert!(shim.drops <= plain.drops + plain.drops / 10);
+        assert!(shim.ends[1].read * 100 >= plain.ends[1].read * 95);
+    }
+}
+
+/// Cuts of one to thirty seconds: the first new data arrives within three round trips of the end.
+#[test]
+fn an_outage_ends_when_it_ends() {
+    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+        for (icmp, link_signals) in [(1.0, false), (0.0, true)] {
+            let cuts = [(5_000, 6_000), (12_000, 15_000), (20_000, 50_000)];
+            let cuts = cuts.map(|(a, b)| (Instant::from_millis(a), Instant::from_millis(b)));
+            let path = Path { cuts: cuts.to_vec(), icmp, link_signals, ..Path::clean() };
+            let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
+            for (_, end) in cuts {
+                let first = |world: &World| {
+                    let progress = &world.ends[1].progress;
+                    progress.iter().find(|(at, _)| *at > end).map(|(at, _)| at.since(end))
+                };
+                let [plain, shim] = [first(&plain), first(&shim)];
+                println!("{growth:?} {end:?}: {plain:?} and {shim:?}");
+                assert!(shim.is_some_and(|after| after.as_millis() <= 120), "{shim:?}");
+            }
+            let [plain, shim] = [plain, shim].map(|world| world.ends[1].read);
+            println!("{growth:?}: {plain} and {shim} bytes");
+            assert!(shim > plain);
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! Two of driftway's own TCPs, each with or without a shim below, real bytes between them, and a
+//! network that loses, reorders, doubles, marks, queues and breaks, in virtual time.
+
+use std::collections::BTreeMap;
+
+use base::{Chance, Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Seq, Signal};
+use base::{Scope, SignalKind};
+use shim::{Fate, Shim, To};
+use tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
+use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, UnreachableCode};
+
+pub const MS: fn(u64) -> Duration = Duration::from_millis;
+
+/// A TCP as Linux's is, as far as ours can be one.
+pub fn like_linux(growth: GrowthKind) -> Config {
+    Config {
+        recovery: RecoveryKind::RackTlp,
+        growth,
+        mss: 1460,
+        receive_buffer: 1 << 20,
+        clock: Clock::uniform(MS(1), Duration::ZERO),
+        delayed_ack: Some(DelayedAck { timeout: MS(40), on_tick: false }),
+        sack: true,
+        timestamps: true,
+        window_scale: true,
+        ecn: true,
+        dsack: true,
+        eifel: true,
+        prr: true,
+        min_rto: MS(200),
+        max_rto: Duration::from_secs(120),
+        ..Config::default()
+    }
+}
+
+/// What packets meet on their way, in either direction.
+#[derive(Clone, Debug)]
+pub struct Path {
+    pub bits_per_second: u64,
+    pub delay: Duration,
+    /// Of packets with data, and of others.
+    pub loss: [f64; 2],
+    /// So many are this much late.
+    pub late: (f64, Duration),
+    pub doubled: f64,
+    /// Bytes that may wait, and from how many on packets are marked.
+    pub queue: u64,
+    pub mark: u64,
+    /// From when to when nothing passes; what is on its way then is lost, too.
+    pub cuts: Vec<(Instant, Instant)>,
+    /// A router answers what has no way.
+    pub icmp: f64,
+    /// Both hosts see their link go and come.
+    pub link_signals: bool,
+}
+
+impl Path {
+    /// 10 Mbit/s, 40 ms there and back, nothing in the way.
+    pub fn clean() -> Self {
+        Self {
+            bits_per_second: 10_000_000,
+            delay: MS(20),
+            loss: [0.0; 2],
+            late: (0.0, Duration::ZERO),
+            doubled: 0.0,
+            queue: 120_000,
+            mark: 60_000,
+            cuts: Vec::new(),
+            icmp: 1.0,
+            link_signals: false,
+        }
+    }
+    fn is_cut(&self, from: Instant, to: Instant) -> bool {
+        self.cuts.iter().any(|(start, end)| *start <= to && from < *end)
+    }
+}
+
+pub struct End {
+    pub tcp: Connection,
+    pub shim: Option<Shim>,
+    iss: Seq,
+    /// Bytes that were read, each looked at.
+    pub read: u64,
+    /// Does the application read?
+    pub reads: bool,
+    /// The highest acknowledgment number that its TCP has sent.
+    acknowledged: Option<Seq>,
+    /// How often the shim was woken, and what it has sent by itself.
+    pub wakes: u64,
+    pub emitted: u64,
+    /// When bytes were read: to see how long it took to get going again.
+    pub progress: Vec<(Instant, u64)>,
+}
+
+enum Event {
+    Arrives { to: usize, bytes: Vec<u8> },
+    Link { up: bool },
+}
+
+pub struct World {
+    pub now: Instant,
+    pub ends: [End; 2],
+    pub path: Path,
+    busy: [Instant; 2],
+    events: BTreeMap<(Instant, u64), Event>,
+    number: u64,
+    random: RandomStream,
+    pub drops: u64,
+    pub marks: u64,
+    pub steps: u64,
+}
+
+fn address(end: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, 1 + end as u8)
+}
+
+impl World {
+    pub fn new(config: &Config, shims: [Option<Shim>; 2], path: Path, seed: u64) -> Self {
+        let (a, b) = (Endpoint::new(address(0), 4000), Endpoint::new(address(1), 80));
+        let mut random = RandomStream::new(seed, "numbers", 0);
+        // Near the wrap, often.
+        let mut iss = || Seq((random.below(2_000_000) as u32).wrapping_sub(1_000_000));
+        let numbers = [iss(), iss()];
+        let client = Connection::connect(config, a, b, numbers[0], 1, Instant::ZERO);
+        let server = Connection::listen(config, b, numbers[1], 2);
+        let mut sides = [client, server].into_iter().zip(shims).zip(numbers);
+        let mut end = || {
+            let ((tcp, shim), iss) = sides.next().expect("two");
+            End {
+                tcp,
+                shim,
+                iss,
+                read: 0,
+                reads: true,
+                acknowledged: None,
+                wakes: 0,
+                emitted: 0,
+                progress: Vec::new(),
+            }
+        };
+        let mut world = Self {
+            now: Instant::ZERO,
+            ends: [end(), end()],
+            busy: [Instant::ZERO; 2],
+            events: BTreeMap::new(),
+            number: 0,
+            random: RandomStream::new(seed, "path", 0),
+            drops: 0,
+            marks: 0,
+            steps: 0,
+            path,
+        };
+        if world.path.link_signals {
+            for (start, end) in world.path.cuts.clone() {
+                world.schedule(start, Event::Link { up: false });
+                world.schedule(end, Event::Link { up: true });
+            }
+        }
+        world
+    }
+
+    fn schedule(&mut self, at: Instant, event: Event) {
+        self.number += 1;
+        self.events.insert((at, self.number), event);
+    }
+    fn hits(&mut self, probability: f64) -> bool {
+        self.random.hits(Chance::from_probability(probability))
+    }
+
+    /// What leaves the host `from`.
+    fn transmit(&mut self, from: usize, mut bytes: Vec<u8>) {
+        let packet = Packet::decode(&bytes).expect("what leaves is right").packet;
+        let has_data = packet.payload().len > 0;
+        if self.path.is_cut(self.now, self.now) {
+            if self.hits(self.path.icmp)
+                && let Some(error) =
+                    Packet::icmp_error(Ipv4Addr::new(10, 9, 9, 9), &packet, |quoted| {
+                        IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted }
+                    })
+            {
+                let mut bytes = vec![0; error.len() as usize];
+                error.encode(&mut bytes, Payload::pattern).expect("it fits");
+                self.schedule(self.now + MS(2), Event::Arrives { to: from, bytes });
+            }
+            return;
+        }
+        let waiting = self.busy[from].since(self.now).as_nanos() as u128;
+        let backlog = (waiting * u128::from(self.path.bits_per_second) / 8_000_000_000) as u64;
+        if backlog + bytes.len() as u64 > self.path.queue {
+            self.drops += 1;
+            return;
+        }
+        if backlog >= self.path.mark && packet.ip.ecn.is_capable() {
+            self.marks += 1;
+            let payload = Packet::decode(&bytes).expect("as before").payload.to_vec();
+            let Packet { ip, body } = packet;
+            let marked = Packet { ip: IpHeader { ecn: Ecn::Ce, ..ip }, body };
+            marked.encode(&mut bytes, |_, to| to.copy_from_slice(&payload)).expect("it fits");
+        }
+        let nanos = bytes.len() as u64 * 8_000_000_000 / self.path.bits_per_second;
+        let gone = self.busy[from].max(self.now) + Duration::from_nanos(nanos);
+        self.busy[from] = gone;
+        if self.hits(self.path.loss[usize::from(!has_data)]) {
+            return;
+        }
+        let (late, span) = self.path.late;
+        let copies = if self.hits(self.path.doubled) { 2 } else { 1 };
+        for _ in 0..copies {
+            let extra = if self.hits(late) { span } else { Duration::ZERO };
+            let at = gone + self.path.delay + extra;
+            if !self.path.is_cut(self.now, at) {
+                self.schedule(at, Event::Arrives { to: 1 - from, bytes: bytes.clone() });
+            }
+        }
+    }
+
+    /// Gives the TCP of `to` what its shim lets through.
+    fn deliver(&mut self, to: usize, bytes: &[u8]) {
+        let decoded = Packet::decode(bytes).expect("what is delivered is right");
+        let ip = decoded.packet.ip;
+        let mut segment = match decoded.packet.body {
+            Body::Tcp(segment) => segment,
+            Body::Icmp(IcmpMessage::Unreachable { quoted, .. }) => {
+                let tcp = &mut self.ends[to].tcp;
+                if tcp.may_have_sent(quoted.seq()) {
+                    tcp.on_unreachable(self.now, false, Some(quoted.seq()));
+                }
+                return;
+            }
+            other => panic!("{other:?}"),
+        };
+        let (peer_iss, acknowledged) = (self.ends[1 - to].iss, self.ends[1 - to].acknowledged);
+        if segment.flags.contains(wire::TcpFlags::ACK) {
+            assert!(
+                acknowledged.is_some_and(|sent| segment.ack.at_or_before(sent)),
+                "acknowledged ahead of the peer: {:?} and {acknowledged:?}",
+                segment.ack
+            );
+        }
+        let end = &mut self.ends[to];
+        if segment.payload.len > 0 {
+            // Named by its place in the stream, and compared with what belongs there.
+            let next = end.read + u64::from(end.tcp.readable());
+            let ahead = segment.seq.distance(peer_iss + 1 + next as u32);
+            let offset = next.wrapping_add_signed(i64::from(ahead));
+            segment.payload = Payload::new(2 - to as u32, offset, segment.payload.len);
+            let mut expected = vec![0; decoded.payload.len()];
+            segment.payload.pattern(&mut expected);
+            assert!(decoded.payload == expected, "other bytes at {offset}");
+        }
+        end.tcp.on_segment(self.now, ip.source, &segment, ip.ecn);
+    }
+
+    fn arrives(&mut self, to: usize, mut bytes: Vec<u8>) {
+        let pass = match &mut self.ends[to].shim {
+            None => true,
+            Some(shim) => {
+                matches!(shim.on_incoming(self.now, &mut bytes), Fate::Pass | Fate::Untouched(_))
+            }
+        };
+        if pass {
+            self.deliver(to, &bytes);
+        }
+        self.poll_shim(to);
+    }
+
+    fn poll_shim(&mut self, at: usize) {
+        let mut packet = Vec::new();
+        while let Some(shim) = &mut self.ends[at].shim
+            && let Some(to) = shim.poll(self.now, &mut packet)
+        {
+            self.ends[at].emitted += 1;
+            match to {
+                To::Network => self.transmit(at, packet.clone()),
+                To::Local => self.deliver(at, &packet),
+            }
+        }
+    }
+
+    /// All that is to be done at this instant at one end.
+    fn drain(&mut self, at: usize) {
+        loop {
+            let end = &mut self.ends[at];
+            while end.reads
+                && let Some(part) = end.tcp.read(u32::MAX)
+            {
+                assert_eq!((part.stream, part.offset), (2 - at as u32, end.read), "out of order");
+                end.read += u64::from(part.len);
+                end.progress.push((self.now, end.read));
+            }
+            while end.tcp.poll_event().is_some() {}
+            let Some(sent) = end.tcp.poll_transmit(self.now) else { break };
+            if sent.segment.flags.contains(wire::TcpFlags::ACK) {
+                let ack = sent.segment.ack;
+                end.acknowledged = Some(end.acknowledged.map_or(ack, |old| old.max(ack)));
+            }
+            let mut ip = IpHeader::new(address(at), address(1 - at));
+            ip.ecn = sent.ecn;
+            let packet = Packet { ip, body: Body::Tcp(sent.segment) };
+            let mut bytes = vec![0; packet.len() as usize];
+            packet.encode(&mut bytes, Payload::pattern).expect("it fits");
+            let fate = match &mut end.shim {
+                None => Fate::Pass,
+                Some(shim) => shim.on_outgoing(self.now, &mut bytes),
+            };
+            if matches!(fate, Fate::Pass | Fate::Untouched(_)) {
+                self.transmit(at, bytes);
+            }
+            self.poll_shim(at);
+        }
+    }
+
+    fn check(&self) {
+        for end in &self.ends {
+            let Some(shim) = &end.shim else { continue };
+            let (used, held) = shim.memory();
+            assert!(used <= held && held <= self.store(), "{used} of {held}");
+            assert!(shim.next_timeout().is_none_or(|at| at > self.now), "time stands still");
+        }
+    }
+    fn store(&self) -> usize {
+        64 << 20
+    }
+
+    fn next(&self) -> Option<Instant> {
+        let event = self.events.keys().next().map(|(at, _)| *at);
+        let timers = self.ends.iter().flat_map(|end| {
+            [end.tcp.next_timeout(), end.shim.as_ref().and_then(Shim::next_timeout)]
+        });
+        timers.chain([event]).flatten().min()
+    }
+
+    /// The next instant at which something happens; `false` if nothing will.
+    fn step(&mut self) -> bool {
+        for at in 0..2 {
+            self.drain(at);
+        }
+        let Some(next) = self.next() else { return false };
+        assert!(next >= self.now, "time goes back");
+        self.now = next;
+        self.steps += 1;
+        while let Some(entry) = self.events.first_entry().filter(|e| e.key().0 <= next) {
+            match entry.remove() {
+                Event::Arrives { to, bytes } => {
+                    self.arrives(to, bytes);
+                    self.drain(to);
+                }
+                Event::Link { up } => self.link(up),
+            }
+        }
+        for at in 0..2 {
+            if let Some(shim) = &mut self.ends[at].shim
+                && shim.next_timeout().is_some_and(|due| due <= next)
+            {
+                shim.on_timeout(next);
+                self.ends[at].wakes += 1;
+                self.poll_shim(at);
+            }
+            if self.ends[at].tcp.next_timeout().is_some_and(|due| due <= next) {
+                self.ends[at].tcp.on_timeout(next);
+            }
+            self.drain(at);
+        }
+        self.check();
+        true
+    }
+
+    fn link(&mut self, up: bool) {
+        let kind =
+            if up { SignalKind::RouteRestored } else { SignalKind::Unreachable(Scope::Host) };
+        for at in 0..2 {
+            if let Some(shim) = &mut self.ends[at].shim {
+                shim.on_signal(self.now, &Signal::of(kind));
+                self.poll_shim(at);
+            }
+        }
+    }
+
+    pub fn run_until(&mut self, end: Instant) {
+        for at in 0..2 {
+            self.drain(at);
+        }
+        while self.next().is_some_and(|next| next <= end) {
+            self.step();
+        }
+        self.now = self.now.max(end);
+    }
+    /// Runs until nothing happens any more.
+    pub fn run(&mut self) {
+        while self.step() {
+            assert!(self.steps < 5_000_000, "no end at {:?}", self.now);
+        }
+    }
+    /// SIGKILL.
+    pub fn kill(&mut self) {
+        for end in &mut self.ends {
+            end.shim = None;
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Losses that no congestion was to blame for, on a time line: one way 50 ms, segments of 1000 bytes.
+
+mod common;
+
+use common::line::{Line, Offers, Says, ack, nth};
+use shim::{Config, Fate};
+use wire::TcpFlags;
+
+/// Segments 0 to 4 leave at 200 ms; all but 1 arrive; it is sent again at 301 ms, and arrives then.
+/// `change` is applied to the acknowledgments that report the hole.
+fn one_is_lost(line: &mut Line, change: fn(Says) -> Says) {
+    line.at(200);
+    line.sends(0..5);
+    line.at(300);
+    line.peer_passes(ack(1001, 200));
+    for end in [3001, 4001, 5001] {
+        line.peer_passes(change(ack(1001, 200).sack(&[(2001, end)])));
+    }
+    line.at(301);
+    line.passes(nth(1).not_capable());
+    line.at(401);
+}
+
+#[test]
+fn the_acknowledgment_of_a_retransmission_gets_the_echo_of_the_original() {
+    let mut line = Line::established();
+    one_is_lost(&mut line, |says| says);
+    line.peer_becomes(ack(5001, 301), "a5001 t401/200 w50000");
+    assert_eq!((line.counts().undone, line.counts().echoes_rewritten), (1, 1));
+    assert_eq!((line.status().undone, line.status().outstanding), (1, 0));
+    assert_eq!(line.shim.memory().0, 0);
+    // The next one is another story.
+    line.sends(5..7);
+    line.at(501);
+    line.peer_passes(ack(7001, 401));
+    assert_eq!(line.counts().undone, 1);
+}
+
+#[test]
+fn two_losses_of_one_flight_are_undone_once() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..5);
+    line.at(300);
+    for end in [3001, 4001, 5001] {
+        line.peer_passes(ack(1, 200).sack(&[(2001, end)]));
+    }
+    line.passes(nth(0).not_capable());
+    line.passes(nth(1).not_capable());
+    line.at(400);
+    line.peer_becomes(ack(1001, 300).sack(&[(2001, 5001)]), "a1001 t400/200 s2001-5001 w50000");
+    line.peer_becomes(ack(5001, 300), "a5001 t400/200 w50000");
+    assert_eq!((line.counts().undone, line.counts().echoes_rewritten), (1, 2));
+}
+
+#[test]
+fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
+    let mut line = Line::established();
+    one_is_lost(&mut line, |says| says.with(TcpFlags::ECE));
+    line.peer_passes(ack(5001, 301));
+    assert_eq!((line.counts().undone, line.counts().echoes_rewritten), (0, 0));
+
+    line.sends(5..8);
+    line.at(501);
+    line.peer_passes(ack(6001, 401));
+    line.peer_passes(ack(6001, 401).sack(&[(7001, 8001)]));
+    line.at(502);
+    line.passes(nth(6).not_capable());
+    line.at(602);
+    line.peer_becomes(ack(8001, 502), "a8001 t602/401 w50000");
+    assert_eq!(line.counts().undone, 1);
+}
+
+/// Nothing would tell congestion from another loss.
+#[test]
+fn without_ecn_nothing_is_undone() {
+    let offers = Offers { ecn: false, sack: true };
+    let mut line = Line::established_with(Config::default(), offers);
+    one_is_lost(&mut line, |says| says);
+    line.peer_passes(ack(5001, 301));
+    assert_eq!(line.counts().undone, 0);
+}
+
+/// It could not have been marked, so it may have been dropped for congestion.
+#[test]
+fn what_was_sent_without_ect_is_not_undone() {
+    let mut line = Line::established();
+    line.at(200);
+    line.passes(nth(0).not_capable());
+    line.at(500);
+    line.passes(nth(0).not_capable());
+    line.at(600);
+    line.peer_passes(ack(1001, 500));
+    assert_eq!(line.counts().undone, 0);
+}
+
+#[test]
+fn it_can_be_turned_off() {
+    let mut line = Line::established_by(Config { undo_losses: false, ..Config::default() });
+    one_is_lost(&mut line, |says| says);
+    line.peer_passes(ack(5001, 301));
+    assert_eq!(line.counts().undone, 0);
+}
+
+/// The peer answers the original after all: the local TCP learns that by itself (RFC 3522).
+#[test]
+fn an_echo_that_is_older_already_stays() {
+    let mut line = Line::established();
+    one_is_lost(&mut line, |says| says);
+    line.peer_passes(ack(5001, 200));
+    assert_eq!(line.counts().echoes_rewritten, 0);
+}
+
+/// On Linux it begins before what the peer has acknowledged and is empty, on BSD it has one byte.
+#[test]
+fn keep_alives_and_window_probes_are_no_losses() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..1);
+    line.at(300);
+    line.peer_passes(ack(1001, 200).window(0));
+    for probe in [common::line::data(1000, 0), common::line::data(1000, 1)] {
+        assert_eq!(line.local(probe), Fate::Pass);
+    }
+    line.at(400);
+    line.peer_passes(ack(1001, 200).window(9000));
+    line.sends(1..2);
+    line.at(500);
+    line.peer_passes(ack(2001, 400));
+    assert_eq!(line.counts().echoes_rewritten, 0);
+    assert_eq!(line.counts().lost_track, 0);
+}
+
+/// A queue above the shim has dropped segment 1: the flow goes on, and its retransmission is like any.
+#[test]
+fn a_segment_that_the_shim_never_saw_is_only_not_stored() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..1);
+    line.sends(2..4);
+    assert_eq!((line.status().outstanding, line.counts().not_stored), (4000, 1));
+    line.at(300);
+    line.peer_passes(ack(1001, 200).sack(&[(2001, 4001)]));
+    line.passes(nth(1).not_capable());
+    line.at(400);
+    line.peer_passes(ack(4001, 300));
+    assert_eq!((line.counts().lost_track, line.shim.memory().0), (0, 0));
+}

@@ -1,0 +1,136 @@
+//! Whole connections between two of driftway's own TCPs over a bad network, with a shim below one or
+//! both of them: what must hold whatever happens.
+
+mod common;
+
+use base::{Duration, Instant};
+use common::net::{MS, Path, World, like_linux};
+use proptest::prelude::*;
+use shim::{Config, Cwnd, Shim};
+use tcp::GrowthKind;
+
+#[derive(Clone, Debug)]
+struct Case {
+    seed: u64,
+    growth: GrowthKind,
+    bytes: [u64; 2],
+    path: Path,
+    both: bool,
+    config: Config,
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    let span = (100_u64..20_000, 1_u64..15_000);
+    let faults = (0.0..0.05, 0.0..0.02, 0.0..0.05, 0.0..0.02, 0.0..=1.0);
+    (faults, prop::collection::vec(span, 0..4), 5_u64..100, 1_u64..40, any::<bool>()).prop_map(
+        |((data, acks, late, doubled, icmp), spans, delay, mbits, link_signals)| {
+            let (mut cuts, mut at) = (Vec::new(), Instant::ZERO);
+            for (after, lasts) in spans {
+                at += MS(after);
+                cuts.push((at, at + MS(lasts)));
+                at += MS(lasts);
+            }
+            Path {
+                bits_per_second: mbits * 1_000_000,
+                delay: MS(delay),
+                loss: [data, acks],
+                late: (late, MS(30)),
+                doubled,
+                cuts,
+                icmp,
+                link_signals,
+                ..Path::clean()
+            }
+        },
+    )
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let kept = prop_oneof![Just(4_usize << 20), 4096_usize..100_000];
+    let cwnd = prop_oneof![Just(Cwnd::Keep), Just(Cwnd::Reset)];
+    let suspect = prop_oneof![3 => Just(None), 1 => (1_u32..4).prop_map(Some)];
+    (kept, cwnd, suspect, any::<bool>(), any::<bool>()).prop_map(
+        |(store_per_flow, cwnd, suspect_after, undo_ack, undo_losses)| Config {
+            store_per_flow,
+            cwnd,
+            suspect_after,
+            undo_ack,
+            undo_losses,
+            ..Config::default()
+        },
+    )
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let growth = prop_oneof![Just(GrowthKind::Reno), Just(GrowthKind::Cubic)];
+    let bytes = (0_u64..3_000_000, prop_oneof![2 => Just(0), 1 => 0_u64..1_000_000]);
+    (any::<u64>(), growth, bytes, path(), any::<bool>(), config()).prop_map(
+        |(seed, growth, bytes, path, both, config)| {
+            let bytes = bytes.into();
+            Case { seed, growth, bytes, path, both, config }
+        },
+    )
+}
+
+fn world(case: &Case) -> World {
+    let shim = || Some(Shim::new(case.config));
+    let shims = [shim(), if case.both { shim() } else { None }];
+    let mut world = World::new(&like_linux(case.growth), shims, case.path.clone(), case.seed);
+    for (end, bytes) in world.ends.iter_mut().zip(case.bytes) {
+        end.tcp.write(bytes);
+    }
+    world
+}
+
+/// Lets both ends send all they have, and close; then waits until nothing moves any more.
+fn finish(world: &mut World, case: &Case) {
+    for end in &mut world.ends {
+        end.tcp.close();
+    }
+    world.run();
+    for (at, end) in world.ends.iter().enumerate() {
+        assert_eq!(end.read, case.bytes[1 - at], "end {at} has {:?}", end.tcp.state());
+        let Some(shim) = &end.shim else { continue };
+        assert_eq!(shim.memory().0, 0, "stored for nobody");
+        assert!(shim.flows().all(|flow| flow.outstanding == 0 && flow.waiting == 0));
+        // Each time it is woken it sends something, or begins or ends something.
+        let counts = shim.counts();
+        let reasons = end.emitted + counts.lost_track + counts.outages + counts.survived;
+        assert!(end.wakes <= reasons + 1, "{} wakes for {reasons}", end.wakes);
+        let shown = counts.shown;
+        assert!(end.emitted <= 200 + 2 * shown + 25 * world.now.as_nanos() / 1_000_000_000);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn everything_arrives_in_order_and_nothing_is_kept(case in case()) {
+        let mut world = world(&case);
+        finish(&mut world, &case);
+    }
+
+    /// SIGKILL, at any instant: every connection goes on as plain TCP.
+    #[test]
+    fn it_may_go_away_at_any_instant(case in case(), at in 0_u64..40_000) {
+        let mut world = world(&case);
+        world.run_until(Instant::from_millis(at));
+        world.kill();
+        finish(&mut world, &case);
+    }
+
+    /// A receiver that does not read for a while: its window closes, also during an outage.
+    #[test]
+    fn windows_that_close(case in case(), pauses in prop::collection::vec(1_u64..8_000, 1..6)) {
+        let mut world = world(&case);
+        let mut at = Duration::ZERO;
+        for pause in pauses {
+            at = at + MS(pause);
+            world.ends[1].reads ^= true;
+            world.run_until(Instant::ZERO + at);
+        }
+        world.ends[1].reads = true;
+        finish(&mut world, &case);
+    }
+}

@@ -1,0 +1,260 @@
+//! What is none of the shim's business: not a bit is changed, and it is counted by reason.
+
+mod common;
+
+use base::{Ecn, Instant};
+use common::line::{HERE, Line, Says, THERE, ack, data, encode, nth, syn, syn_ack};
+use shim::{Config, Counts, Fate, Shim, Untouched};
+use wire::{Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment, Timestamps, UdpDatagram};
+
+/// Shown in both directions, it is untouched for `reason`.
+fn untouched(shim: &mut Shim, bytes: &[u8], reason: Untouched) {
+    for out in [true, false] {
+        let mut shown = bytes.to_vec();
+        let fate = match out {
+            true => shim.on_outgoing(Instant::ZERO, &mut shown),
+            false => shim.on_incoming(Instant::ZERO, &mut shown),
+        };
+        assert_eq!(fate, Fate::Untouched(reason));
+        assert_eq!(shown, bytes);
+    }
+}
+
+fn segment(says: Says) -> Vec<u8> {
+    says.options(|o| o.timestamps = Some(Timestamps { value: 0, echo: 0 })).bytes(Instant::ZERO)
+}
+
+#[test]
+fn each_kind_is_named_and_counted() {
+    let mut shim = Shim::new(Config::default());
+    let whole = segment(nth(0));
+
+    let mut ipv6 = vec![0x60; 60];
+    ipv6[6] = 6;
+    untouched(&mut shim, &ipv6, Untouched::NotIpv4);
+    // The first piece, and one from the middle.
+    for place in [0x20, 0x01] {
+        let mut piece = whole.clone();
+        piece[6] = place;
+        untouched(&mut shim, &piece, Untouched::Fragment);
+    }
+    let payload = Payload::new(1, 0, 10);
+    let udp = Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload });
+    let ip = IpHeader::new(HERE.address, THERE.address);
+    untouched(&mut shim, &encode(&Packet { ip, body: udp }), Untouched::OtherProtocol);
+    untouched(&mut shim, &whole[..whole.len() - 1], Untouched::Malformed);
+    untouched(&mut shim, &[], Untouched::Malformed);
+    let mut option = whole.clone();
+    // The length of an option is less than its own two bytes.
+    option[43] = 1;
+    untouched(&mut shim, &option, Untouched::Malformed);
+    let mut corrupt = whole.clone();
+    *corrupt.last_mut().unwrap() ^= 1;
+    untouched(&mut shim, &corrupt, Untouched::Corrupt);
+    untouched(&mut shim, &whole, Untouched::Older);
+
+    let expected = Counts {
+        shown: 18,
+        not_ipv4: 2,
+        fragments: 4,
+        other_protocol: 2,
+        malformed: 6,
+        corrupt: 2,
+        older: 2,
+        ..Counts::default()
+    };
+    assert_eq!(*shim.counts(), expected);
+}
+
+/// Opens a connection with these, and shows what follows.
+fn handshake(line: &mut Line, mut syn: Vec<u8>, mut answer: Vec<u8>) -> [Fate; 3] {
+    let fates = [line.outgoing(&mut syn), line.incoming(&mut answer)];
+    let mut data = segment(nth(0));
+    let third = line.outgoing(&mut data);
+    [fates[0], fates[1], third]
+}
+
+/// Appends `option` to the header of a segment without payload.
+fn with_option(bytes: Vec<u8>, option: [u8; 4]) -> Vec<u8> {
+    let mut bytes = bytes;
+    bytes.extend(option);
+    let total = bytes.len() as u16;
+    bytes[2..4].copy_from_slice(&total.to_be_bytes());
+    bytes[32] += 0x10;
+    for (from, at) in [(0, 10), (20, 36)] {
+        bytes[at..at + 2].fill(0);
+        let part = if from == 0 { &bytes[..20] } else { &bytes[20..] };
+        let pseudo = if from == 0 { 0 } else { 6 + part.len() as u32 + words(&bytes[12..20]) };
+        let mut sum = words(part) + pseudo;
+        while sum > 0xffff {
+            sum = (sum >> 16) + (sum & 0xffff);
+        }
+        bytes[at..at + 2].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+    }
+    bytes
+}
+
+fn words(bytes: &[u8]) -> u32 {
+    bytes.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum()
+}
+
+#[test]
+fn options_that_are_not_known() {
+    let older = Fate::Untouched(Untouched::Older);
+    let unknown = Fate::Untouched(Untouched::UnknownOption);
+    let [ask, answer] = [syn(), syn_ack()].map(|says| says.bytes(Instant::ZERO));
+    for option in [[34, 2, 1, 1], [30, 4, 0, 0], [253, 4, 1, 2]] {
+        let mut line = Line::new(Config::default());
+        let fates = handshake(&mut line, with_option(ask.clone(), option), answer.clone());
+        assert_eq!(fates, [unknown, older, older]);
+        let fates = handshake(&mut line, ask.clone(), with_option(answer.clone(), option));
+        assert_eq!(fates, [Fate::Pass, unknown, older]);
+        assert_eq!((line.counts().unknown_option, line.counts().flows), (2, 0));
+    }
+    // What is no option at all is known.
+    let mut line = Line::new(Config::default());
+    let fates = handshake(&mut line, with_option(ask, [1, 1, 1, 0]), answer);
+    assert_eq!(fates, [Fate::Pass; 3]);
+    assert_eq!(line.shim.flows().count(), 1);
+}
+
+#[test]
+fn connections_without_timestamps() {
+    let older = Fate::Untouched(Untouched::Older);
+    let none = Fate::Untouched(Untouched::NoTimestamps);
+    for (ask, answer) in
+        [(syn().without_timestamps(), syn_ack()), (syn(), syn_ack().without_timestamps())]
+    {
+        let mut line = Line::new(Config::default());
+        let [ask, answer] = [ask, answer].map(|says| says.bytes(Instant::ZERO));
+        assert_eq!(handshake(&mut line, ask, answer), [Fate::Pass, none, older]);
+        assert_eq!((line.counts().no_timestamps, line.shim.flows().count()), (1, 0));
+    }
+}
+
+#[test]
+fn both_ends_open_at_once() {
+    let mut line = Line::new(Config::default());
+    line.passes(syn());
+    let crossing = syn_ack().flags(TcpFlags::SYN);
+    assert_eq!(line.peer(crossing).0, Fate::Untouched(Untouched::SimultaneousOpen));
+    assert_eq!(line.shim.flows().count(), 0);
+}
+
+/// A connection that the peer opens.
+#[test]
+fn a_connection_that_is_answered_here_is_followed() {
+    let mut line = Line::new(Config::default());
+    let ask = syn_ack().flags(TcpFlags::SYN.with(TcpFlags::ECE).with(TcpFlags::CWR));
+    line.peer_passes(ask);
+    let answer = syn().flags(TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::ECE)).acking(1);
+    line.passes(answer);
+    line.at(100);
+    line.peer_passes(ack(1, 0).carrying(1, 300));
+    let status = line.status();
+    assert_eq!((status.state, status.ecn, status.timestamps), ("open", true, true));
+    assert_eq!(status.round_trip.map(|rtt| rtt.as_millis()), Some(100));
+}
+
+/// RFC 5961 §5: whoever does not know the numbers learns nothing and moves nothing.
+#[test]
+fn numbers_that_are_nowhere_near() {
+    let implausible = Fate::Untouched(Untouched::Implausible);
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..2);
+    for says in [
+        ack(2002, 200),
+        ack(1, 200).carrying(200_000, 10),
+        ack(2001, 200).seq(0x8000_0000),
+        ack(0xb000_0000, 200),
+    ] {
+        assert_eq!(line.peer(says).0, implausible);
+    }
+    assert_eq!((line.status().outstanding, line.counts().implausible), (2000, 4));
+    // And what the local TCP sends from nowhere is not followed any more.
+    let lost = line.local(data(0x5000_0000, 10));
+    assert_eq!(lost, Fate::Untouched(Untouched::Older));
+    assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
+}
+
+fn opening(port: u16) -> Vec<u8> {
+    let mut bytes = syn().bytes(Instant::ZERO);
+    let Body::Tcp(segment) = Packet::decode(&bytes).unwrap().packet.body else { panic!() };
+    let segment = TcpSegment { source_port: port, ..segment };
+    let ip = IpHeader { ecn: Ecn::NotEct, ..IpHeader::new(HERE.address, THERE.address) };
+    bytes = encode(&Packet { ip, body: Body::Tcp(segment) });
+    bytes
+}
+
+#[test]
+fn a_full_table_is_full_until_something_is_over() {
+    let mut shim = Shim::new(Config { flows: 2, ..Config::default() });
+    let mut open = |at: u64, port| shim.on_outgoing(Instant::from_millis(at), &mut opening(port));
+    assert_eq!(open(0, 1), Fate::Pass);
+    assert_eq!(open(10, 2), Fate::Pass);
+    assert_eq!(open(20, 3), Fate::Untouched(Untouched::NoRoom));
+    // Nobody has answered for three seconds.
+    assert_eq!(open(3005, 3), Fate::Pass);
+    assert_eq!(open(3006, 4), Fate::Untouched(Untouched::NoRoom));
+    assert_eq!(open(3006, 2), Fate::Pass);
+    assert_eq!(shim.counts().no_room, 2);
+}
+
+/// A thousand connections to one host without a path: one looks for it as often as one alone, all
+/// others together as often as that; when it is back, all look at once, and once.
+#[test]
+fn many_flows_look_for_one_host_in_turns() {
+    const FLOWS: std::ops::Range<u16> = 1000..2000;
+    let mut shim = Shim::new(Config::default());
+    let mut packet = Vec::new();
+    let stamps = |at: u64| Some(Timestamps { value: at as u32, echo: 0 });
+    for port in FLOWS {
+        shim.on_outgoing(Instant::ZERO, &mut opening(port));
+        let mut answer = syn_ack().segment;
+        (answer.destination_port, answer.options.timestamps) = (port, stamps(0));
+        let ip = IpHeader::new(THERE.address, HERE.address);
+        let mut bytes = encode(&Packet { ip, body: Body::Tcp(answer) });
+        assert_eq!(shim.on_incoming(Instant::from_millis(100), &mut bytes), Fate::Pass);
+        let mut first = nth(0).segment;
+        (first.source_port, first.options.timestamps) = (port, stamps(100));
+        let ip = IpHeader::new(HERE.address, THERE.address);
+        let mut bytes = encode(&Packet { ip, body: Body::Tcp(first) });
+        assert_eq!(shim.on_outgoing(Instant::from_millis(100), &mut bytes), Fate::Pass);
+    }
+    let gone = base::Signal::of(base::SignalKind::RouteFailed);
+    let mut now = Instant::from_millis(150);
+    shim.on_signal(now, &gone);
+    let mut run = |shim: &mut Shim, now: &mut Instant, until: u64| {
+        let (mut sent, mut wakes) = (Vec::new(), 0);
+        loop {
+            while shim.poll(*now, &mut packet).is_some() {
+                sent.push(u16::from_be_bytes([packet[20], packet[21]]));
+            }
+            let until = Instant::from_millis(until);
+            let Some(next) = shim.next_timeout().filter(|next| *next <= until) else { break };
+            *now = next;
+            shim.on_timeout(next);
+            wakes += 1;
+        }
+        *now = Instant::from_millis(until);
+        (sent, wakes)
+    };
+    // A round trip after the cut, each tries once.
+    let (sent, wakes) = run(&mut shim, &mut now, 260);
+    assert_eq!((sent.len(), wakes), (FLOWS.len(), 1));
+    // Then ten a second by the first, and as many by all others, in turns.
+    let (sent, wakes) = run(&mut shim, &mut now, 100_000);
+    assert_eq!((sent.len(), wakes), (2 * 997, 997), "two at a time");
+    // One is answered.
+    let mut answer = ack(1001, 0).segment;
+    (answer.destination_port, answer.options.timestamps) = (1007, stamps(100));
+    let ip = IpHeader::new(THERE.address, HERE.address);
+    let mut bytes = encode(&Packet { ip, body: Body::Tcp(answer) });
+    shim.on_incoming(now, &mut bytes);
+    let (mut sent, _) = run(&mut shim, &mut now, 100_150);
+    sent.retain(|port| *port != 80);
+    sent.sort_unstable();
+    sent.dedup();
+    assert_eq!(sent.len(), FLOWS.len() - 1, "all look, but those whose probe is on its way");
+}
