@@ -46,8 +46,6 @@ pub(crate) struct Said {
     pub ack: Seq,
     /// Its window field.
     pub window: u16,
-    /// Its highest TSval.
-    pub stamp: u32,
     /// The TSecr that it sends now.
     pub echo: u32,
     /// It echoes congestion now (ECE).
@@ -142,12 +140,17 @@ pub(crate) struct Flow {
     pub(super) told: Seq,
     pub(super) ours: Said,
     pub(super) theirs: Said,
+    /// What the local TCP holds to be the peer's latest TSval (TS.Recent, RFC 7323 §4.3). What is made
+    /// up has this one: with an older one it would be discarded, with a newer one data of the peer
+    /// that is still on its way would be.
+    pub(super) recent: u32,
     /// One past the highest number that the peer has sent.
     pub(super) theirs_high: Seq,
     pub(super) round_trip: RoundTrip,
     pub(super) clock: StampClock,
-    /// The highest TSval on a retransmission that has left, and what was out then: what leaves behind
-    /// it may not have an older one, or the peer discards it (PAWS, RFC 7323 §5).
+    /// The highest TSval of what has left and began before what was out then, and one past that: the
+    /// peer may hold it as the latest (RFC 7323 §4.3), and discards what comes with an older one
+    /// (PAWS, §5).
     pub(super) left_stamp: Option<(u32, Seq)>,
     /// Congestion was echoed; what is lost before this number is acknowledged, is lost to it.
     pub(super) congested: Option<Seq>,
@@ -214,6 +217,7 @@ impl Flow {
         first: Seq,
         ours: Said,
         theirs: Said,
+        recent: u32,
         clock: StampClock,
     ) -> Self {
         Self {
@@ -224,6 +228,7 @@ impl Flow {
             told: first,
             ours,
             theirs,
+            recent,
             theirs_high: ours.ack,
             round_trip: RoundTrip::default(),
             clock,
@@ -309,6 +314,7 @@ impl Flow {
         }
         if let Some(stamps) = segment.stamps {
             self.ours.echo = stamps.echo;
+            self.recent = Seq(self.recent).max(Seq(stamps.echo)).0;
             self.clock.on_stamp(now, stamps.value);
         }
         if segment.has(TcpFlags::FIN) {
@@ -327,9 +333,9 @@ impl Flow {
             self.theirs.echoes = segment.has(TcpFlags::ECE);
         }
         if let Some(stamps) = segment.stamps
-            && !Seq(stamps.value).before(Seq(self.theirs.stamp))
+            && segment.seq.at_or_before(self.ours.ack)
         {
-            self.theirs.stamp = stamps.value;
+            self.recent = Seq(self.recent).max(Seq(stamps.value)).0;
         }
         if segment.has(TcpFlags::FIN) {
             self.theirs.fin = Some(range.end);

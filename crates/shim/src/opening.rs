@@ -38,16 +38,6 @@ pub(crate) struct Opening {
     pub last: Instant,
 }
 
-/// What the peer's answer makes of it.
-pub(crate) enum Answer {
-    /// It is none.
-    None,
-    /// The connection is open.
-    Open(Flow),
-    /// It is, but the shim has nothing to do with it.
-    Refused(Untouched),
-}
-
 impl Opening {
     /// The local TCP sends a SYN or SYN-ACK.
     pub fn new(now: Instant, segment: &Segment) -> Self {
@@ -71,7 +61,6 @@ impl Opening {
             ours: Said {
                 ack: segment.ack,
                 window: segment.window,
-                stamp: 0,
                 echo: stamps.map_or(0, |stamps| stamps.echo),
                 echoes: false,
                 fin: None,
@@ -100,23 +89,26 @@ impl Opening {
         self.at = None;
     }
 
-    /// The peer sends `segment`.
-    pub fn on_answer(&self, now: Instant, segment: &Segment) -> Answer {
+    /// The peer sends `segment`: the flow, if that opens the connection.
+    ///
+    /// # Errors
+    /// If it does, but the shim can do nothing for it.
+    pub fn on_answer(&self, now: Instant, segment: &Segment) -> Result<Option<Flow>, Untouched> {
         let syn = segment.has(TcpFlags::SYN);
         if !segment.has(TcpFlags::ACK) || segment.has(TcpFlags::RST) || syn == self.passive {
-            return Answer::None;
+            return Ok(None);
         }
         let first = self.isn + 1;
         // RFC 9293 §3.10.7.3; the ACK of a SYN-ACK may come with, or be lost before, data.
         if segment.ack != first || self.passive && segment.seq.distance(self.ours.ack) < 0 {
-            return Answer::None;
+            return Ok(None);
         }
         if syn && segment.unknown_option {
-            return Answer::Refused(Untouched::UnknownOption);
+            return Err(Untouched::UnknownOption);
         }
         // An active opener knows what was agreed by the answer, a passive one has decided it.
         let (Some(stamp), true) = (self.stamp, self.passive || segment.stamps.is_some()) else {
-            return Answer::Refused(Untouched::NoTimestamps);
+            return Err(Untouched::NoTimestamps);
         };
         let mut agreed = self.offers;
         let mut ours = self.ours;
@@ -126,20 +118,15 @@ impl Opening {
             agreed.shift = segment.window_scale.map_or(0, |_| agreed.shift);
             ours.ack = segment.seq + 1;
         }
-        let theirs = Said {
-            ack: segment.ack,
-            window: segment.window,
-            stamp: segment.stamps.map_or(0, |stamps| stamps.value),
-            echo: 0,
-            echoes: false,
-            fin: None,
-        };
+        let theirs =
+            Said { ack: segment.ack, window: segment.window, echo: 0, echoes: false, fin: None };
         let clock = StampClock::new(self.last, stamp);
-        let mut flow = Flow::new(self.key, agreed, first, ours, theirs, clock);
+        let recent = segment.stamps.map_or(ours.echo, |stamps| stamps.value);
+        let mut flow = Flow::new(self.key, agreed, first, ours, theirs, recent, clock);
         if let Some(at) = self.at {
             flow.on_round_trip(now.since(at));
         }
         (flow.sent, flow.heard) = (self.last, now);
-        Answer::Open(flow)
+        Ok(Some(flow))
     }
 }

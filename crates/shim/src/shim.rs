@@ -11,7 +11,7 @@ use wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
 use crate::config::Config;
 use crate::counts::{Counts, Fate, Swallowed, Untouched};
 use crate::flow::{Context, FlowStatus, Step};
-use crate::opening::{Answer, Opening};
+use crate::opening::Opening;
 use crate::packet::{Parsed, Segment, parse};
 use crate::pool::Pool;
 use ready::Ready;
@@ -254,9 +254,9 @@ impl Shim {
                 return Fate::Untouched(Untouched::SimultaneousOpen);
             }
             let flow = match opening.on_answer(now, segment) {
-                Answer::Open(flow) => flow,
-                Answer::None => return Fate::Pass,
-                Answer::Refused(reason) => {
+                Ok(Some(flow)) => flow,
+                Ok(None) => return Fate::Pass,
+                Err(reason) => {
                     self.forget(index);
                     return Fate::Untouched(reason);
                 }

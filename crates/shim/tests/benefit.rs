@@ -12,7 +12,7 @@ use tcp::GrowthKind;
 fn carried(growth: GrowthKind, shim: bool, path: Path, seed: u64) -> World {
     let shims = [shim.then(|| Shim::new(Config::default())), None];
     let mut world = World::new(&like_linux(growth), shims, path, seed);
-    world.ends[0].tcp.write(1 << 40);
+    world.ends[0].writes = 1 << 40;
     world.run_until(Instant::from_millis(60_000));
     world
 }

@@ -438,6 +438,28 @@ fn originals_are_not_older_than_a_retransmission_that_has_left() {
     line.emits(["640 tcp a4001 t640/540 w50000"]);
 }
 
+/// A TCP that starts over after a timeout acknowledges from there (SND.NXT): if the peer has come so
+/// far, it takes the timestamp for the latest, and refuses older ones.
+#[test]
+fn originals_are_not_older_than_an_acknowledgment_that_began_among_them() {
+    let mut line = Line::established();
+    cut_short(&mut line);
+    line.at(750);
+    line.peer_is_held(ack(1001, 200));
+    line.at(760);
+    line.passes(data(2001, 0).not_capable().acking(1));
+    line.at(840);
+    line.emits([
+        "750 tcp a2 t750/200 w50000",
+        REPAIR[0],
+        REPAIR[1],
+        "763 net 3001+1000 a1 t760/760",
+        "770 net 4001+1000 a1 t760/760 ect",
+    ]);
+    answers(&mut line);
+    line.taken();
+}
+
 /// Both ends send: data of the peer passes at once, but says nothing new; what the local TCP has
 /// learnt goes along with the originals.
 #[test]

@@ -47,11 +47,13 @@ fn path() -> impl Strategy<Value = Path> {
 
 fn config() -> impl Strategy<Value = Config> {
     let kept = prop_oneof![Just(4_usize << 20), 4096_usize..100_000];
+    let all = prop_oneof![Just(64_usize << 20), 4096_usize..100_000];
     let cwnd = prop_oneof![Just(Cwnd::Keep), Just(Cwnd::Reset)];
     let suspect = prop_oneof![3 => Just(None), 1 => (1_u32..4).prop_map(Some)];
-    (kept, cwnd, suspect, any::<bool>(), any::<bool>()).prop_map(
-        |(store_per_flow, cwnd, suspect_after, undo_ack, undo_losses)| Config {
+    ((kept, all), cwnd, suspect, any::<bool>(), any::<bool>()).prop_map(
+        |((store_per_flow, store), cwnd, suspect_after, undo_ack, undo_losses)| Config {
             store_per_flow,
+            store,
             cwnd,
             suspect_after,
             undo_ack,
@@ -76,20 +78,32 @@ fn world(case: &Case) -> World {
     let shim = || Some(Shim::new(case.config));
     let shims = [shim(), if case.both { shim() } else { None }];
     let mut world = World::new(&like_linux(case.growth), shims, case.path.clone(), case.seed);
+    world.bounds = case.config;
     for (end, bytes) in world.ends.iter_mut().zip(case.bytes) {
-        end.tcp.write(bytes);
+        end.writes = bytes;
     }
     world
 }
 
 /// Lets both ends send all they have, and close; then waits until nothing moves any more.
 fn finish(world: &mut World, case: &Case) {
+    // Who closes before the connection is open, never opens it.
+    let open = |world: &World| world.ends.iter().all(|end| end.tcp.view().synchronized);
+    while !open(world) && world.step() {}
     for end in &mut world.ends {
         end.tcp.close();
     }
     world.run();
     for (at, end) in world.ends.iter().enumerate() {
-        assert_eq!(end.read, case.bytes[1 - at], "end {at} has {:?}", end.tcp.state());
+        let other = &world.ends[1 - at];
+        assert_eq!(
+            end.read,
+            case.bytes[1 - at],
+            "end {at}, {:?}, from {:?}, at {:?}",
+            end.tcp.state(),
+            other.tcp.state(),
+            world.now
+        );
         let Some(shim) = &end.shim else { continue };
         assert_eq!(shim.memory().0, 0, "stored for nobody");
         assert!(shim.flows().all(|flow| flow.outstanding == 0 && flow.waiting == 0));
@@ -103,7 +117,7 @@ fn finish(world: &mut World, case: &Case) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn everything_arrives_in_order_and_nothing_is_kept(case in case()) {

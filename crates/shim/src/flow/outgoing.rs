@@ -23,11 +23,13 @@ impl Flow {
         }
         let range = segment.range();
         if range.is_empty() {
+            self.on_left(segment);
             return if self.is_closed() { Step::Over(Fate::Pass) } else { Step::On(Fate::Pass) };
         }
         if range.end.at_or_before(self.flight.una) {
             // The peer has it, and the local TCP does not know yet; else it is a keep-alive.
             if !range.end.after(self.told) {
+                self.on_left(segment);
                 return Step::On(Fate::Pass);
             }
             self.on_sent_again(cx, range, segment);
@@ -84,10 +86,7 @@ impl Flow {
             }
             _ => {}
         }
-        if let Some(stamps) = segment.stamps {
-            let highest = self.left_stamp.map_or(Seq(stamps.value), |(s, _)| Seq(s));
-            self.left_stamp = Some((highest.max(Seq(stamps.value)).0, self.flight.max));
-        }
+        self.on_left(segment);
         if range.contains(self.flight.una) {
             self.unanswered = self.unanswered.saturating_add(1);
         }
@@ -97,6 +96,15 @@ impl Flow {
             self.disconnect(cx, false);
         }
         Fate::Pass
+    }
+
+    /// Something leaves that begins before what was sent already: a retransmission, a probe, or an
+    /// acknowledgment of a TCP that starts over after a timeout.
+    fn on_left(&mut self, segment: &Segment) {
+        if let Some(stamps) = segment.stamps.filter(|_| segment.seq.before(self.flight.max)) {
+            let highest = self.left_stamp.map_or(Seq(stamps.value), |(s, _)| Seq(s));
+            self.left_stamp = Some((highest.max(Seq(stamps.value)).0, self.flight.max));
+        }
     }
 
     /// Are all bytes from the oldest to the end of `range` stored?

@@ -150,7 +150,7 @@ impl Flow {
 
     /// Makes up an acknowledgment of the peer.
     fn make_up(&self, reply: Reply, packet: &mut Vec<u8>) -> Option<To> {
-        let timestamps = Some(Timestamps { value: self.theirs.stamp, echo: reply.echo });
+        let timestamps = Some(Timestamps { value: self.recent, echo: reply.echo });
         let echoes = self.agreed.ecn && self.theirs.echoes;
         let segment = TcpSegment {
             source_port: self.key.destination.port,

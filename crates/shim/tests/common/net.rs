@@ -79,6 +79,8 @@ pub struct End {
     pub tcp: Connection,
     pub shim: Option<Shim>,
     iss: Seq,
+    /// Bytes to be written once there is a connection.
+    pub writes: u64,
     /// Bytes that were read, each looked at.
     pub read: u64,
     /// Does the application read?
@@ -101,6 +103,8 @@ pub struct World {
     pub now: Instant,
     pub ends: [End; 2],
     pub path: Path,
+    /// What the shims may store.
+    pub bounds: shim::Config,
     busy: [Instant; 2],
     events: BTreeMap<(Instant, u64), Event>,
     number: u64,
@@ -130,6 +134,7 @@ impl World {
                 tcp,
                 shim,
                 iss,
+                writes: 0,
                 read: 0,
                 reads: true,
                 acknowledged: None,
@@ -149,6 +154,7 @@ impl World {
             marks: 0,
             steps: 0,
             path,
+            bounds: shim::Config::default(),
         };
         if world.path.link_signals {
             for (start, end) in world.path.cuts.clone() {
@@ -281,6 +287,7 @@ impl World {
     fn drain(&mut self, at: usize) {
         loop {
             let end = &mut self.ends[at];
+            end.writes -= end.tcp.write(end.writes);
             while end.reads
                 && let Some(part) = end.tcp.read(u32::MAX)
             {
@@ -314,12 +321,12 @@ impl World {
         for end in &self.ends {
             let Some(shim) = &end.shim else { continue };
             let (used, held) = shim.memory();
-            assert!(used <= held && held <= self.store(), "{used} of {held}");
+            assert!(used <= held && held <= self.bounds.store, "{used} of {held}");
+            let flows = || shim.flows().map(|flow| flow.stored_bytes);
+            assert!(flows().all(|stored| stored <= self.bounds.store_per_flow));
+            assert_eq!(flows().sum::<usize>(), used);
             assert!(shim.next_timeout().is_none_or(|at| at > self.now), "time stands still");
         }
-    }
-    fn store(&self) -> usize {
-        64 << 20
     }
 
     fn next(&self) -> Option<Instant> {
@@ -331,7 +338,7 @@ impl World {
     }
 
     /// The next instant at which something happens; `false` if nothing will.
-    fn step(&mut self) -> bool {
+    pub fn step(&mut self) -> bool {
         for at in 0..2 {
             self.drain(at);
         }
