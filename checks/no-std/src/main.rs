@@ -58,5 +58,7 @@ pub extern "C" fn _start() -> ! {
         let _ = packet.encode(&mut [0; 60], wire::Payload::pattern);
     }
     let _ = link::Delay::Fixed(Duration::ZERO);
+    let mut shim = shim::Shim::new(shim::Config::default());
+    let _ = shim.on_outgoing(Instant::ZERO, &mut [0; 40]);
     loop {}
 }
