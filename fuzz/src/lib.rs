@@ -8,6 +8,7 @@ mod dsr;
 mod movement;
 mod router;
 mod scenario_file;
+mod shim_packets;
 mod tcp_pair;
 
 /// A target.
@@ -30,6 +31,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "dsr", run: dsr::run },
     Target { name: "router", run: router::run },
     Target { name: "aodv", run: aodv::run },
+    Target { name: "shim", run: shim_packets::run },
 ];
 
 /// Takes numbers off the front of an input; zeros when it is used up.

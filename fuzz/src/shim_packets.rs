@@ -1,0 +1,309 @@
+//! A shim under arbitrary packets in both directions, signals and times: it edits nothing that it
+//! does not look at, keeps to its memory, moves its timers on, sends what can be read, and never
+//! acknowledges what the peer has not.
+
+use std::collections::BTreeMap;
+
+use base::{Duration, Ecn, Instant, Ipv4Addr, Scope, Seq, SeqRange, Signal, SignalKind};
+use shim::{Config, Cwnd, Fate, Shim, To};
+use wire::{
+    Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
+    UnreachableCode,
+};
+
+use crate::Bytes;
+
+const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+fn there(host: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 1, host)
+}
+
+struct Driver {
+    shim: Shim,
+    now: Instant,
+    /// The last few packets of the local TCP, to be quoted and repeated.
+    sent: Vec<Vec<u8>>,
+    /// By port here and host there.
+    flows: BTreeMap<(u16, u8), Numbers>,
+}
+
+#[derive(Default)]
+struct Numbers {
+    ours: Seq,
+    theirs: Seq,
+    /// All that it has acknowledged; connections follow on each other, with numbers of their own.
+    acknowledged: Vec<Seq>,
+}
+
+pub fn run(input: &[u8]) {
+    let mut bytes = Bytes(input);
+    let flags = bytes.u8();
+    let config = Config {
+        flows: 3,
+        store_per_flow: 1 << 13,
+        store: 1 << 14,
+        undo_losses: flags & 1 == 0,
+        undo_ack: flags & 2 == 0,
+        cwnd: if flags & 4 == 0 { Cwnd::Keep } else { Cwnd::Reset },
+        suspect_after: (flags & 8 != 0).then_some(u32::from(flags >> 6)),
+        ..Config::default()
+    };
+    let mut driver = Driver {
+        shim: Shim::new(config),
+        now: Instant::ZERO,
+        sent: Vec::new(),
+        flows: BTreeMap::new(),
+    };
+    while !bytes.is_empty() {
+        step(&mut driver, &mut bytes);
+        driver.drain();
+        let (used, held) = driver.shim.memory();
+        assert!(used <= held && held <= config.store);
+        assert!(driver.shim.flows().count() <= config.flows);
+        let stored: usize = driver.shim.flows().map(|flow| flow.stored_bytes).sum();
+        assert_eq!(stored, used, "memory that is nobody's");
+    }
+    // Nothing is kept for ever.
+    let end = driver.now + config.forget_after.times(4);
+    let mut wakes = 0;
+    while let Some(at) = driver.shim.next_timeout().filter(|at| *at <= end) {
+        driver.wake(at);
+        wakes += 1;
+        assert!(wakes < 100_000, "woken without end");
+    }
+    assert_eq!(driver.shim.memory().0, 0);
+}
+
+fn step(driver: &mut Driver, bytes: &mut Bytes) {
+    match bytes.u8() % 16 {
+        0 => driver.raw(bytes),
+        1..=5 => driver.local(bytes),
+        6..=10 => driver.peer(bytes),
+        11 => driver.icmp(bytes),
+        12 => {
+            let kinds = [
+                SignalKind::Unreachable(Scope::Net),
+                SignalKind::RouteFailed,
+                SignalKind::RouteRestored,
+                SignalKind::EcnEcho,
+            ];
+            let mut signal = Signal::of(kinds[usize::from(bytes.u8()) % kinds.len()]);
+            signal.about.destination = (bytes.u8() & 1 != 0).then(|| there(bytes.u8() % 3));
+            driver.shim.on_signal(driver.now, &signal);
+        }
+        13 => {
+            if let Some(at) = driver.shim.next_timeout() {
+                driver.wake(at);
+            }
+        }
+        _ => {
+            let end = driver.now + Duration::from_millis(u64::from(bytes.u16()) >> 4);
+            let mut wakes = 0;
+            while let Some(at) = driver.shim.next_timeout().filter(|at| *at <= end) {
+                driver.wake(at);
+                wakes += 1;
+                assert!(wakes < 50_000, "woken without end");
+            }
+            driver.now = end;
+        }
+    }
+}
+
+impl Driver {
+    fn drain(&mut self) {
+        let mut packet = Vec::new();
+        let mut sent = 0;
+        while let Some(to) = self.shim.poll(self.now, &mut packet) {
+            sent += 1;
+            assert!(sent < 1000, "packets without end");
+            let decoded = match Packet::decode(&packet) {
+                Ok(decoded) => decoded.packet,
+                Err(error) => panic!("what the shim sends is not read: {error}"),
+            };
+            let Body::Tcp(segment) = decoded.body else { panic!("{decoded:?}") };
+            match to {
+                To::Network => assert_eq!(decoded.ip.source, HERE),
+                To::Local => {
+                    assert_eq!(decoded.ip.destination, HERE);
+                    self.check_ack(&decoded, &segment);
+                }
+            }
+        }
+        let next = self.shim.next_timeout();
+        assert!(next.is_none_or(|at| at > self.now), "a timer stands still");
+    }
+
+    /// No byte is acknowledged that the peer has not.
+    fn check_ack(&self, packet: &Packet, segment: &TcpSegment) {
+        let host = packet.ip.source.octets()[3];
+        let numbers = &self.flows[&(segment.destination_port, host)];
+        let covers = |sent: &Seq| (0..1 << 20).contains(&sent.distance(segment.ack));
+        assert!(numbers.acknowledged.iter().any(covers), "ahead of the peer: {segment:?}");
+    }
+
+    fn wake(&mut self, at: Instant) {
+        assert!(at >= self.now, "a timer in the past");
+        self.now = at;
+        self.shim.on_timeout(at);
+        self.drain();
+    }
+
+    fn outgoing(&mut self, mut packet: Vec<u8>) {
+        let before = packet.clone();
+        self.shim.on_outgoing(self.now, &mut packet);
+        assert_eq!(packet, before, "what leaves is never edited");
+        if self.sent.len() == 16 {
+            self.sent.remove(0);
+        }
+        self.sent.push(packet);
+    }
+
+    fn incoming(&mut self, mut packet: Vec<u8>) {
+        let before = packet.clone();
+        match self.shim.on_incoming(self.now, &mut packet) {
+            Fate::Pass => {
+                if let Ok(decoded) = Packet::decode(&before) {
+                    assert!(Packet::decode(&packet).is_ok(), "broken: {decoded:?}");
+                }
+            }
+            Fate::Untouched(_) | Fate::Stored | Fate::Swallowed(_) => {
+                assert_eq!(packet, before, "edited, and not its own");
+            }
+        }
+    }
+
+    /// Anything, or something that has been sent with a few bytes changed.
+    fn raw(&mut self, bytes: &mut Bytes) {
+        let out = bytes.u8() & 1 != 0;
+        let mut packet: Vec<u8> = match self.sent.get(usize::from(bytes.u8()) % 24) {
+            Some(sent) => sent.clone(),
+            None => (0..bytes.u8()).map(|_| bytes.u8()).collect(),
+        };
+        for _ in 0..bytes.u8() % 4 {
+            let (at, value) = (usize::from(bytes.u8()), bytes.u8());
+            if let Some(byte) = packet.get_mut(at) {
+                *byte ^= value;
+            }
+        }
+        if out { self.outgoing(packet) } else { self.incoming(packet) }
+    }
+
+    fn stamps(&self, bytes: &mut Bytes, syn: bool) -> Option<Timestamps> {
+        let millis = (self.now.as_nanos() / 1_000_000) as u32;
+        let value = millis.wrapping_sub(u32::from(bytes.u8()));
+        let echo = millis.wrapping_sub(u32::from(bytes.u16()) >> 4);
+        (!syn || bytes.u8() % 8 != 0).then_some(Timestamps { value, echo })
+    }
+
+    fn flags(bytes: &mut Bytes) -> TcpFlags {
+        let flags = bytes.u8();
+        match flags {
+            0..160 => TcpFlags::ACK,
+            160..176 => TcpFlags::ACK.with(TcpFlags::FIN),
+            176..200 => TcpFlags::SYN,
+            200..224 => TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::ECE),
+            224..236 => TcpFlags::SYN.with(TcpFlags::ECE).with(TcpFlags::CWR),
+            236..244 => TcpFlags::ACK.with(TcpFlags::ECE),
+            _ => TcpFlags(bytes.u8()),
+        }
+    }
+
+    fn local(&mut self, bytes: &mut Bytes) {
+        let (port, host) = (u16::from(bytes.u8() % 3), bytes.u8() % 3);
+        if bytes.u8() % 8 == 0
+            && let Some(again) = self.sent.get(usize::from(bytes.u8()) % 16).cloned()
+        {
+            return self.outgoing(again);
+        }
+        let flags = Self::flags(bytes);
+        let syn = flags.contains(TcpFlags::SYN);
+        let options = TcpOptions {
+            timestamps: self.stamps(bytes, syn),
+            sack_permitted: syn,
+            ..TcpOptions::default()
+        };
+        let numbers = self.flows.entry((port, host)).or_default();
+        let back = u32::from(bytes.u8() % 4 == 0) * u32::from(bytes.u16());
+        let len = if syn { 0 } else { u32::from(bytes.u16() % 1400) };
+        let segment = TcpSegment {
+            source_port: port,
+            destination_port: 80,
+            seq: if syn { Seq(bytes.u32()) } else { numbers.ours - back },
+            ack: numbers.theirs,
+            flags,
+            window: bytes.u16(),
+            options,
+            payload: Payload::new(1, 0, len),
+            ..TcpSegment::default()
+        };
+        let taken = len + u32::from(syn) + u32::from(flags.contains(TcpFlags::FIN));
+        numbers.ours = segment.seq + taken;
+        let mut ip = IpHeader::new(HERE, there(host));
+        ip.ecn = Ecn::from_bits(bytes.u8());
+        self.outgoing(encode(Packet { ip, body: Body::Tcp(segment) }));
+    }
+
+    fn peer(&mut self, bytes: &mut Bytes) {
+        let (port, host) = (u16::from(bytes.u8() % 3), bytes.u8() % 3);
+        let flags = Self::flags(bytes);
+        let syn = flags.contains(TcpFlags::SYN);
+        let mut options = TcpOptions {
+            timestamps: self.stamps(bytes, syn),
+            sack_permitted: syn,
+            ..TcpOptions::default()
+        };
+        let numbers = self.flows.entry((port, host)).or_default();
+        let ack = numbers.ours - (u32::from(bytes.u8() % 4 == 0) * u32::from(bytes.u16()));
+        if !syn {
+            for _ in 0..bytes.u8() % 4 {
+                let start = ack + u32::from(bytes.u16() >> 2);
+                options.sack.push(SeqRange::new(start, start + u32::from(bytes.u16() >> 3)));
+            }
+        }
+        let len = if syn { 0 } else { u32::from(bytes.u8() % 100) };
+        let segment = TcpSegment {
+            source_port: 80,
+            destination_port: port,
+            seq: if syn { Seq(bytes.u32()) } else { numbers.theirs },
+            ack,
+            flags,
+            window: bytes.u16(),
+            options,
+            payload: Payload::new(2, 0, len),
+            ..TcpSegment::default()
+        };
+        let taken = len + u32::from(syn) + u32::from(flags.contains(TcpFlags::FIN));
+        numbers.theirs = segment.seq + taken;
+        if flags.contains(TcpFlags::ACK) {
+            numbers.acknowledged.push(ack);
+        }
+        let ip = IpHeader::new(there(host), HERE);
+        self.incoming(encode(Packet { ip, body: Body::Tcp(segment) }));
+    }
+
+    /// A router quotes something that was sent.
+    fn icmp(&mut self, bytes: &mut Bytes) {
+        let code = match bytes.u8() % 4 {
+            0 => UnreachableCode::Net,
+            1 | 2 => UnreachableCode::Host,
+            _ => UnreachableCode::FragmentationNeeded { mtu: bytes.u16() },
+        };
+        let choice = usize::from(bytes.u8()) % 16;
+        let Some(quoted) = self.sent.get(choice).and_then(|sent| Packet::decode(sent).ok()) else {
+            return;
+        };
+        let message = |quoted| IcmpMessage::Unreachable { code, quoted };
+        if let Some(error) = Packet::icmp_error(there(9), &quoted.packet, message) {
+            self.incoming(encode(error));
+        }
+    }
+}
+
+fn encode(packet: Packet) -> Vec<u8> {
+    let mut bytes = vec![0; packet.len() as usize];
+    match packet.encode(&mut bytes, Payload::pattern) {
+        Ok(_) => bytes,
+        Err(_) => Vec::new(),
+    }
+}
