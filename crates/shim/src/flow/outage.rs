@@ -37,7 +37,8 @@ impl Flow {
                     resumed: None,
                 }
             }
-            State::Disconnected(outage) => Outage { stragglers_until, ..outage },
+            // Of what was on its way at the cut, nothing arrives later because a probe had no way.
+            State::Disconnected(outage) => outage,
             State::Resuming(outage, _) => Outage { stragglers_until, probe_at, ..outage },
         };
         self.state = State::Disconnected(outage);

@@ -1,0 +1,101 @@
+//! The steady state allocates nothing: not for segments and acknowledgments, not for losses, and not
+//! for an outage like one before.
+
+mod common;
+#[path = "common/counting.rs"]
+mod counting;
+
+use base::{Instant, Signal, SignalKind};
+use common::line::{Line, ack, nth};
+use shim::{Config, Shim};
+use wire::Timestamps;
+
+const FLIGHT: u32 = 40;
+
+struct Bulk {
+    shim: Shim,
+    now: u64,
+    /// The next segment.
+    next: u32,
+    packet: Vec<u8>,
+    allocated: u64,
+}
+
+impl Bulk {
+    /// Shows a packet, and polls; what that allocates is counted.
+    fn show(&mut self, out: bool, bytes: &mut [u8]) {
+        let now = Instant::from_millis(self.now);
+        let before = counting::allocations();
+        if self.shim.next_timeout().is_some_and(|at| at <= now) {
+            self.shim.on_timeout(now);
+        }
+        match out {
+            true => self.shim.on_outgoing(now, bytes),
+            false => self.shim.on_incoming(now, bytes),
+        };
+        while self.shim.poll(now, &mut self.packet).is_some() {}
+        self.allocated += counting::allocations() - before;
+    }
+    fn local(&mut self, n: u32) {
+        let stamps = Some(Timestamps { value: 0, echo: self.now as u32 });
+        let says = nth(n).options(|options| options.timestamps = stamps);
+        self.show(true, &mut says.bytes(Instant::from_millis(self.now)));
+    }
+    fn peer(&mut self, says: common::line::Says) {
+        self.show(false, &mut says.bytes(Instant::from_millis(self.now)));
+    }
+
+    /// A flight goes; its first segment is lost, in an `outage` all of it.
+    fn round(&mut self, outage: bool) {
+        let (first, end) = (self.next, self.next + FLIGHT);
+        let number = |n: u32| n * 1000 + 1;
+        let sent = self.now as u32;
+        (first..end).for_each(|n| self.local(n));
+        if outage {
+            self.shim
+                .on_signal(Instant::from_millis(self.now), &Signal::of(SignalKind::RouteFailed));
+            for _ in 0..30 {
+                self.now += 100;
+                self.local(first);
+            }
+            self.shim
+                .on_signal(Instant::from_millis(self.now), &Signal::of(SignalKind::RouteRestored));
+        } else {
+            self.now += 100;
+            for n in first + 1..end {
+                self.peer(ack(number(first), sent).sack(&[(number(first + 1), number(n + 1))]));
+            }
+            self.local(first);
+        }
+        for n in first..end {
+            self.now += 5;
+            self.peer(ack(number(n + 1), sent));
+        }
+        // Beyond the round trip over which what follows a repair is spread.
+        self.now += 400;
+        self.next = end;
+    }
+}
+
+#[test]
+fn nothing_is_allocated_once_it_runs() {
+    let mut line = Line::established_by(Config::default());
+    line.at(200);
+    let shim = std::mem::replace(&mut line.shim, Shim::new(Config::default()));
+    let packet = Vec::with_capacity(2000);
+    let mut bulk = Bulk { shim, now: 200, next: 0, packet, allocated: 0 };
+    for n in 0..20 {
+        bulk.round(n % 10 == 5);
+    }
+    let counts = *bulk.shim.counts();
+    assert!(bulk.allocated > 0, "it counts");
+    bulk.allocated = 0;
+    for n in 0..40 {
+        bulk.round(n % 10 == 5);
+    }
+    assert_eq!(bulk.allocated, 0);
+    let after = bulk.shim.counts();
+    assert_eq!((after.survived - counts.survived, after.outages - counts.outages), (4, 4));
+    assert!(after.undone - counts.undone >= 36 && after.lost_track == 0);
+    assert_eq!(bulk.shim.flows().next().map(|flow| flow.outstanding), Some(0));
+}
