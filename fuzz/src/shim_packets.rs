@@ -64,6 +64,11 @@ pub fn run(input: &[u8]) {
         let stored: usize = driver.shim.flows().map(|flow| flow.stored_bytes).sum();
         assert_eq!(stored, used, "memory that is nobody's");
     }
+    if flags & 16 != 0 {
+        driver.shim.let_go(driver.now);
+        driver.drain();
+        assert!(driver.shim.flows().all(|flow| flow.waiting == 0 && flow.state == "open"));
+    }
     // Nothing is kept for ever.
     let end = driver.now + config.forget_after.times(4);
     let mut wakes = 0;

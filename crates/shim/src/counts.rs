@@ -136,6 +136,9 @@ counts! {
     repaired,
     /// Outages that began.
     outages,
+    /// Repairs of which nothing arrived although the peer was heard, so that they were left to the
+    /// local TCP.
+    left_to_tcp,
     /// Outages after which the flow went on.
     survived,
     /// Resets whose number is not the one that the local TCP expects (RFC 5961 §3).

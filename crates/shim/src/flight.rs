@@ -298,6 +298,18 @@ impl Flight {
         self.waiting_from = self.una;
     }
 
+    /// Nothing is to be sent by the shim any more.
+    pub fn none_waits(&mut self) {
+        for original in &mut self.originals {
+            if matches!(original.place, Place::Waiting | Place::Lost) {
+                self.tally.leave(original);
+                original.place = Place::Out(Instant::ZERO);
+                original.left = true;
+                self.tally.enter(original);
+            }
+        }
+    }
+
     /// Declares lost what was sent `margin` before `newest`, and with `oldest` the first one, too.
     /// Returns whether there was any.
     pub fn find_lost(&mut self, newest: Option<Instant>, margin: Duration, oldest: bool) -> bool {

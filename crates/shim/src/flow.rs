@@ -86,6 +86,8 @@ pub(super) struct Outage {
     flight: u32,
     /// The path has seemed to be back before.
     again: bool,
+    /// How often in a row it has, and nothing of the repair arrived although the peer was heard.
+    in_vain: u8,
     /// Of the original that the local TCP holds to be the oldest without an acknowledgment: TSval,
     /// and one past its last number.
     oldest: Option<(u32, Seq)>,

@@ -176,11 +176,14 @@ fn options(packet: &[u8], mut at: usize, end: usize, segment: &mut Segment) -> O
     Some(())
 }
 
-/// The ones'-complement sum of `bytes`, the last padded with a zero (RFC 1071).
+/// The ones'-complement sum of `bytes`, the last padded with a zero; longer words carry into it as
+/// well (RFC 1071 §2).
 fn sum(bytes: &[u8]) -> u64 {
-    let (words, rest) = bytes.as_chunks::<2>();
-    let whole: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
-    whole + rest.first().map_or(0, |last| u64::from(*last) << 8)
+    let (longs, rest) = bytes.as_chunks::<4>();
+    let whole: u64 = longs.iter().map(|long| u64::from(u32::from_be_bytes(*long))).sum();
+    let mut last = [0; 4];
+    last.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
+    whole + u64::from(u32::from_be_bytes(last))
 }
 
 fn fold(mut sum: u64) -> u16 {

@@ -34,7 +34,8 @@ pub enum To {
 /// *Look*: [`counts`](Self::counts), [`flows`](Self::flows), [`memory`](Self::memory),
 /// [`next_timeout`](Self::next_timeout). *Events*: [`on_outgoing`](Self::on_outgoing),
 /// [`on_incoming`](Self::on_incoming), [`on_signal`](Self::on_signal),
-/// [`on_timeout`](Self::on_timeout). *Poll*: [`poll`](Self::poll).
+/// [`on_timeout`](Self::on_timeout). *Commands*: [`let_go`](Self::let_go). *Poll*:
+/// [`poll`](Self::poll).
 ///
 /// The driver shows every packet, does with it what the [`Fate`] says, and only then polls until
 /// there is nothing, then asks `next_timeout`. Time never goes back. If the driver goes away at any
@@ -181,6 +182,18 @@ impl Shim {
         }
         let count = |(before, all): (u64, u64), other| (before + u64::from(other < index), all + 1);
         self.table.searching(flow.key.destination.address).fold((0, 0), count)
+    }
+
+    /// The shim is going to be taken away: what it keeps from the local TCP and from the network, it
+    /// hands out with the next polls. Without that every connection goes on, too, after a timeout.
+    pub fn let_go(&mut self, now: Instant) {
+        for index in self.table.indices() {
+            let (table, mut cx) = self.context(now);
+            if let Some(Followed::Flow(flow)) = table.get_mut(index) {
+                flow.let_go(&mut cx);
+                self.ready.list(index);
+            }
+        }
     }
 
     fn outgoing_segment(&mut self, now: Instant, segment: &Segment, packet: &[u8]) -> Fate {

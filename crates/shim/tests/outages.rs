@@ -104,6 +104,27 @@ fn an_outage_from_its_beginning_to_its_end() {
     line.quiet_until(5000);
 }
 
+/// However much the local TCP sends on the last acknowledgment: the queue must come to its end, or it
+/// would hide from TCP how full the path is.
+#[test]
+fn what_is_spread_over_a_round_trip_has_left_after_one() {
+    let mut line = Line::established();
+    cut_short(&mut line);
+    line.at(750);
+    line.peer_is_held(ack(1001, 200));
+    answers(&mut line);
+    line.taken();
+    line.at(872);
+    (5..55).for_each(|n| line.stores(nth(n)));
+    line.at(972);
+    let sent = line.taken();
+    assert_eq!((sent.len(), line.status().waiting), (50, 0));
+    // Evenly: 14,600 bytes a round trip would be two in 14 ms.
+    let in_half = sent.iter().filter(|s| s.split(' ').next().unwrap() < "922").count();
+    assert!((23..=27).contains(&in_half), "{in_half}");
+    line.sends(55..56);
+}
+
 #[test]
 fn nothing_is_made_up_but_the_last_acknowledgment_if_told_so() {
     let mut line = Line::established_by(Config { undo_ack: false, ..config() });
@@ -335,6 +356,55 @@ fn holding_has_an_end() {
     assert_eq!(line.status().state, "open");
     line.at(2000);
     line.passes(nth(3).not_capable());
+}
+
+/// The peer answers, but takes nothing, whatever the reason: after three attempts the local TCP has
+/// to see to it itself.
+#[test]
+fn a_repair_that_is_in_vain_is_left_to_tcp() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..2);
+    line.at(250);
+    line.cut(0);
+    line.stores(nth(2));
+    for at in [550, 1300, 2050] {
+        line.at(at);
+        assert_eq!(line.status().state, "disconnected");
+        line.peer_is_held(ack(1, 100));
+        line.at(at + 50);
+        assert_eq!(line.local(nth(0)), IN_REPAIR);
+    }
+    line.at(2649);
+    assert_eq!((line.status().state, line.counts().left_to_tcp), ("resuming", 0));
+    line.taken();
+    line.at(2650);
+    line.emits(["2650 tcp a1 t2100/2550 w50000"]);
+    assert_eq!((line.status().state, line.counts().left_to_tcp), ("open", 1));
+    line.passes(nth(0).not_capable());
+    line.passes(nth(2).not_capable());
+    line.at(2750);
+    line.peer_becomes(ack(3001, 2650), "a3001 t2750/200 w50000");
+    assert_eq!(line.shim.memory().0, 0);
+}
+
+/// A shim that is stopped, and not killed, leaves nothing to wait for.
+#[test]
+fn what_it_keeps_is_handed_out_when_it_is_let_go() {
+    let mut line = Line::established();
+    cut_short(&mut line);
+    line.at(750);
+    line.peer_is_held(ack(1001, 200));
+    line.at(751);
+    line.taken();
+    line.let_go();
+    line.emits([
+        "751 tcp a1001 t750/651 w50000",
+        "751 net 2001+1000 a1 t200/400",
+        "751 net 3001+1000 a1 t200/400",
+        "751 net 4001+1000 a1 t400/400 ect",
+    ]);
+    line.passes(nth(1).not_capable());
 }
 
 #[test]

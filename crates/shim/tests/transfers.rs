@@ -127,10 +127,10 @@ proptest! {
 
     /// SIGKILL, at any instant: every connection goes on as plain TCP.
     #[test]
-    fn it_may_go_away_at_any_instant(case in case(), at in 0_u64..40_000) {
+    fn it_may_go_away_at_any_instant(case in case(), at in 0_u64..40_000, gently: bool) {
         let mut world = world(&case);
         world.run_until(Instant::from_millis(at));
-        world.kill();
+        world.kill(gently);
         finish(&mut world, &case);
     }
 

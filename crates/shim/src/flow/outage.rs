@@ -15,6 +15,9 @@ const INITIAL_WINDOW: u32 = 10 * 1460;
 /// acknowledgments are held.
 const UNDO_ACKS_MAX: u8 = 4;
 
+/// So often the path may seem to be back in vain.
+const IN_VAIN_MAX: u8 = 3;
+
 impl Flow {
     /// There is no path. With `stragglers`, what left the peer before may still arrive.
     pub fn disconnect(&mut self, cx: &mut Context<'_>, stragglers: bool) {
@@ -31,6 +34,7 @@ impl Flow {
                     probed: None,
                     flight: self.flight.outstanding(),
                     again: false,
+                    in_vain: 0,
                     oldest: None,
                     undo_acks: 0,
                     back: None,
@@ -188,6 +192,16 @@ impl Flow {
         let State::Resuming(..) = self.state else { return };
         // It may have timed out once more while acknowledgments were held.
         self.undo(cx);
+        self.tell(cx);
+        self.state = State::Open;
+        self.tally.survived += 1;
+        cx.counts.survived += 1;
+        self.queueing = true;
+        self.spread_until = cx.now + self.round_trip.smoothed();
+    }
+
+    /// The local TCP is told all that the peer has said.
+    fn tell(&mut self, cx: &mut Context<'_>) {
         if self.told.before(self.flight.una) || self.unsaid {
             self.told = self.flight.una;
             self.unsaid = false;
@@ -196,11 +210,26 @@ impl Flow {
         }
         self.episode = self.episode.filter(|episode| self.told.before(episode.until));
         self.congested = self.congested.filter(|point| self.flight.una.before(*point));
+    }
+
+    /// From now on the local TCP does without the shim: it is told what the peer has, and what waits
+    /// leaves at once.
+    pub fn let_go(&mut self, cx: &mut Context<'_>) {
+        self.tell(cx);
         self.state = State::Open;
-        self.tally.survived += 1;
-        cx.counts.survived += 1;
         self.queueing = true;
-        self.spread_until = cx.now + self.round_trip.smoothed();
+        (self.spread_until, self.next_send) = (cx.now, cx.now);
+    }
+
+    /// The path has seemed to be back, and nothing of the repair has arrived. `true`: the peer did
+    /// answer, and not for the first time. There is something that the shim does not understand,
+    /// and the local TCP has to see to it itself.
+    fn is_in_vain(&mut self) -> bool {
+        let heard = self.heard;
+        let State::Resuming(outage, repair) = &mut self.state else { return false };
+        let answered = outage.back.is_some_and(|back| heard >= back && repair.progress == back);
+        outage.in_vain = if answered { outage.in_vain.saturating_add(1) } else { 0 };
+        outage.in_vain >= IN_VAIN_MAX
     }
 
     /// What the local TCP's clock showed a round trip ago, but not from before its first
@@ -217,9 +246,15 @@ impl Flow {
             State::Resuming(_, repair)
                 if cx.now >= repair.progress + self.round_trip.patience() =>
             {
-                // Gone again, and nobody has said so.
-                self.disconnect(cx, false);
-                self.probe_now(cx.now, cx.config);
+                if self.is_in_vain() {
+                    cx.counts.left_to_tcp += 1;
+                    self.flight.none_waits();
+                    self.release(cx);
+                } else {
+                    // Gone again, and nobody has said so.
+                    self.disconnect(cx, false);
+                    self.probe_now(cx.now, cx.config);
+                }
             }
             _ => {}
         }

@@ -332,6 +332,11 @@ impl Line {
         self.now = end;
     }
 
+    pub fn let_go(&mut self) {
+        self.shim.let_go(self.now);
+        self.drain();
+    }
+
     fn drain(&mut self) {
         let mut packet = Vec::new();
         while let Some(to) = self.shim.poll(self.now, &mut packet) {

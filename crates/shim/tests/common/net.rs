@@ -398,10 +398,14 @@ impl World {
             assert!(self.steps < 5_000_000, "no end at {:?}", self.now);
         }
     }
-    /// SIGKILL.
-    pub fn kill(&mut self) {
-        for end in &mut self.ends {
-            end.shim = None;
+    /// SIGKILL, or `gently`, SIGTERM.
+    pub fn kill(&mut self, gently: bool) {
+        for at in 0..2 {
+            if let Some(shim) = self.ends[at].shim.as_mut().filter(|_| gently) {
+                shim.let_go(self.now);
+                self.poll_shim(at);
+            }
+            self.ends[at].shim = None;
         }
     }
 }
