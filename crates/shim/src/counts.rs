@@ -128,6 +128,9 @@ counts! {
     undo_acks,
     /// Acknowledgments that were made up to end an outage.
     releases,
+    /// Acknowledgments of the local TCP that were sent again, because the path was said to be back and
+    /// there was nothing else to tell the peer by.
+    announced,
     /// Stored segments sent while there was no path, to see whether there is one.
     probes,
     /// Stored segments sent on the restored path, the first time.

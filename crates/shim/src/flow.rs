@@ -169,6 +169,8 @@ pub(crate) struct Flow {
     /// Bytes that are sent in a round trip.
     pub(super) rate: u32,
     pub(super) replies: VecDeque<Reply>,
+    /// The peer is to be told that the path is back.
+    pub(super) announces: bool,
     /// When the local TCP and when the peer last sent something.
     pub sent: Instant,
     pub heard: Instant,
@@ -244,6 +246,7 @@ impl Flow {
             next_send: Instant::ZERO,
             rate: 0,
             replies: VecDeque::with_capacity(4),
+            announces: false,
             sent: Instant::ZERO,
             heard: Instant::ZERO,
             came_back: false,

@@ -85,6 +85,10 @@ impl StampClock {
             self.rate = if about { MILLISECONDS } else { (ticks, span.as_nanos()) };
         }
     }
+    /// The highest value seen.
+    pub fn last(&self) -> u32 {
+        self.last.1
+    }
     /// What stood on the clock at the time `at`, before or after the last value seen.
     pub fn at(&self, at: Instant) -> u32 {
         let (ticks, nanos) = (u128::from(self.rate.0), u128::from(self.rate.1));

@@ -323,7 +323,7 @@ impl Shim {
         if gone {
             flow.disconnect(&mut cx, true);
         } else {
-            flow.resume(&mut cx);
+            flow.on_restored(&mut cx);
         }
         self.touch(now, index);
     }

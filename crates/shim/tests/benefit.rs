@@ -79,3 +79,31 @@ fn an_outage_ends_when_it_ends() {
         }
     }
 }
+
+/// The host with the shim receives, and sees its link go and come: its peer knows nothing of shims.
+#[test]
+fn a_sender_without_a_shim_is_woken_up() {
+    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+        let cuts = [(5_000, 8_000), (12_000, 32_000)];
+        let cuts = cuts.map(|(a, b)| (Instant::from_millis(a), Instant::from_millis(b)));
+        let path = Path { cuts: cuts.to_vec(), icmp: 0.0, link_signals: true, ..Path::clean() };
+        let [plain, shim] = [false, true].map(|on| {
+            let shims = [on.then(|| Shim::new(Config::default())), None];
+            let mut world = World::new(&like_linux(growth), shims, path.clone(), 1);
+            world.ends[1].writes = 1 << 40;
+            world.run_until(Instant::from_millis(60_000));
+            world
+        });
+        for (_, end) in cuts {
+            let first = |world: &World| {
+                let progress = &world.ends[0].progress;
+                progress.iter().find(|(at, _)| *at > end).map(|(at, _)| at.since(end))
+            };
+            println!("{growth:?} {end:?}: {:?} and {:?}", first(&plain), first(&shim));
+            assert!(first(&shim).is_some_and(|after| after.as_millis() <= 120));
+        }
+        let [plain, shim] = [plain, shim].map(|world| world.ends[0].read);
+        println!("{growth:?}: {plain} and {shim} bytes");
+        assert!(shim > plain);
+    }
+}

@@ -358,6 +358,23 @@ fn holding_has_an_end() {
     line.passes(nth(3).not_capable());
 }
 
+/// A host that only receives: the sender may never have had the last acknowledgment.
+#[test]
+fn a_receiver_says_that_it_is_back() {
+    let mut line = Line::established();
+    line.at(200);
+    line.peer_passes(ack(1, 100).carrying(1, 1000));
+    line.passes(data(1, 0).not_capable().acking(1001).window(7000));
+    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.quiet_until(10_000);
+    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.emits(["10000 net a1001 t200/200"]);
+    assert_eq!((line.status().state, line.counts().announced), ("open", 1));
+    // It is back already.
+    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.quiet_until(20_000);
+}
+
 /// The peer answers, but takes nothing, whatever the reason: after three attempts the local TCP has
 /// to see to it itself.
 #[test]

@@ -65,8 +65,15 @@ impl Flow {
         self.round_trip.least().max(config.probe_min)
     }
 
+    /// This host knows that there is a path again. A peer that was sending may wait for its timeout:
+    /// an acknowledgment that was lost is news to it, and comes with the originals, or alone.
+    pub fn on_restored(&mut self, cx: &mut Context<'_>) {
+        self.announces = matches!(self.state, State::Disconnected(_)) && self.flight.is_empty();
+        self.resume(cx);
+    }
+
     /// There is a path again.
-    pub fn resume(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn resume(&mut self, cx: &mut Context<'_>) {
         let State::Disconnected(mut outage) = self.state else { return };
         self.came_back = true;
         // RFC 3522: an echo older than the first retransmission is what undoes it. The first

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, Instant, Seq};
+use base::{Duration, FlowKey, Instant, Seq};
 use wire::{Body, IpHeader, Packet, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use super::{Context, Flow, Reply, Said, State};
@@ -17,6 +17,10 @@ impl Flow {
     pub fn poll(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
         if let Some(reply) = self.replies.pop_front() {
             return self.make_up(reply, packet);
+        }
+        if core::mem::take(&mut self.announces) {
+            cx.counts.announced += 1;
+            return self.announce(packet);
         }
         match self.state {
             State::Disconnected(outage) if cx.now >= outage.probe_at => self.probe(cx, packet),
@@ -150,23 +154,50 @@ impl Flow {
 
     /// Makes up an acknowledgment of the peer.
     fn make_up(&self, reply: Reply, packet: &mut Vec<u8>) -> Option<To> {
-        let timestamps = Some(Timestamps { value: self.recent, echo: reply.echo });
-        let echoes = self.agreed.ecn && self.theirs.echoes;
+        let timestamps = Timestamps { value: self.recent, echo: reply.echo };
+        let said = Said { ack: reply.ack, ..self.theirs };
+        let FlowKey { source, destination } = self.key;
+        self.bare(
+            FlowKey { source: destination, destination: source },
+            self.ours.ack,
+            said,
+            timestamps,
+            packet,
+        )?;
+        Some(To::Local)
+    }
+
+    /// Repeats the local TCP's last acknowledgment, with its own latest timestamp.
+    fn announce(&self, packet: &mut Vec<u8>) -> Option<To> {
+        let timestamps = Timestamps { value: self.clock.last(), echo: self.ours.echo };
+        self.bare(self.key, self.flight.max, self.ours, timestamps, packet)?;
+        Some(To::Network)
+    }
+
+    /// A segment without data.
+    fn bare(
+        &self,
+        flow: FlowKey,
+        seq: Seq,
+        said: Said,
+        timestamps: Timestamps,
+        packet: &mut Vec<u8>,
+    ) -> Option<()> {
+        let echoes = self.agreed.ecn && said.echoes;
         let segment = TcpSegment {
-            source_port: self.key.destination.port,
-            destination_port: self.key.source.port,
-            seq: self.ours.ack,
-            ack: reply.ack,
+            source_port: flow.source.port,
+            destination_port: flow.destination.port,
+            seq,
+            ack: said.ack,
             flags: if echoes { TcpFlags::ACK.with(TcpFlags::ECE) } else { TcpFlags::ACK },
-            window: self.theirs.window,
-            options: TcpOptions { timestamps, ..TcpOptions::default() },
+            window: said.window,
+            options: TcpOptions { timestamps: Some(timestamps), ..TcpOptions::default() },
             ..TcpSegment::default()
         };
-        let ip = IpHeader::new(self.key.destination.address, self.key.source.address);
+        let ip = IpHeader::new(flow.source.address, flow.destination.address);
         let made_up = Packet { ip, body: Body::Tcp(segment) };
         packet.clear();
         packet.resize(made_up.len() as usize, 0);
-        made_up.encode(packet, |_, _| {}).ok()?;
-        Some(To::Local)
+        made_up.encode(packet, |_, _| {}).ok().map(|_| ())
     }
 }
