@@ -30,6 +30,9 @@ pub struct Config {
     pub undo_ack: bool,
     /// After an outage.
     pub cwnd: Cwnd,
+    /// As a receiver, acknowledge the last two bytes of what has arrived only when more arrives, or after
+    /// 40 ms: they wake up a sender without a shim when this host's link is back (RouteRestored).
+    pub hold_back: bool,
     /// Least time between probes while disconnected; they come every round trip. Of several
     /// flows to the same host one does so, the others take as long as if they took turns.
     pub probe_min: Duration,
@@ -57,6 +60,7 @@ impl Default for Config {
             undo_losses: true,
             undo_ack: true,
             cwnd: Cwnd::Keep,
+            hold_back: false,
             probe_min: Duration::from_millis(50),
             probe_max: Duration::from_secs(1),
             probe_fast: Duration::from_secs(120),

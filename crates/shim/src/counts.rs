@@ -131,6 +131,8 @@ counts! {
     /// Acknowledgments of the local TCP that were sent again, because the path was said to be back and
     /// there was nothing else to tell the peer by.
     announced,
+    /// Acknowledgments of which two bytes were held back.
+    held_back,
     /// Stored segments sent while there was no path, to see whether there is one.
     probes,
     /// Stored segments sent on the restored path, the first time.

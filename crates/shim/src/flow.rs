@@ -3,6 +3,7 @@
 mod incoming;
 mod outage;
 mod outgoing;
+mod receiving;
 mod sending;
 
 use alloc::collections::VecDeque;
@@ -17,6 +18,7 @@ use crate::opening::Agreed;
 use crate::pace::{RoundTrip, StampClock};
 use crate::packet::Segment;
 use crate::pool::Pool;
+use receiving::Given;
 
 /// What every step of a flow needs from outside.
 pub(crate) struct Context<'a> {
@@ -169,8 +171,9 @@ pub(crate) struct Flow {
     /// Bytes that are sent in a round trip.
     pub(super) rate: u32,
     pub(super) replies: VecDeque<Reply>,
-    /// The peer is to be told that the path is back.
-    pub(super) announces: bool,
+    /// Acknowledgments by which the peer is still to be told that the path is back.
+    pub(super) announces: u8,
+    pub(super) given: Given,
     /// When the local TCP and when the peer last sent something.
     pub sent: Instant,
     pub heard: Instant,
@@ -246,7 +249,8 @@ impl Flow {
             next_send: Instant::ZERO,
             rate: 0,
             replies: VecDeque::with_capacity(4),
-            announces: false,
+            announces: 0,
+            given: Given::new(ours.ack),
             sent: Instant::ZERO,
             heard: Instant::ZERO,
             came_back: false,

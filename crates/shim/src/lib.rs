@@ -26,6 +26,7 @@
 //! | to the local TCP | acknowledgment number held back, SACK blocks left out, of segments with data | during repair |
 //! | to the network | acknowledgment, window, echo and ECE brought up to date; TSval raised to that of a retransmission that has left, or the peer would discard it (PAWS); no ECT if it was sent before (RFC 3168 §6.1.5) | a stored original is sent |
 //! | to the local TCP | an acknowledgment of one byte with the original's echo, of what the peer has acknowledged already; at most four in an outage ([`Config::undo_ack`]) | the outage's timeouts are undone |
+//! | to the network | the acknowledgment number is two bytes less; the full one follows with the next, or after 40 ms | more is arriving, if asked for ([`Config::hold_back`]) |
 //! | to the network | the last acknowledgment of the local TCP, once more | this host's link is back, and nothing is outstanding that would carry it |
 //! | to the local TCP | an acknowledgment of what the peer has acknowledged, with the echo of a round trip ago | the outage is over |
 //!
@@ -48,7 +49,6 @@
 //! | carry an outage over the local TCP's own limits (on Linux `tcp_retries2`, about 15 minutes, or TCP_USER_TIMEOUT) | its timeouts go on while its retransmissions are swallowed |
 //! | congestion control of many flows at once after an outage | each spreads its own flight over its own round trip |
 //! | tell the local TCP of losses among what is repaired | its window is what it was, or one segment; the next loss or mark on the new path speaks for itself |
-//! | the last two bytes held back by a receiver, to have a new acknowledgment ready when the path is back | not built |
 
 #![no_std]
 #![forbid(unsafe_code)]

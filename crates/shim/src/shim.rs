@@ -196,7 +196,7 @@ impl Shim {
         }
     }
 
-    fn outgoing_segment(&mut self, now: Instant, segment: &Segment, packet: &[u8]) -> Fate {
+    fn outgoing_segment(&mut self, now: Instant, segment: &Segment, packet: &mut [u8]) -> Fate {
         let found = self.table.find(segment.flow);
         if segment.has(TcpFlags::SYN) {
             return self.on_syn_out(now, found, segment);

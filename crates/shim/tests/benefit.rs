@@ -107,3 +107,19 @@ fn a_sender_without_a_shim_is_woken_up() {
         assert!(shim > plain);
     }
 }
+
+#[test]
+fn what_is_held_back_costs_nothing() {
+    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+        let [plain, shim] = [false, true].map(|hold_back| {
+            let config = Config { hold_back, ..Config::default() };
+            let shims = [Some(Shim::new(config)), None];
+            let mut world = World::new(&like_linux(growth), shims, Path::clean(), 1);
+            world.ends[1].writes = 1 << 40;
+            world.run_until(Instant::from_millis(30_000));
+            assert_eq!(world.ends[1].tcp.stats().timeouts, 0);
+            world.ends[0].read
+        });
+        assert!(shim * 1000 >= plain * 995, "{growth:?}: {plain} and {shim} bytes");
+    }
+}

@@ -375,6 +375,45 @@ fn a_receiver_says_that_it_is_back() {
     line.quiet_until(20_000);
 }
 
+/// Where all acknowledgments had arrived before the cut, one must be in hand.
+#[test]
+fn a_receiver_keeps_two_bytes_in_hand() {
+    let mut line = Line::established_by(Config { hold_back: true, ..config() });
+    let leaves = |line: &mut Line, number: u32| {
+        let says = line.local_now(data(1, 0).not_capable().acking(number));
+        let mut bytes = says.bytes(line.now);
+        assert_eq!(line.outgoing(&mut bytes), Fate::Pass);
+        common::line::show(&bytes)
+    };
+    line.at(200);
+    line.peer_passes(ack(1, 100).carrying(1, 1000));
+    assert_eq!(leaves(&mut line, 1001), "a999 t200/200");
+    line.at(210);
+    line.peer_passes(ack(1, 100).carrying(1001, 1000));
+    assert_eq!(leaves(&mut line, 2001), "a1999 t210/210");
+    // A duplicate stays one.
+    line.at(220);
+    assert_eq!(leaves(&mut line, 2001), "a1999 t220/220");
+    line.quiet_until(249);
+    // 40 ms, and nothing more has arrived: the sender must not time out.
+    line.at(1000);
+    line.emits(["250 net a2001 t220/220"]);
+    assert_eq!(leaves(&mut line, 2001), "a2001 t1000/1000");
+
+    line.peer_passes(ack(1, 100).carrying(2001, 1000));
+    assert_eq!(leaves(&mut line, 3001), "a2999 t1000/1000");
+    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.quiet_until(9000);
+    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.emits(["9000 net a3000 t1000/1000", "9000 net a3001 t1000/1000"]);
+    line.quiet_until(9999);
+
+    // A FIN is acknowledged at once.
+    line.peer_passes(ack(1, 100).carrying(3001, 10).fin());
+    assert_eq!(leaves(&mut line, 3012), "a3012 t9999/9999");
+    line.quiet_until(20_000);
+}
+
 /// The peer answers, but takes nothing, whatever the reason: after three attempts the local TCP has
 /// to see to it itself.
 #[test]

@@ -22,27 +22,29 @@ struct Case {
 fn path() -> impl Strategy<Value = Path> {
     let span = (100_u64..20_000, 1_u64..15_000);
     let faults = (0.0..0.05, 0.0..0.02, 0.0..0.05, 0.0..0.02, 0.0..=1.0);
-    (faults, prop::collection::vec(span, 0..4), 5_u64..100, 1_u64..40, any::<bool>()).prop_map(
-        |((data, acks, late, doubled, icmp), spans, delay, mbits, link_signals)| {
-            let (mut cuts, mut at) = (Vec::new(), Instant::ZERO);
-            for (after, lasts) in spans {
-                at += MS(after);
-                cuts.push((at, at + MS(lasts)));
-                at += MS(lasts);
-            }
-            Path {
-                bits_per_second: mbits * 1_000_000,
-                delay: MS(delay),
-                loss: [data, acks],
-                late: (late, MS(30)),
-                doubled,
-                cuts,
-                icmp,
-                link_signals,
-                ..Path::clean()
-            }
-        },
-    )
+    (faults, prop::collection::vec(span, 0..4), 5_u64..100, 1_u64..40, any::<(bool, bool)>())
+        .prop_map(
+            |((data, acks, late, doubled, icmp), spans, delay, mbits, (link_signals, edge))| {
+                let (mut cuts, mut at) = (Vec::new(), Instant::ZERO);
+                for (after, lasts) in spans {
+                    at += MS(after);
+                    cuts.push((at, at + MS(lasts)));
+                    at += MS(lasts);
+                }
+                Path {
+                    bits_per_second: mbits * 1_000_000,
+                    delay: MS(delay),
+                    loss: [data, acks],
+                    late: (late, MS(30)),
+                    doubled,
+                    cuts,
+                    icmp,
+                    link_signals,
+                    edge,
+                    ..Path::clean()
+                }
+            },
+        )
 }
 
 fn config() -> impl Strategy<Value = Config> {
@@ -50,15 +52,18 @@ fn config() -> impl Strategy<Value = Config> {
     let all = prop_oneof![Just(64_usize << 20), 4096_usize..100_000];
     let cwnd = prop_oneof![Just(Cwnd::Keep), Just(Cwnd::Reset)];
     let suspect = prop_oneof![3 => Just(None), 1 => (1_u32..4).prop_map(Some)];
-    ((kept, all), cwnd, suspect, any::<bool>(), any::<bool>()).prop_map(
-        |((store_per_flow, store), cwnd, suspect_after, undo_ack, undo_losses)| Config {
-            store_per_flow,
-            store,
-            cwnd,
-            suspect_after,
-            undo_ack,
-            undo_losses,
-            ..Config::default()
+    ((kept, all), cwnd, suspect, any::<(bool, bool)>(), any::<bool>()).prop_map(
+        |((store_per_flow, store), cwnd, suspect_after, (undo_ack, undo_losses), hold_back)| {
+            Config {
+                store_per_flow,
+                store,
+                cwnd,
+                suspect_after,
+                undo_ack,
+                undo_losses,
+                hold_back,
+                ..Config::default()
+            }
         },
     )
 }

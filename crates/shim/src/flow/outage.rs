@@ -68,7 +68,8 @@ impl Flow {
     /// This host knows that there is a path again. A peer that was sending may wait for its timeout:
     /// an acknowledgment that was lost is news to it, and comes with the originals, or alone.
     pub fn on_restored(&mut self, cx: &mut Context<'_>) {
-        self.announces = matches!(self.state, State::Disconnected(_)) && self.flight.is_empty();
+        let alone = matches!(self.state, State::Disconnected(_)) && self.flight.is_empty();
+        self.announces = if alone { self.announcements() } else { 0 };
         self.resume(cx);
     }
 
@@ -226,6 +227,7 @@ impl Flow {
         self.state = State::Open;
         self.queueing = true;
         (self.spread_until, self.next_send) = (cx.now, cx.now);
+        self.announces = u8::from(self.gives_all_at().is_some());
     }
 
     /// The path has seemed to be back, and nothing of the repair has arrived. `true`: the peer did

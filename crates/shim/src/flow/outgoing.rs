@@ -14,8 +14,22 @@ const WINDOW_MAX: u32 = 1 << 30;
 
 impl Flow {
     /// The local TCP sends `segment`, whose bytes are `packet`.
-    pub fn on_outgoing(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &[u8]) -> Step {
+    pub fn on_outgoing(
+        &mut self,
+        cx: &mut Context<'_>,
+        segment: &Segment,
+        packet: &mut [u8],
+    ) -> Step {
         self.note_ours(cx.now, segment);
+        let step = self.look_at(cx, segment, packet);
+        if step == Step::On(Fate::Pass) {
+            self.hold_back(cx, segment, packet);
+        }
+        step
+    }
+
+    /// What becomes of it.
+    fn look_at(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &[u8]) -> Step {
         // It is over for the local TCP: what is stored belongs to nobody any more. In an outage the
         // peer learns of it when it sends something itself.
         if segment.has(TcpFlags::RST) {

@@ -18,8 +18,11 @@ impl Flow {
         if let Some(reply) = self.replies.pop_front() {
             return self.make_up(reply, packet);
         }
-        if core::mem::take(&mut self.announces) {
+        if self.announces > 0 {
             cx.counts.announced += 1;
+            return self.announce(packet);
+        }
+        if self.gives_all_at().is_some_and(|at| cx.now >= at) {
             return self.announce(packet);
         }
         match self.state {
@@ -50,7 +53,7 @@ impl Flow {
                 (send, Some(patience.min(repair.hold_until)))
             }
         };
-        [this, other, forget].into_iter().flatten().min()
+        [this, other, forget, self.gives_all_at()].into_iter().flatten().min()
     }
 
     /// Must a new segment wait behind others?
@@ -167,10 +170,17 @@ impl Flow {
         Some(To::Local)
     }
 
-    /// Repeats the local TCP's last acknowledgment, with its own latest timestamp.
-    fn announce(&self, packet: &mut Vec<u8>) -> Option<To> {
+    /// Repeats the local TCP's last acknowledgment, with its own latest timestamp. The first of two
+    /// leaves the last byte out, and closes the window.
+    fn announce(&mut self, packet: &mut Vec<u8>) -> Option<To> {
+        let said = match self.announces {
+            0 | 1 => self.ours,
+            _ => Said { ack: self.ours.ack - 1, window: 0, ..self.ours },
+        };
+        self.announces = self.announces.saturating_sub(1);
+        self.given_to(said.ack);
         let timestamps = Timestamps { value: self.clock.last(), echo: self.ours.echo };
-        self.bare(self.key, self.flight.max, self.ours, timestamps, packet)?;
+        self.bare(self.key, self.flight.max, said, timestamps, packet)?;
         Some(To::Network)
     }
 

@@ -127,7 +127,7 @@ impl Says {
     }
 
     pub fn bytes(mut self, now: Instant) -> Vec<u8> {
-        let at = now.as_nanos() as u32 / 1_000_000;
+        let at = (now.as_nanos() / 1_000_000) as u32;
         let (ends, clock) = match self.peer {
             false => ((HERE, THERE), OUR_CLOCK),
             true => ((THERE, HERE), THEIR_CLOCK),
@@ -234,7 +234,7 @@ impl Line {
 
     /// The local TCP echoes what it has last seen: the peer's clock one way ago, about now.
     pub fn local_now(&self, says: Says) -> Says {
-        let echo = THEIR_CLOCK.wrapping_add(self.now.as_nanos() as u32 / 1_000_000);
+        let echo = THEIR_CLOCK.wrapping_add((self.now.as_nanos() / 1_000_000) as u32);
         says.options(|options| options.timestamps = Some(Timestamps { value: 0, echo }))
     }
 

@@ -48,6 +48,8 @@ pub struct Path {
     pub mark: u64,
     /// From when to when nothing passes; what is on its way then is lost, too.
     pub cuts: Vec<(Instant, Instant)>,
+    /// It breaks at the first host: what that one has sent arrives.
+    pub edge: bool,
     /// A router answers what has no way.
     pub icmp: f64,
     /// Both hosts see their link go and come.
@@ -66,6 +68,7 @@ impl Path {
             queue: 120_000,
             mark: 60_000,
             cuts: Vec::new(),
+            edge: false,
             icmp: 1.0,
             link_signals: false,
         }
@@ -214,7 +217,12 @@ impl World {
         for _ in 0..copies {
             let extra = if self.hits(late) { span } else { Duration::ZERO };
             let at = gone + self.path.delay + extra;
-            if !self.path.is_cut(self.now, at) {
+            let from_when = match (self.path.edge, from) {
+                (false, _) => Some(self.now),
+                (true, 0) => None,
+                (true, _) => Some(at),
+            };
+            if !from_when.is_some_and(|when| self.path.is_cut(when, at)) {
                 self.schedule(at, Event::Arrives { to: 1 - from, bytes: bytes.clone() });
             }
         }
