@@ -216,6 +216,10 @@ fn many_flows_look_for_one_host_in_turns() {
         let ip = IpHeader::new(THERE.address, HERE.address);
         let mut bytes = encode(&Packet { ip, body: Body::Tcp(answer) });
         assert_eq!(shim.on_incoming(Instant::from_millis(100), &mut bytes), Fate::Pass);
+        // The first of them has nothing to look for a path with.
+        if port == FLOWS.start {
+            continue;
+        }
         let mut first = nth(0).segment;
         (first.source_port, first.options.timestamps) = (port, stamps(100));
         let ip = IpHeader::new(HERE.address, THERE.address);
@@ -242,7 +246,7 @@ fn many_flows_look_for_one_host_in_turns() {
     };
     // A round trip after the cut, each tries once.
     let (sent, wakes) = run(&mut shim, &mut now, 260);
-    assert_eq!((sent.len(), wakes), (FLOWS.len(), 1));
+    assert_eq!((sent.len(), wakes), (FLOWS.len() - 1, 1));
     // Then ten a second by the first, and as many by all others, in turns.
     let (sent, wakes) = run(&mut shim, &mut now, 100_000);
     assert_eq!((sent.len(), wakes), (2 * 997, 997), "two at a time");
@@ -256,5 +260,5 @@ fn many_flows_look_for_one_host_in_turns() {
     sent.retain(|port| *port != 80);
     sent.sort_unstable();
     sent.dedup();
-    assert_eq!(sent.len(), FLOWS.len() - 1, "all look, but those whose probe is on its way");
+    assert_eq!(sent.len(), FLOWS.len() - 2, "all look, but those whose probe is on its way");
 }

@@ -67,6 +67,11 @@ impl Flow {
         self.flight.waiting()
     }
 
+    /// Has it no path, and something to look for one with?
+    pub fn is_searching(&self) -> bool {
+        matches!(self.state, State::Disconnected(_))
+            && self.flight.front().is_some_and(|front| front.packet.is_some())
+    }
     /// Does it look for a path, and is it time for that?
     pub fn is_to_probe(&self, now: Instant) -> bool {
         matches!(self.state, State::Disconnected(outage) if now >= outage.probe_at)

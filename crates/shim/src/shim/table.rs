@@ -46,11 +46,11 @@ impl Table {
             Followed::Opening(_) => None,
         })
     }
-    /// Those without a path to `destination`.
+    /// Those that look for a path to `destination`.
     pub fn searching(&self, destination: Ipv4Addr) -> impl Iterator<Item = usize> {
         self.indices().filter(move |index| match self.get(*index) {
             Some(Followed::Flow(flow)) => {
-                flow.is_disconnected() && flow.key.destination.address == destination
+                flow.is_searching() && flow.key.destination.address == destination
             }
             _ => false,
         })
