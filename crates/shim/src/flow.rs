@@ -63,12 +63,27 @@ pub(super) struct Episode {
     /// TSval of the first.
     first: u32,
     until: Seq,
+    /// What was out when they began, and what of it was sent again (bytes; segments).
+    flight: u32,
+    resent: u32,
+    segments: u32,
+    /// The queue may have been full.
+    full: bool,
     undone: bool,
     /// It has sent again after the undo.
     again: bool,
 }
 
+/// One in so many, and at least so many segments.
+const HEAVY: u32 = 8;
+const HEAVY_FROM: u32 = 3;
+
 impl Episode {
+    /// Does it look like congestion? So it does if the queue may have been full, or if more was lost
+    /// than the few of a hundred that a radio link loses.
+    fn looks_congested(&self) -> bool {
+        self.full || self.segments > HEAVY_FROM && self.resent > self.flight / HEAVY
+    }
     /// Is there a reduction to undo?
     fn is_open(&self) -> bool {
         !self.undone || self.again
@@ -156,6 +171,9 @@ pub(crate) struct Flow {
     /// peer may hold it as the latest (RFC 7323 §4.3), and discards what comes with an older one
     /// (PAWS, §5).
     pub(super) left_stamp: Option<(u32, Seq)>,
+    /// Congestion was echoed at least once, so that there is a router on this path that marks before
+    /// it drops.
+    pub(super) marks: bool,
     /// Congestion was echoed; what is lost before this number is acknowledged, is lost to it.
     pub(super) congested: Option<Seq>,
     pub(super) episode: Option<Episode>,
@@ -240,6 +258,7 @@ impl Flow {
             round_trip: RoundTrip::default(),
             clock,
             left_stamp: None,
+            marks: false,
             congested: None,
             episode: None,
             unanswered: 0,
@@ -352,6 +371,7 @@ impl Flow {
         // RFC 3168 §6.1.2: one reaction to what is out now.
         if self.agreed.ecn && segment.has(TcpFlags::ECE) {
             self.congested = Some(self.flight.max);
+            self.marks = true;
         }
     }
 }

@@ -9,8 +9,8 @@
 //! - **Losses** that are not congestion are undone: an acknowledgment that covers what the local TCP
 //!   has sent again gets the echo of the original, which makes the retransmission spurious in the
 //!   eyes of any TCP with Eifel detection (RFC 3522, RFC 4015; Linux has it). Only where both ends
-//!   have negotiated timestamps and ECN, and never between an echo of congestion and the end of
-//!   what was then out.
+//!   have negotiated timestamps and ECN, never between an echo of congestion and the end of what was
+//!   then out, and, until the path is known to mark, not what looks like congestion.
 //! - **Outages**, known from an ICMP message that quotes what is in flight, from the host's own link,
 //!   or, if asked for, from silence. While there is no path the local TCP's retransmissions are
 //!   swallowed, and the oldest original is sent again and again to see whether there is one. Then the
@@ -38,7 +38,7 @@
 //! | what | why |
 //! |---|---|
 //! | undo losses without ECN | nothing tells congestion from other losses there; a guess from the round trip ran away in measurements |
-//! | know whether the routers of a path mark | ECN is agreed on by the ends. On a path of which the full queue drops and does not mark, undoing losses blinds TCP to congestion: there, turn [`Config::undo_losses`] off |
+//! | know whether the routers of a path mark | ECN is agreed on by the ends. Until a mark was echoed, a loss is not undone where the queue was as long as at a loss before, or where more than an eighth of the flight is lost. A bottleneck that never marks, with a queue of a few packets, loses more than under TCP alone: about one packet in a hundred. There, turn [`Config::undo_losses`] off |
 //! | freeze the local TCP with a zero window | with data in flight Linux then counts every further timeout as a new loss, which does harm |
 //! | acknowledge ahead of the peer | the bytes would be lost if the shim went away |
 //! | prevent the timeout itself | only an untrue acknowledgment would; it is undone afterwards |

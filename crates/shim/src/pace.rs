@@ -11,6 +11,8 @@ pub(crate) struct RoundTrip {
     smoothed: Option<Duration>,
     variation: Duration,
     least: Duration,
+    /// How long the queue was (in time) when something was lost.
+    full: Duration,
 }
 
 impl RoundTrip {
@@ -40,6 +42,19 @@ impl RoundTrip {
     /// The shortest one: with queues that are empty, as after an outage. A guess before the first.
     pub fn least(&self) -> Duration {
         self.smoothed.map_or(UNKNOWN, |_| self.least)
+    }
+    /// Something was lost. Did it meet a queue that may be full? One that is about as long as when
+    /// something was lost before: a queue that drops does so at one length, other losses at any.
+    pub fn on_loss(&mut self) -> bool {
+        let queue = self.smoothed().saturating_sub(self.least());
+        if queue <= self.least().over(4) {
+            return false;
+        }
+        let full = queue > self.full.over(4).times(3) && queue <= self.full.over(8).times(9);
+        // A measurement that was too long is forgotten by and by.
+        let less = if full { Duration::ZERO } else { self.full.over(16) };
+        self.full = self.full.saturating_sub(less).max(queue);
+        full
     }
     /// When nothing was heard for so long, nothing will be: twice a round trip with its variation,
     /// and a delayed acknowledgment of 200 ms.
@@ -143,5 +158,23 @@ mod test {
         rtt.sample(MS(160));
         assert_eq!((rtt.measured(), rtt.least()), (Some(MS(90)), MS(80)));
         assert!(rtt.patience() > MS(380));
+    }
+
+    #[test]
+    fn a_queue_that_is_as_long_as_at_the_last_loss_may_be_full() {
+        let queue = |rtt: &mut RoundTrip, ms: u64| (0..60).for_each(|_| rtt.sample(MS(100 + ms)));
+        let mut rtt = RoundTrip::default();
+        rtt.sample(MS(100));
+        queue(&mut rtt, 20);
+        assert!(!rtt.on_loss() && !rtt.on_loss(), "none to speak of");
+        queue(&mut rtt, 40);
+        assert!(!rtt.on_loss(), "never as long before");
+        assert!(rtt.on_loss());
+        queue(&mut rtt, 60);
+        assert!(!rtt.on_loss(), "it was no longer full at 40 ms");
+        queue(&mut rtt, 40);
+        assert!(!rtt.on_loss(), "it has been longer");
+        queue(&mut rtt, 55);
+        assert!(rtt.on_loss());
     }
 }

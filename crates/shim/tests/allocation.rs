@@ -8,7 +8,7 @@ mod counting;
 use base::{Instant, Signal, SignalKind};
 use common::line::{Line, ack, nth};
 use shim::{Config, Shim};
-use wire::Timestamps;
+use wire::{TcpFlags, Timestamps};
 
 const FLIGHT: u32 = 40;
 
@@ -50,6 +50,7 @@ impl Bulk {
         let (first, end) = (self.next, self.next + FLIGHT);
         let number = |n: u32| n * 1000 + 1;
         let sent = self.now as u32;
+        let mut answered = sent;
         (first..end).for_each(|n| self.local(n));
         if outage {
             self.shim
@@ -65,11 +66,12 @@ impl Bulk {
             for n in first + 1..end {
                 self.peer(ack(number(first), sent).sack(&[(number(first + 1), number(n + 1))]));
             }
+            answered = self.now as u32;
             self.local(first);
         }
         for n in first..end {
             self.now += 5;
-            self.peer(ack(number(n + 1), sent));
+            self.peer(ack(number(n + 1), answered));
         }
         // Beyond the round trip over which what follows a repair is spread.
         self.now += 400;
@@ -84,6 +86,8 @@ fn nothing_is_allocated_once_it_runs() {
     let shim = std::mem::replace(&mut line.shim, Shim::new(Config::default()));
     let packet = Vec::with_capacity(2000);
     let mut bulk = Bulk { shim, now: 200, next: 0, packet, allocated: 0 };
+    // The path marks.
+    bulk.peer(ack(1, 200).with(TcpFlags::ECE));
     for n in 0..20 {
         bulk.round(n % 10 == 5);
     }

@@ -123,3 +123,32 @@ fn what_is_held_back_costs_nothing() {
         assert!(shim * 1000 >= plain * 995, "{growth:?}: {plain} and {shim} bytes");
     }
 }
+
+/// Both ends have agreed on ECN, but the bottleneck drops and never marks: what is lost to its queue
+/// stays lost. Where the queue is too short to be seen, much that is lost at once tells.
+#[test]
+fn a_queue_that_does_not_mark_is_respected() {
+    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+        for queue in [120_000, 20_000, 6_000] {
+            let path = Path { queue, mark: u64::MAX, ..Path::clean() };
+            let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
+            let packets = shim.ends[1].read / 1448;
+            println!("{growth:?} {queue}: {} and {} drops of {packets}", plain.drops, shim.drops);
+            let most = if queue > 6_000 { plain.drops + plain.drops / 2 } else { packets / 50 };
+            assert!(shim.drops <= most, "{growth:?} {queue}: {} and {}", plain.drops, shim.drops);
+            assert!(shim.ends[1].read * 100 >= plain.ends[1].read * 98);
+        }
+    }
+}
+
+/// Losses that are none of its doing are still undone there.
+#[test]
+fn a_queue_that_does_not_mark_beside_other_losses() {
+    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+        let path = Path { mark: u64::MAX, ..lossy() };
+        let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
+        let [plain, read] = [&plain, &shim].map(|world| world.ends[1].read);
+        println!("{growth:?}: {plain} and {read} bytes, {} drops", shim.drops);
+        assert!(read >= 2 * plain && shim.drops * 200 <= read / 1448);
+    }
+}

@@ -71,6 +71,28 @@ fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
     assert_eq!(line.counts().undone, 1);
 }
 
+/// Of 16 segments the first four are lost, which is more than an eighth: while nobody knows whether
+/// the routers mark, that is congestion.
+#[test]
+fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
+    for marked in [false, true] {
+        let mut line = Line::established();
+        line.at(200);
+        line.sends(0..2);
+        line.at(300);
+        let first = ack(2001, 200);
+        line.peer_passes(if marked { first.with(TcpFlags::ECE) } else { first });
+        line.sends(2..18);
+        line.at(400);
+        line.peer_passes(ack(2001, 200).sack(&[(6001, 18_001)]));
+        (2..6).for_each(|n| line.passes(nth(n).not_capable()));
+        line.at(500);
+        let changed = format!("a18001 t500/{} w50000", if marked { 300 } else { 400 });
+        line.peer_becomes(ack(18_001, 400), &changed);
+        assert_eq!(line.counts().undone, u64::from(marked));
+    }
+}
+
 /// Nothing would tell congestion from another loss.
 #[test]
 fn without_ecn_nothing_is_undone() {

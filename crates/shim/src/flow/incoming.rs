@@ -110,7 +110,9 @@ impl Flow {
     /// which makes the retransmission a spurious one for the local TCP (RFC 3522 §3.2, RFC 4015).
     ///
     /// Only where ECN would have said it if the path were congested: negotiated, the original sent
-    /// with ECT, and no echo of a mark since before the loss.
+    /// with ECT, and no echo of a mark since before the loss. That both ends have agreed on ECN says
+    /// nothing of the routers, though: until one has marked, what looks like congestion is taken for
+    /// it, that is a queue, or that much is lost.
     fn rewrite_echo(
         &mut self,
         cx: &mut Context<'_>,
@@ -119,7 +121,8 @@ impl Flow {
         packet: &mut [u8],
     ) {
         let Some((stamp, capable)) = covered.resent else { return };
-        let allowed = cx.config.undo_losses && self.agreed.ecn && capable;
+        let known = self.marks || !self.episode.is_some_and(|episode| episode.looks_congested());
+        let allowed = cx.config.undo_losses && self.agreed.ecn && capable && known;
         let Some(stamps) = segment.stamps.filter(|_| allowed && self.congested.is_none()) else {
             return;
         };

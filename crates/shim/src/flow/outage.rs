@@ -204,6 +204,8 @@ impl Flow {
         self.state = State::Open;
         self.tally.survived += 1;
         cx.counts.survived += 1;
+        // The routers of a new path may be others.
+        self.marks &= cx.config.cwnd == Cwnd::Keep;
         self.queueing = true;
         self.spread_until = cx.now + self.round_trip.smoothed();
     }

@@ -134,14 +134,19 @@ impl Flow {
     /// Keeps in mind that the local TCP believes `range` lost.
     fn on_sent_again(&mut self, cx: &mut Context<'_>, range: SeqRange, segment: &Segment) {
         self.flight.on_sent_again(range, cx.pool);
-        match &mut self.episode {
-            Some(episode) => episode.again = episode.undone,
-            none => {
-                let first = segment.stamps.map_or_else(|| self.clock.at(cx.now), |s| s.value);
-                let until = self.flight.max;
-                *none = Some(Episode { first, until, undone: false, again: false });
-            }
-        }
+        let episode = self.episode.get_or_insert_with(|| Episode {
+            first: segment.stamps.map_or_else(|| self.clock.at(cx.now), |stamps| stamps.value),
+            until: self.flight.max,
+            flight: self.flight.outstanding(),
+            resent: 0,
+            segments: 0,
+            full: self.round_trip.on_loss(),
+            undone: false,
+            again: false,
+        });
+        episode.again = episode.undone;
+        episode.resent = episode.resent.saturating_add(range.len());
+        episode.segments = episode.segments.saturating_add(1);
     }
 
     /// Something that was never sent before.
