@@ -1,0 +1,39 @@
+//! The outage that most time lines begin with.
+
+use shim::{Fate, Untouched};
+
+use super::line::{IN_OUTAGE, Line, ack, nth};
+
+pub const NOT_BELIEVED: Fate = Fate::Untouched(Untouched::NotBelieved);
+
+/// Segments 0 to 3 leave at 200 ms, a router reports at 250 ms that there is no way; the local TCP
+/// times out at 400 ms, and has one more new segment. Probes go at 450 and 650 ms.
+pub fn cut_short(line: &mut Line) {
+    line.at(200);
+    line.sends(0..4);
+    line.at(250);
+    line.cut(0);
+    line.at(400);
+    assert_eq!(line.local(nth(0).not_capable()), IN_OUTAGE);
+    line.stores(nth(4));
+    line.at(749);
+    line.emits(["450 net 1+1000 a1 t200/400", "650 net 1+1000 a1 t200/400"]);
+}
+
+/// The probe of 650 ms is answered at 750 ms.
+pub const REPAIR: [&str; 4] = [
+    "750 net 1001+1000 a1 t200/400",
+    "756 net 2001+1000 a1 t200/400",
+    "763 net 3001+1000 a1 t200/400",
+    "770 net 4001+1000 a1 t400/400 ect",
+];
+
+/// All of the repair is answered, at 850 to 870 ms.
+pub fn answers(line: &mut Line) {
+    for (at, number, echo) in [(850, 2001, 200), (857, 3001, 200), (864, 4001, 200)] {
+        line.at(at);
+        line.peer_is_held(ack(number, echo));
+    }
+    line.at(871);
+    line.peer_is_held(ack(5001, 400));
+}

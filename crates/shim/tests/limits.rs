@@ -1,0 +1,190 @@
+//! What begins or ends during an outage, and what is more than the shim can carry.
+
+mod common;
+
+use base::{Signal, SignalKind};
+use common::cut::{NOT_BELIEVED, cut_short};
+use common::line::{IN_OUTAGE, Line, ack, config, data, nth, syn, syn_ack};
+use shim::{Config, Fate, Untouched};
+use wire::{TcpFlags, UnreachableCode};
+
+#[test]
+fn a_handshake_during_a_cut_is_left_to_tcp() {
+    let mut line = Line::new(config());
+    line.passes(syn());
+    line.signal(&Signal::of(SignalKind::RouteFailed));
+    assert_eq!(line.unreachable(syn(), UnreachableCode::Host), NOT_BELIEVED);
+    line.at(1000);
+    line.passes(syn());
+    line.at(1100);
+    line.peer_passes(syn_ack());
+    assert_eq!((line.status().state, line.counts().flows), ("open", 1));
+    // Which of the two was answered is not known.
+    assert_eq!(line.status().round_trip, None);
+}
+
+#[test]
+fn a_fin_during_a_cut_is_carried_like_data() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..1);
+    line.at(250);
+    line.cut(0);
+    line.at(300);
+    line.stores(data(1001, 500).fin());
+    line.at(400);
+    assert_eq!(line.local(nth(0)), IN_OUTAGE);
+    assert_eq!(line.local(data(1001, 500).fin()), IN_OUTAGE);
+    line.at(450);
+    line.emits(["450 net 1+1000 a1 t200/400"]);
+    line.at(550);
+    line.peer_is_held(ack(1001, 200));
+    line.emits(["550 tcp a2 t550/200 w50000", "550 net 1001+500 FIN a1 t300/400 ect"]);
+    line.at(650);
+    // The peer closes, too.
+    line.peer_becomes(ack(1502, 300).fin(), "FIN a2 t650/300 w50000");
+    line.emits(["650 tcp a1502 t650/550 w50000"]);
+    line.passes(data(1502, 0).not_capable().acking(2));
+    assert_eq!(line.shim.flows().count(), 0, "both have closed");
+    assert_eq!(line.shim.memory().0, 0);
+}
+
+/// A FIN alone has no byte to spare for an undo.
+#[test]
+fn a_segment_of_one_number_is_not_acknowledged_in_part() {
+    for last in [data(1, 0).fin(), data(1, 1)] {
+        let mut line = Line::established();
+        line.at(200);
+        line.passes(last);
+        line.at(250);
+        line.cut(0);
+        line.at(400);
+        assert_eq!(line.local(last), IN_OUTAGE);
+        line.at(450);
+        assert_eq!(line.taken().len(), 1);
+        line.at(550);
+        line.peer_is_held(ack(2, 200));
+        line.emits(["550 tcp a2 t550/450 w50000"]);
+    }
+}
+
+/// RFC 5961 §3: a reset counts if its number is the one that is expected.
+#[test]
+fn resets_during_a_cut() {
+    let reset = |seq| ack(1, 0).flags(TcpFlags::RST).seq(seq).without_timestamps();
+    let mut line = Line::established();
+    cut_short(&mut line);
+    line.peer_passes(reset(2));
+    line.peer_passes(reset(500));
+    assert_eq!((line.status().state, line.counts().resets_not_believed), ("disconnected", 2));
+    line.peer_passes(reset(1));
+    assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
+    line.quiet_until(5000);
+
+    let mut line = Line::established();
+    cut_short(&mut line);
+    line.passes(data(5001, 0).flags(TcpFlags::RST).not_capable());
+    assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
+    line.quiet_until(5000);
+    assert_eq!(line.local(nth(0)), Fate::Untouched(Untouched::Older));
+}
+
+/// What cannot be stored passes, and the local TCP has to repeat it itself.
+#[test]
+fn the_store_of_a_flow_has_a_bound() {
+    let mut line = Line::established_by(Config { store_per_flow: 5000, ..config() });
+    line.at(200);
+    line.sends(0..4);
+    assert_eq!((line.status().stored_bytes, line.counts().not_stored), (4096, 2));
+    line.at(250);
+    line.cut(0);
+    // Nor may what comes behind it wait: it would be sent in a wrong order, and late.
+    line.passes(nth(4));
+    line.at(400);
+    assert_eq!(line.local(nth(1)), IN_OUTAGE);
+    line.passes(nth(2).not_capable());
+    line.at(450);
+    line.emits(["450 net 1+1000 a1 t400/400"]);
+    line.at(550);
+    line.peer_is_held(ack(1001, 400));
+    line.emits(["550 tcp a2 t550/200 w50000", "550 net 1001+1000 a1 t400/400"]);
+    line.at(650);
+    // All that was stored is there: the rest is between the ends.
+    line.peer_is_held(ack(2001, 400));
+    line.emits(["650 tcp a2001 t650/550 w50000"]);
+    line.passes(nth(2).not_capable());
+    line.at(750);
+    // Lost, and not by congestion.
+    line.peer_becomes(ack(5001, 650), "a5001 t750/200 w50000");
+    assert_eq!(line.shim.memory().0, 0);
+}
+
+/// The path takes shorter packets only: the local TCP cuts what it sends again, and the original
+/// would never arrive.
+#[test]
+fn originals_that_are_too_long_for_the_path_are_given_up() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..3);
+    line.at(250);
+    line.cut(0);
+    line.at(300);
+    let needed = UnreachableCode::FragmentationNeeded { mtu: 600 };
+    assert_eq!(line.unreachable(nth(0), needed), NOT_BELIEVED);
+    line.passes(data(1, 500).not_capable());
+    line.passes(data(501, 500).not_capable());
+    line.quiet_until(600);
+    line.at(610);
+    line.peer_passes(ack(501, 300));
+    line.at(650);
+    line.taken();
+}
+
+#[test]
+fn a_tcp_that_has_given_up_is_forgotten() {
+    let mut line = Line::established();
+    cut_short(&mut line);
+    line.at(300_399);
+    let probes = line.taken().len();
+    // Five a second for two minutes, then one a second.
+    assert!((595 + 175..=595 + 185).contains(&probes), "{probes}");
+    assert_eq!(line.status().state, "disconnected");
+    line.at(300_400);
+    line.taken();
+    assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
+    assert_eq!(line.counts().lost_track, 1);
+
+    // Without an outage, too.
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..2);
+    line.quiet_until(300_199);
+    assert_eq!(line.shim.flows().count(), 1);
+    line.quiet_until(300_200);
+    assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
+}
+
+/// RFC 2018 §8: what was reported is taken back.
+#[test]
+fn a_peer_that_reneges_gets_everything() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..4);
+    line.at(300);
+    line.peer_passes(ack(1, 100).sack(&[(1001, 4001)]));
+    line.cut(0);
+    line.at(500);
+    line.emits(["500 net 1+1000 a1 t200/200"]);
+    line.at(600);
+    // It has forgotten the other three.
+    line.peer_is_held(ack(1001, 200));
+    line.at(1200);
+    // They are known as lost only once something newer has arrived, or nothing at all: 600 ms.
+    line.emits(["1200 net 1001+1000 a1 t200/200"]);
+    line.at(1300);
+    line.peer_is_held(ack(2001, 200));
+    line.at(1400);
+    line.emits(["1300 net 2001+1000 a1 t200/200", "1306 net 3001+1000 a1 t200/200"]);
+    line.peer_is_held(ack(4001, 200));
+    line.emits(["1400 tcp a4001 t1400/1300 w50000"]);
+}

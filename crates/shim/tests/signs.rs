@@ -1,0 +1,270 @@
+//! What tells that there is no path, and that there is one: one way 50 ms, segments of 1000 bytes.
+
+mod common;
+
+use base::{Signal, SignalKind};
+use common::cut::{NOT_BELIEVED, cut_short};
+use common::line::{FLOW, IN_REPAIR, Line, THERE, ack, config, data, nth};
+use shim::{Config, Fate};
+use wire::UnreachableCode;
+
+/// The oldest original, each round trip, and after two minutes once a second.
+#[test]
+fn how_often_is_probed() {
+    let mut line = Line::established_by(Config::default());
+    line.at(200);
+    line.sends(0..2);
+    line.at(250);
+    line.cut(1);
+    line.at(600);
+    line.emits([
+        "350 net 1+1000 a1 t200/200",
+        "450 net 1+1000 a1 t200/200",
+        "550 net 1+1000 a1 t200/200",
+    ]);
+    line.at(120_000);
+    line.taken();
+    line.at(122_500);
+    let sent = line.taken();
+    let times: Vec<_> = sent.iter().map(|s| s.split(' ').next().unwrap()).collect();
+    assert_eq!(times, ["120050", "120150", "120250", "121250", "122250"]);
+}
+
+#[test]
+fn icmp_is_believed_about_what_is_in_flight_only() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..2);
+    line.at(300);
+    line.peer_passes(ack(1001, 200));
+    let others = [nth(0), nth(2), data(5_000_000, 10)];
+    for says in others {
+        assert_eq!(line.unreachable(says, UnreachableCode::Net), NOT_BELIEVED);
+    }
+    for code in [UnreachableCode::Port, UnreachableCode::Other(13)] {
+        assert_eq!(line.unreachable(nth(1), code), NOT_BELIEVED);
+    }
+    assert_eq!((line.status().state, line.counts().not_believed), ("open", 5));
+    line.cut(1);
+    // What has not left cannot have met a router.
+    line.stores(nth(2));
+    assert_eq!(line.unreachable(nth(2), UnreachableCode::Net), NOT_BELIEVED);
+    line.at(301);
+}
+
+/// What was on its way when the router spoke says nothing about the path.
+#[test]
+fn stragglers_are_no_sign_of_a_path() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..2);
+    line.at(250);
+    line.cut(1);
+    line.at(300);
+    line.peer_passes(ack(1001, 200));
+    assert_eq!(line.status().state, "disconnected");
+    line.quiet_until(449);
+    line.at(450);
+    line.emits(["450 net 1001+1000 a1 t200/200"]);
+}
+
+/// A host that only receives: the sender may never have had the last acknowledgment.
+#[test]
+fn a_receiver_says_that_it_is_back() {
+    let mut line = Line::established();
+    line.at(200);
+    line.peer_passes(ack(1, 100).carrying(1, 1000));
+    line.passes(data(1, 0).not_capable().acking(1001).window(7000));
+    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.quiet_until(10_000);
+    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.emits(["10000 net a1001 t200/200"]);
+    assert_eq!((line.status().state, line.counts().announced), ("open", 1));
+    // It is back already.
+    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.quiet_until(20_000);
+}
+
+/// Where all acknowledgments had arrived before the cut, one must be in hand.
+#[test]
+fn a_receiver_keeps_two_bytes_in_hand() {
+    let mut line = Line::established_by(Config { hold_back: true, ..config() });
+    let leaves = |line: &mut Line, number: u32| {
+        let says = line.local_now(data(1, 0).not_capable().acking(number));
+        let mut bytes = says.bytes(line.now);
+        assert_eq!(line.outgoing(&mut bytes), Fate::Pass);
+        common::line::show(&bytes)
+    };
+    line.at(200);
+    line.peer_passes(ack(1, 100).carrying(1, 1000));
+    assert_eq!(leaves(&mut line, 1001), "a999 t200/200");
+    line.at(210);
+    line.peer_passes(ack(1, 100).carrying(1001, 1000));
+    assert_eq!(leaves(&mut line, 2001), "a1999 t210/210");
+    // A duplicate stays one.
+    line.at(220);
+    assert_eq!(leaves(&mut line, 2001), "a1999 t220/220");
+    line.quiet_until(249);
+    // 40 ms, and nothing more has arrived: the sender must not time out.
+    line.at(1000);
+    line.emits(["250 net a2001 t220/220"]);
+    assert_eq!(leaves(&mut line, 2001), "a2001 t1000/1000");
+
+    line.peer_passes(ack(1, 100).carrying(2001, 1000));
+    assert_eq!(leaves(&mut line, 3001), "a2999 t1000/1000");
+    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.quiet_until(9000);
+    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.emits(["9000 net a3000 t1000/1000", "9000 net a3001 t1000/1000"]);
+    line.quiet_until(9999);
+
+    // A FIN is acknowledged at once.
+    line.peer_passes(ack(1, 100).carrying(3001, 10).fin());
+    assert_eq!(leaves(&mut line, 3012), "a3012 t9999/9999");
+    line.quiet_until(20_000);
+}
+
+/// The peer answers, but takes nothing, whatever the reason: after three attempts the local TCP has
+/// to see to it itself.
+#[test]
+fn a_repair_that_is_in_vain_is_left_to_tcp() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..2);
+    line.at(250);
+    line.cut(0);
+    line.stores(nth(2));
+    for at in [550, 1300, 2050] {
+        line.at(at);
+        assert_eq!(line.status().state, "disconnected");
+        line.peer_is_held(ack(1, 100));
+        line.at(at + 50);
+        assert_eq!(line.local(nth(0)), IN_REPAIR);
+    }
+    line.at(2649);
+    assert_eq!((line.status().state, line.counts().left_to_tcp), ("resuming", 0));
+    line.taken();
+    line.at(2650);
+    line.emits(["2650 tcp a1 t2100/2550 w50000"]);
+    assert_eq!((line.status().state, line.counts().left_to_tcp), ("open", 1));
+    line.passes(nth(0).not_capable());
+    line.passes(nth(2).not_capable());
+    line.at(2750);
+    line.peer_passes(ack(3001, 2650));
+    assert_eq!(line.shim.memory().0, 0);
+}
+
+/// A shim that is stopped, and not killed, leaves nothing to wait for.
+#[test]
+fn what_it_keeps_is_handed_out_when_it_is_let_go() {
+    let mut line = Line::established();
+    cut_short(&mut line);
+    line.at(750);
+    line.peer_is_held(ack(1001, 200));
+    line.at(751);
+    line.taken();
+    line.let_go();
+    line.emits([
+        "751 tcp a1001 t750/651 w50000",
+        "751 net 2001+1000 a1 t200/400",
+        "751 net 3001+1000 a1 t200/400",
+        "751 net 4001+1000 a1 t400/400 ect",
+    ]);
+    line.passes(nth(1).not_capable());
+}
+
+#[test]
+fn the_own_link_goes_and_comes_back() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..3);
+    line.at(210);
+    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.at(410);
+    line.emits(["410 net 1+1000 a1 t200/200"]);
+    let mut restored = Signal::of(SignalKind::RouteRestored);
+    restored.about.destination = Some(THERE.address);
+    line.at(500);
+    line.signal(&restored);
+    line.at(599);
+    line.emits([
+        "500 net 1+1000 a1 t200/200",
+        "506 net 1001+1000 a1 t200/200",
+        "513 net 2001+1000 a1 t200/200",
+    ]);
+    line.at(613);
+    line.peer_is_held(ack(3001, 200));
+    // The local TCP has not timed out: there is nothing to undo.
+    line.emits(["613 tcp a3001 t613/513 w50000"]);
+    assert_eq!(line.status().time_to_resume.map(|t| t.as_millis()), Some(113));
+
+    // A signal about a flow must quote what is in flight; about others it says nothing.
+    line.at(800);
+    line.sends(3..4);
+    for seq in [None, Some(nth(2).segment.seq), Some(nth(4).segment.seq)] {
+        let mut failed = Signal::of(SignalKind::RouteFailed);
+        (failed.about.flow, failed.about.seq) = (Some(FLOW), seq);
+        line.signal(&failed);
+        assert_eq!(line.status().state, "open");
+    }
+    let mut elsewhere = Signal::of(SignalKind::RouteFailed);
+    elsewhere.about.destination = Some(base::Ipv4Addr::new(10, 0, 0, 3));
+    line.signal(&elsewhere);
+    line.signal(&Signal::of(SignalKind::SourceQuench));
+    assert_eq!(line.status().state, "open");
+}
+
+#[test]
+fn a_path_that_is_not_back_is_found_out() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..2);
+    line.at(250);
+    line.cut(0);
+    line.at(300);
+    line.signal(&Signal::of(SignalKind::RouteRestored));
+    line.at(899);
+    line.emits(["300 net 1+1000 a1 t200/200", "306 net 1001+1000 a1 t200/200"]);
+    line.at(1200);
+    assert_eq!(line.status().state, "disconnected");
+    line.emits(["900 net 1+1000 a1 t200/200", "1100 net 1+1000 a1 t200/200"]);
+}
+
+/// Off by default; of the same segment, and not those of a burst.
+#[test]
+fn silence_is_a_sign_if_asked_for() {
+    let mut line = Line::established_by(Config { suspect_after: Some(2), ..config() });
+    line.at(200);
+    line.sends(0..4);
+    line.at(300);
+    line.passes(nth(3).not_capable());
+    line.passes(nth(0).not_capable());
+    line.passes(nth(1).not_capable());
+    assert_eq!(line.status().state, "open");
+    line.at(700);
+    line.passes(nth(0).not_capable());
+    assert_eq!(line.status().state, "disconnected");
+    line.at(900);
+    // TSval of the retransmission that has left, or the peer would discard it (RFC 7323 §5).
+    line.emits(["900 net 1+1000 a1 t700/700"]);
+}
+
+/// With nothing outstanding there is nothing to repair; whatever the peer says, says it all.
+#[test]
+fn an_outage_with_a_closed_window() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..1);
+    line.at(300);
+    line.peer_passes(ack(1001, 200).window(0));
+    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.at(500);
+    line.passes(data(1000, 0).not_capable());
+    line.at(600);
+    line.peer_passes(ack(1001, 200).window(0));
+    assert_eq!(line.status().state, "open");
+    line.at(700);
+    line.peer_passes(ack(1001, 200).window(9000));
+    line.sends(1..2);
+    line.emits([]);
+}
