@@ -60,7 +60,8 @@ pub(crate) struct Said {
 /// reduced its window for them once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Episode {
-    /// TSval of the first.
+    /// When the first was sent, and its TSval.
+    since: Instant,
     first: u32,
     until: Seq,
     /// What was out when they began, and what of it was sent again (bytes; segments).
@@ -72,6 +73,9 @@ pub(super) struct Episode {
     undone: bool,
     /// It has sent again after the undo.
     again: bool,
+    /// What it did stays: it is from before an outage, and perhaps for congestion. An undo of the
+    /// outage's timeouts would take that back, too: a TCP keeps but one state to go back to.
+    stays: bool,
 }
 
 /// One in so many, and at least so many segments.
@@ -86,7 +90,7 @@ impl Episode {
     }
     /// Is there a reduction to undo?
     fn is_open(&self) -> bool {
-        !self.undone || self.again
+        !self.stays && (!self.undone || self.again)
     }
 }
 

@@ -102,6 +102,33 @@ fn on_a_new_route_everything_begins_with_one_segment() {
     assert_eq!((line.counts().undone, line.counts().undo_acks), (0, 0));
 }
 
+/// A loss is being repaired by the local TCP when the path breaks. Its timeouts are undone only if
+/// that loss would have been, too: a TCP goes back over both.
+#[test]
+fn congestion_just_before_an_outage_is_not_forgotten() {
+    for ecn in [true, false] {
+        let mut line = Line::established_with(config(), Offers { ecn, sack: true });
+        line.at(200);
+        line.sends(0..5);
+        line.at(300);
+        line.peer_passes(ack(1, 200).sack(&[(1001, 4001)]));
+        let again = |n| if ecn { nth(n).not_capable() } else { nth(n) };
+        line.passes(again(0));
+        line.at(310);
+        line.peer_passes(ack(1, 200).sack(&[(1001, 5001)]));
+        line.at(320);
+        line.cut(0);
+        line.at(700);
+        assert_eq!(line.local(again(0)), IN_OUTAGE);
+        line.at(1000);
+        line.taken();
+        line.peer_is_held(ack(5001, 300));
+        line.taken();
+        let counts = *line.counts();
+        assert_eq!((counts.survived, counts.undo_acks), (1, u64::from(ecn)), "ECN: {ecn}");
+    }
+}
+
 /// The path was gone for less than a round trip: an echo of a round trip ago would be from before
 /// the retransmission, and undo it.
 #[test]

@@ -4,6 +4,7 @@ use base::Seq;
 use wire::TcpFlags;
 
 use super::{Context, Flow, State, Step};
+use crate::config::Config;
 use crate::counts::{Fate, Swallowed, Untouched};
 use crate::flight::Covered;
 use crate::packet::Segment;
@@ -121,11 +122,8 @@ impl Flow {
         packet: &mut [u8],
     ) {
         let Some((stamp, capable)) = covered.resent else { return };
-        let known = self.marks || !self.episode.is_some_and(|episode| episode.looks_congested());
-        let allowed = cx.config.undo_losses && self.agreed.ecn && capable && known;
-        let Some(stamps) = segment.stamps.filter(|_| allowed && self.congested.is_none()) else {
-            return;
-        };
+        let allowed = capable && self.may_undo_losses(cx.config);
+        let Some(stamps) = segment.stamps.filter(|_| allowed) else { return };
         if !Seq(stamp).before(Seq(stamps.echo)) {
             return;
         }
@@ -136,6 +134,12 @@ impl Flow {
             self.tally.undone += 1;
             cx.counts.undone += 1;
         }
+    }
+
+    /// Would congestion have been told, and was it not?
+    pub(super) fn may_undo_losses(&self, config: &Config) -> bool {
+        let known = self.marks || !self.episode.is_some_and(|episode| episode.looks_congested());
+        config.undo_losses && self.agreed.ecn && known && self.congested.is_none()
     }
 
     /// What the local TCP gets of a segment while it is not to know what it acknowledges: `told` is

@@ -27,6 +27,12 @@ impl Flow {
         let outage = match self.state {
             State::Open => {
                 cx.counts.outages += 1;
+                let stays = !self.may_undo_losses(cx.config);
+                // One that began after the peer was last heard is the outage's own.
+                let heard = self.heard;
+                if let Some(episode) = self.episode.as_mut().filter(|e| e.since <= heard) {
+                    episode.stays = stays && episode.is_open();
+                }
                 Outage {
                     since: cx.now,
                     stragglers_until,

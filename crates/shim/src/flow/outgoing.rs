@@ -135,6 +135,7 @@ impl Flow {
     fn on_sent_again(&mut self, cx: &mut Context<'_>, range: SeqRange, segment: &Segment) {
         self.flight.on_sent_again(range, cx.pool);
         let episode = self.episode.get_or_insert_with(|| Episode {
+            since: cx.now,
             first: segment.stamps.map_or_else(|| self.clock.at(cx.now), |stamps| stamps.value),
             until: self.flight.max,
             flight: self.flight.outstanding(),
@@ -143,6 +144,7 @@ impl Flow {
             full: self.round_trip.on_loss(),
             undone: false,
             again: false,
+            stays: false,
         });
         episode.again = episode.undone;
         episode.resent = episode.resent.saturating_add(range.len());
