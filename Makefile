@@ -4,7 +4,7 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz audit bench validate diagrams picture need
+.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz audit bench field validate diagrams man picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -12,8 +12,10 @@ help:
 	@echo "make test      all checks and tests"
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
+	@echo "make field     what the shim gives under Linux's TCP, and what it costs; as root, half an hour"
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
+	@echo "make man       write dist/*.1 anew from --help"
 	@echo "make diagrams  draw the state diagrams anew from the code"
 	@echo "make picture   make docs/figure-8.png anew from the demo; needs chromium"
 
@@ -97,6 +99,12 @@ bench: need
 	$(CARGO) build --release --locked -p driftway-cli
 	$(RELEASE) bench
 
+# The shim under Linux's own TCP, as root: how its packets come in, what it gives, whether it harms.
+# FIELD_RUNS (5) pairs each; half an hour.
+field: need
+	$(CARGO) bench --locked -p driftway-host --bench intercept
+	$(CARGO) bench --locked -p driftway-host --bench field
+
 # Against the stored numbers; with NS2=1 ns-2.35 runs beside (Debian: apt-get install ns2).
 validate: need
 	$(CARGO) build --release --locked -p driftway-cli
@@ -105,6 +113,10 @@ validate: need
 diagrams: need
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-tcp --lib diagram
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-aid --lib diagram
+
+# The manual's pages of `driftway shim`, from its --help.
+man: need
+	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-cli --bin driftway manual
 
 picture: demo
 	@scripts/picture out/demo/index.html docs/figure-8.png

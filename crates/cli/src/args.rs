@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::shim::args::ShimArgs;
+
 /// TCP for networks that move: simulate, measure, and see.
 #[derive(Debug, Parser)]
 #[command(name = "driftway", version, max_term_width = 100, arg_required_else_help = true)]
@@ -83,6 +85,39 @@ more than a tenth of the shortest time of a full packet over any hop, do not tru
 Exit status: COMMAND's own, 128 and the signal's number if one ended it; 2 if the input was wrong,
 or this machine lacks what it takes (root, /dev/net/tun, network namespaces).")]
     Emulate(EmulateArgs),
+    /// Carry this host's TCP connections over losses and outages, below its own TCP
+    #[command(after_help = "\
+Examples:
+  driftway shim
+      every new connection over IPv4 of this host, or of this network namespace, until Ctrl-C
+  driftway shim --interface wlan0 --interface wwan0
+      only what goes over these
+  driftway shim --suspect-after 3
+      also where no router and no link says that the path is broken
+  driftway shim --cwnd reset --no-undo-losses
+      where the path after an outage is another one, and queues drop without marking
+  driftway shim status
+  driftway shim stop
+
+Neither programs nor kernel are changed, nor are routes, addresses or settings. The kernel shows the
+shim each TCP packet below its own TCP; the shim keeps what is not acknowledged. While there is no
+path (a router's ICMP, the host's own link or --suspect-after say so) retransmissions are swallowed
+and the path is probed; when it is back, what was lost is sent in order, and the window is what it
+was. Losses that are not congestion are undone on connections that have agreed on ECN and timestamps
+(sysctl net.ipv4.tcp_ecn=1 asks for it); on others only outages are handled. A path whose full queues
+drop although the ends have agreed on ECN wants --no-undo-losses.
+
+If the shim ends, by whatever means, every connection goes on as plain TCP: what it has put into the
+kernel is bound to its process. Connections that are older than the shim, IPv6, UDP, and TCP options
+that it does not know pass untouched. It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and keeps the
+first of them only; root becomes nobody.
+
+Metrics for Prometheus are at a local socket:
+  curl --abstract-unix-socket driftway-shim http://localhost/metrics
+
+Exit status: 0 it was asked to end; 1 it failed; 2 the input was wrong, another shim is at work in
+this network namespace, or this machine lacks what it takes (nf_tables and NFQUEUE, Linux 5.12).")]
+    Shim(ShimArgs),
     /// Reproduce a paper: its figures, and what it says
     #[command(after_help = "\
 Examples:

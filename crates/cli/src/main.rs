@@ -13,6 +13,7 @@ mod paper;
 mod records;
 mod report;
 mod run;
+mod shim;
 mod summary;
 mod tables;
 mod text;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         }
         Command::Paper(args) => paper::paper(&args),
         Command::Report(args) => report::report(&args),
+        Command::Shim(args) => shim::shim(&args),
         Command::Bench(args) => bench::bench(&args),
         Command::Validate(args) => validate::validate(&args),
     };

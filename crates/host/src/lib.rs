@@ -4,8 +4,8 @@
 //! own that leaves nothing behind; a [`Tun`] in it is the cable between its kernel and our packets;
 //! [`Cable`] is that with what an [`Impairment`] does to packets; [`KernelTcp`] is what the kernel
 //! says of a connection; [`Emulation`] is two namespaces with a path of the lab between them;
-//! [`RealClock`] is the only clock, and [`urgent`] makes a thread keep to it. [`available`] says
-//! whether this machine allows it.
+//! [`Field`] is the shim below a kernel's own TCP; [`RealClock`] is the only clock, and [`urgent`]
+//! makes a thread keep to it. [`available`] says whether this machine allows it.
 //!
 //! Only IPv4, and only Linux.
 
@@ -17,6 +17,7 @@ mod clock;
 mod diag;
 mod driver;
 mod emulate;
+mod field;
 mod impair;
 mod namespace;
 mod netlink;
@@ -30,6 +31,7 @@ pub use clock::RealClock;
 pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
 pub use driver::{Driver, Strangers};
 pub use emulate::{Account, Carried, Emulation, End, Lateness, Medium, Report, Running};
+pub use field::{Account as FieldAccount, Asker, Field, Settings, Snapshot, keep_what_is_needed, lacks};
 pub use impair::{Counts, Impairer, Impairment};
 pub use namespace::Namespace;
 pub use ring::{ByteRing, OutsideRing};

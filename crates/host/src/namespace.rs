@@ -1,6 +1,7 @@
 //! Network namespaces without a name.
 
 use std::fs::{self, File};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Command};
 use std::time::Duration;
@@ -148,6 +149,12 @@ impl Namespace {
         let path = format!("/proc/sys/{setting}");
         let value = self.run(|| fs::read_to_string(&path))??;
         Ok(value.trim().to_owned())
+    }
+}
+
+impl AsFd for Namespace {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
     }
 }
 

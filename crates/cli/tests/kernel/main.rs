@@ -5,6 +5,7 @@
 
 mod emulate;
 mod program;
+mod shim;
 
 use std::process::ExitCode;
 
@@ -15,7 +16,7 @@ fn main() -> ExitCode {
     if program::is_meant() {
         return program::run();
     }
-    let trials = emulate::TESTS.iter().map(|(name, test)| {
+    let trials = emulate::TESTS.iter().chain(shim::TESTS).map(|(name, test)| {
         Trial::ignorable_test(*name, move || match available() {
             Ok(()) => {
                 test();

@@ -1,0 +1,158 @@
+//! `driftway shim status`
+
+use std::io::{ErrorKind, Write};
+use std::time::Duration;
+
+use super::args::StatusArgs;
+use super::document::{Document, Flow};
+use super::{failed, serve};
+use crate::failure::Failure;
+use crate::text::{Grid, count, value};
+
+const AGAIN: Duration = Duration::from_secs(1);
+/// Puts the cursor home and clears what is below.
+const CLEAR: &str = "\x1b[H\x1b[J";
+
+/// Tells how the shim of this network namespace stands.
+pub fn status(args: &StatusArgs) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    loop {
+        let mut document = serve::fetch().map_err(|error| match error.kind() {
+            ErrorKind::ConnectionRefused => Failure::Failed(
+                "no shim is at work in this network namespace; `driftway shim` starts one"
+                    .to_owned(),
+            ),
+            _ => failed("ask the shim", &error),
+        })?;
+        document.ask_kernel();
+        if args.json {
+            write!(out, "{}", document.json())?;
+        } else {
+            write!(out, "{}{}", if args.watch { CLEAR } else { "" }, table(&document))?;
+        }
+        out.flush()?;
+        if !args.watch {
+            return Ok(());
+        }
+        std::thread::sleep(AGAIN);
+    }
+}
+
+const HEADER: [&str; 9] =
+    ["peer", "port", "state", "cwnd", "RTO", "stored", "undone", "outages", "resumed"];
+
+fn table(document: &Document) -> String {
+    let counted = |name: &str| document.counts.get(name).copied().unwrap_or(0);
+    let mut text = format!(
+        "{} followed, {} stored, at work for {:.0} s: {}, {} survived, {}\n",
+        count(document.flows.len() as u64, "flow"),
+        value("_bytes", document.memory.stored_bytes as f64),
+        document.lasted_s,
+        count(counted("outages"), "outage"),
+        counted("survived"),
+        count(counted("undone"), "reduction") + " undone",
+    );
+    if !document.flows.is_empty() {
+        let header = HEADER.map(str::to_owned).into();
+        text += &Grid { header, rows: document.flows.iter().map(row).collect() }.to_string();
+    }
+    let reasons = [
+        ("older", "of connections that are older than the shim"),
+        ("unknown_option", "with an option that it does not know"),
+        ("fragments", "pieces of packets"),
+        ("no_room", "of connections beyond --flows"),
+        ("corrupt", "corrupt"),
+        ("implausible", "with numbers that may be anybody's"),
+    ];
+    for (name, says) in reasons {
+        if counted(name) > 0 {
+            text += &format!("untouched: {} {says}\n", count(counted(name), "packet"));
+        }
+    }
+    text
+}
+
+fn row(flow: &Flow) -> Vec<String> {
+    let seconds = |time: Option<f64>| time.map_or("–".to_owned(), |time| value("_s", time));
+    let kernel = flow.kernel.as_ref();
+    vec![
+        flow.destination.to_string(),
+        flow.source.port().to_string(),
+        flow.state.clone(),
+        kernel.map_or("–".to_owned(), |kernel| kernel.cwnd.to_string()),
+        seconds(kernel.map(|kernel| kernel.rto_s)),
+        value("_bytes", flow.stored_bytes as f64),
+        flow.undone.to_string(),
+        flow.survived.to_string(),
+        seconds(flow.time_to_resume_s),
+    ]
+}
+
+#[cfg(test)]
+mod test {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::shim::document::{Kernel, Memory};
+
+    #[test]
+    fn the_widest_table_fits() {
+        let flow = Flow {
+            source: "192.168.100.100:54321".parse().unwrap(),
+            destination: "192.168.100.200:54321".parse().unwrap(),
+            state: "disconnected".to_owned(),
+            outstanding_bytes: 1_234_567,
+            stored_bytes: 1_234_567,
+            waiting: 1000,
+            rtt_s: Some(0.123_456),
+            timestamps: true,
+            ecn: true,
+            undone: 12_345,
+            survived: 123,
+            time_to_resume_s: Some(0.123_456),
+            kernel: Some(Kernel {
+                cwnd: 12_345,
+                ssthresh: None,
+                rto_s: 0.123_456,
+                rtt_s: 0.1,
+                congestion_control: "cubic".to_owned(),
+            }),
+        };
+        let document = Document {
+            schema: 1,
+            version: String::new(),
+            lasted_s: 123_456.0,
+            memory: Memory { stored_bytes: 123_456_789, held_bytes: 123_456_789 },
+            counts: BTreeMap::from([("older".to_owned(), 123_456_789_012)]),
+            driver: BTreeMap::new(),
+            flows: vec![flow],
+        };
+        let text = table(&document);
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        // Nothing had to be broken into two lines.
+        assert_eq!(text.lines().count(), 6, "{text}");
+        assert!(text.contains("192.168.100.200:54321"), "{text}");
+    }
+
+    #[test]
+    fn metrics_have_a_type_each_and_a_value_a_line() {
+        let document = Document {
+            schema: 1,
+            version: String::new(),
+            lasted_s: 1.5,
+            memory: Memory { stored_bytes: 2, held_bytes: 3 },
+            counts: BTreeMap::from([("outages".to_owned(), 4)]),
+            driver: BTreeMap::from([("sent".to_owned(), 5)]),
+            flows: Vec::new(),
+        };
+        let text = document.metrics();
+        assert!(text.contains("# TYPE driftway_shim_events_total counter\n"), "{text}");
+        assert!(text.contains("driftway_shim_events_total{kind=\"outages\"} 4\n"), "{text}");
+        assert!(text.contains("driftway_shim_flows{state=\"disconnected\"} 0\n"), "{text}");
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let (name, value) = line.split_once(' ').unwrap();
+            assert!(name.starts_with("driftway_shim_"), "{line}");
+            value.parse::<f64>().unwrap();
+        }
+    }
+}

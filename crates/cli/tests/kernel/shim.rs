@@ -1,0 +1,207 @@
+//! `driftway shim`
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use assert_cmd::cargo::cargo_bin;
+use host::{Emulation, End, Field, Namespace, Running};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use scenario::{Network, Scenario};
+use serde_json::Value;
+
+pub const TESTS: &[(&str, fn())] = &[
+    ("a_shim_starts_tells_and_ends", a_shim_starts_tells_and_ends),
+    ("a_signal_ends_a_shim", a_signal_ends_a_shim),
+    ("a_killed_shim_leaves_nothing", a_killed_shim_leaves_nothing),
+    ("a_shim_keeps_one_capability", a_shim_keeps_one_capability),
+];
+
+const SCENARIO: &str = r#"
+name = "a hop"
+duration = "60 s"
+[network]
+kind = "path"
+hops = 1
+[network.link]
+rate = "10 Mbit/s"
+delay = "5 ms"
+[[flow]]
+from = 0
+to = 1
+application = "ftp"
+"#;
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(cargo_bin("driftway"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What `driftway shim` with these arguments says in there.
+fn shim(namespace: &Namespace, arguments: &[&str]) -> Output {
+    let arguments = [&["shim"], arguments].concat();
+    namespace.spawn(&mut command(&arguments)).unwrap().wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// Starts one and waits until it is at work.
+fn start(namespace: &Namespace, arguments: &[&str]) -> Child {
+    let mut child =
+        namespace.spawn(&mut command(&[&["shim"], arguments].concat())).unwrap();
+    for _ in 0..500 {
+        if shim(namespace, &["status"]).status.success() {
+            return child;
+        }
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    let output = child.wait_with_output().unwrap();
+    panic!("it does not start: {}", text(&output.stderr));
+}
+
+/// All that the kernel has of routes, addresses, devices and their settings.
+fn configuration(namespace: &Namespace) -> String {
+    let read = || {
+        let mut all = String::new();
+        for table in ["route", "fib_trie", "arp"] {
+            all += &fs::read_to_string(format!("/proc/thread-self/net/{table}")).unwrap();
+        }
+        for device in ["all", "default", "lo", "tun0"] {
+            for setting in ["rp_filter", "forwarding", "accept_local", "route_localnet"] {
+                let path = format!("/proc/sys/net/ipv4/conf/{device}/{setting}");
+                all += &fs::read_to_string(&path).unwrap();
+            }
+        }
+        let devices = fs::read_to_string("/proc/thread-self/net/dev").unwrap();
+        all.extend(devices.lines().filter_map(|line| line.split(':').next()));
+        all
+    };
+    namespace.run(read).unwrap()
+}
+
+/// A path at work, a connection over it from near to far, and its ends.
+fn connected(running: &Running, [_, far]: [Ipv4Addr; 2]) -> (TcpStream, TcpStream) {
+    let listen = || TcpListener::bind((far, 7000)).unwrap();
+    let listener = running.namespace(End::Far).run(listen).unwrap();
+    let connect = || TcpStream::connect((far, 7000)).unwrap();
+    let sends = running.namespace(End::Near).run(connect).unwrap();
+    (sends, listener.accept().unwrap().0)
+}
+
+fn path() -> (Running, [Ipv4Addr; 2]) {
+    let scenario = Scenario::parse("s.toml", SCENARIO, &[]).unwrap();
+    let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
+    let emulation = Emulation::new(path, scenario.duration, 1, 1500).unwrap();
+    let addresses = End::BOTH.map(|end| emulation.address(end));
+    (emulation.start().unwrap(), addresses)
+}
+
+fn a_shim_starts_tells_and_ends() {
+    let (running, addresses) = path();
+    let near = running.namespace(End::Near);
+    let before = configuration(near);
+    let child = start(near, &["--interface", "tun0"]);
+    let (mut sends, mut receives) = connected(&running, addresses);
+    sends.write_all(&[7; 100_000]).unwrap();
+    receives.read_exact(&mut [0; 100_000]).unwrap();
+
+    let output = shim(near, &["status", "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let flow = &document["flows"][0];
+    assert_eq!(flow["destination"], format!("{}:7000", addresses[1]));
+    assert_eq!(flow["state"], "open");
+    assert!(flow["kernel"]["cwnd"].as_u64().unwrap() >= 10, "{document}");
+    assert!(flow["kernel"]["rto_s"].as_f64().unwrap() >= 0.2, "{document}");
+    assert!(document["driver"]["outgoing"].as_u64().unwrap() > 70, "{document}");
+    let table = shim(near, &["status"]).stdout;
+    let table = text(&table);
+    assert!(table.contains(&format!("{}:7000", addresses[1])), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    assert!(!table.contains('\x1b'), "{table}");
+
+    let ask = || {
+        let address = SocketAddr::from_abstract_name("driftway-shim").unwrap();
+        let mut stream = UnixStream::connect_addr(&address).unwrap();
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let metrics = near.run(ask).unwrap();
+    assert!(metrics.starts_with("HTTP/1.1 200 OK\r\n"), "{metrics}");
+    assert!(metrics.contains("\ndriftway_shim_flows{state=\"open\"} 1\n"), "{metrics}");
+
+    let second = shim(near, &[]);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(text(&second.stderr).contains("driftway shim stop"), "{second:?}");
+
+    let stopped = shim(near, &["stop"]);
+    assert!(stopped.status.success(), "{stopped:?}");
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let told = text(&ended.stderr);
+    assert!(told.contains("at work") && told.contains("stopped"), "{told}");
+    assert_eq!(configuration(near), before);
+    assert!(!near.run(Field::undo).unwrap().unwrap());
+    // The connection goes on.
+    sends.write_all(&[7; 1000]).unwrap();
+    receives.read_exact(&mut [0; 1000]).unwrap();
+    running.stop().unwrap();
+}
+
+fn a_signal_ends_a_shim() {
+    let namespace = Namespace::new().unwrap();
+    for signal in [Signal::SIGINT, Signal::SIGTERM] {
+        let child = start(&namespace, &["--log", "error"]);
+        kill(Pid::from_raw(child.id() as i32), signal).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
+    }
+    let wrong = shim(&namespace, &["--interface", "lo"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+fn a_killed_shim_leaves_nothing() {
+    let namespace = Namespace::new().unwrap();
+    for _ in 0..2 {
+        let mut child = start(&namespace, &[]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!namespace.run(Field::undo).unwrap().unwrap());
+        let status = shim(&namespace, &["status"]);
+        assert_eq!(status.status.code(), Some(1));
+        assert!(text(&status.stderr).contains("no shim is at work"), "{status:?}");
+    }
+    let stop = shim(&namespace, &["stop"]);
+    assert!(stop.status.success(), "{stop:?}");
+}
+
+fn a_shim_keeps_one_capability() {
+    let namespace = Namespace::new().unwrap();
+    let mut child = start(&namespace, &[]);
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    for set in ["CapEff:", "CapPrm:", "CapBnd:"] {
+        assert_eq!(line(set), ["0000000000001000"], "{set} CAP_NET_ADMIN is bit 12");
+    }
+    assert_eq!(line("Uid:"), ["65534"; 4]);
+    assert_eq!(line("NoNewPrivs:"), ["1"]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

@@ -1,0 +1,26 @@
+//! Paths.
+
+use host::Emulation;
+use scenario::{Network, Scenario};
+
+/// Two hops with `link` and what is under `[network]`.
+pub fn scenario(link: &str, more: &str) -> Scenario {
+    let text = format!(
+        "name = \"f\"\nduration = \"200 s\"\n[network]\nkind = \"path\"\nhops = 2\n\
+         [network.link]\n{link}\n{more}\n[[flow]]\nfrom = 0\nto = 2\napplication = \"ftp\"\n"
+    );
+    Scenario::parse("field", &text, &[]).expect("it is well-formed")
+}
+
+pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
+    let Network::Path(path) = &scenario.network else { unreachable!("it says path") };
+    Emulation::new(path, scenario.duration, seed, 1500).expect("this machine allows it")
+}
+
+/// A partition of the second hop.
+pub fn cut(first_s: u64, lasts_s: u64) -> String {
+    format!(
+        "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"{first_s} s\"\n\
+         lasts = \"{lasts_s} s\"\n"
+    )
+}

@@ -1,0 +1,169 @@
+//! What the shim gives, and whether it harms: paired runs over emulated paths, the same with and
+//! without it at the same time, as tables of means with 90 % intervals (Student's t).
+//!
+//! `make field` runs it; `FIELD_RUNS` says how many pairs (5), a word which tables (`gain`, `cuts`,
+//! `harm`; all). Linux's default congestion control plays no part: each row names its own.
+
+#[path = "../../tests/kernel/ledger.rs"]
+#[allow(dead_code, reason = "tests use more of it")]
+mod ledger;
+#[path = "../../tests/kernel/shimmed.rs"]
+#[allow(dead_code, reason = "tests use more of it")]
+mod shimmed;
+
+mod emulate;
+mod estimate;
+mod harm;
+
+use std::process::ExitCode;
+use std::thread;
+
+use base::{Duration, Instant};
+use host::{Settings, available};
+use scenario::Scenario;
+
+use emulate::{cut, scenario};
+use estimate::Estimate;
+use shimmed::{Path, Shimmed, Transfer, Until};
+
+/// The path of all tables: 10 Mbit/s, 40 ms there and back, queues that mark above 60 kB.
+pub const LINK: &str = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
+                        queue = { packets = 80, ecn_threshold = 40 }";
+const GROWTHS: [&str; 3] = ["reno", "cubic", "bbr"];
+
+/// Runs both arms at once: without the shim and with it.
+pub fn pair<T: Send>(arm: impl Fn(bool) -> T + Sync) -> [T; 2] {
+    thread::scope(|scope| {
+        let arms = [false, true].map(|with| {
+            let arm = &arm;
+            scope.spawn(move || arm(with))
+        });
+        arms.map(|arm| arm.join().expect("a run fails"))
+    })
+}
+
+/// The shim in front of a path, if wanted.
+pub fn shim(path: &Path, with: bool) -> Option<Shimmed> {
+    with.then(|| Shimmed::start(path.near(), &Settings::default()))
+}
+
+/// One transfer until `end`.
+struct Carried {
+    megabytes: f64,
+    /// From each reconnection to the first data (s).
+    first: Vec<f64>,
+}
+
+fn carry(
+    scenario: &Scenario,
+    seed: u64,
+    growth: &str,
+    end: Instant,
+    back: &[Instant],
+    with: bool,
+) -> Carried {
+    let path = Path::start(scenario, seed, true);
+    let shim = shim(&path, with);
+    let arrived = Transfer::start(&path, growth, Until::Time(end)).finish();
+    shim.map(Shimmed::stop);
+    path.running.stop().expect("the path fails");
+    Carried {
+        megabytes: arrived.bytes_by(end) as f64 / 1e6,
+        first: back.iter().map(|at| arrived.first_after(*at).as_secs_f64()).collect(),
+    }
+}
+
+/// 63 s with losses and three cuts.
+fn gain(runs: u64) {
+    println!(
+        "1 % of data and 0.25 % of acknowledgments lost, ECN, cuts of 5, 5 and 3 s in 63 s; \
+         {runs} pairs"
+    );
+    println!(
+        "{:<8}{:>16}{:>16}{:>14}{:>22}{:>22}",
+        "", "plain MB", "shim MB", "ratio", "first data, plain s", "first data, shim s"
+    );
+    // 7.5 ‰ of packets of 1500 B, and next to none of acknowledgments; 2.5 ‰ of both.
+    let losses = "[[network.override]]\nhop = 1\nbit_error_rate = 6.27e-7\n\
+                  [[network.override]]\nhop = 2\npacket_error_rate = 0.0025\n";
+    let cuts = [(12, 5), (29, 5), (46, 3)];
+    let faults: String = cuts.iter().map(|(first, lasts)| cut(*first, *lasts)).collect();
+    let back = cuts.map(|(first, lasts)| Instant::ZERO + Duration::from_secs(first + lasts));
+    let lossy = scenario(LINK, &(losses.to_owned() + &faults));
+    let end = Instant::ZERO + Duration::from_secs(63);
+    let all: Vec<Vec<[Carried; 2]>> = thread::scope(|scope| {
+        let rows = GROWTHS.map(|growth| {
+            let (lossy, back) = (&lossy, &back);
+            let run = move |seed| pair(|with| carry(lossy, seed, growth, end, back, with));
+            scope.spawn(move || (1..=runs).map(run).collect())
+        });
+        rows.map(|row| row.join().expect("a run fails")).into()
+    });
+    for (growth, pairs) in GROWTHS.iter().zip(all) {
+        let megabytes = |arm: usize| Estimate::of(pairs.iter().map(|p| p[arm].megabytes), 1);
+        let first = |arm: usize| {
+            Estimate::of(pairs.iter().flat_map(|p| p[arm].first.iter().copied()), 3)
+        };
+        let ratio = pairs.iter().map(|p| p[1].megabytes / p[0].megabytes);
+        println!(
+            "{growth:<8}{:>16}{:>16}{:>14}{:>22}{:>22}",
+            megabytes(0),
+            megabytes(1),
+            Estimate::of(ratio, 2),
+            first(0),
+            first(1),
+        );
+    }
+}
+
+/// How soon after a cut data flow.
+fn cuts(runs: u64) {
+    println!("\nFrom the end of a cut to the first data (s), cubic, no losses; {runs} pairs");
+    println!("{:<12}{:>20}{:>20}", "cut", "plain", "shim");
+    let rows = [1, 3, 10, 30, 60].map(|lasts| {
+        let cut = scenario(LINK, &cut(3, lasts));
+        let back = [Instant::ZERO + Duration::from_secs(3 + lasts)];
+        // Plain TCP may wait for as long as the cut lasted.
+        let end = back[0] + Duration::from_secs(lasts + 5);
+        (lasts, cut, back, end)
+    });
+    thread::scope(|scope| {
+        let rows = rows.each_ref().map(|(lasts, cut, back, end)| {
+            let run = move |seed| pair(|with| carry(cut, seed, "cubic", *end, back, with).first[0]);
+            (lasts, scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>()))
+        });
+        for (lasts, row) in rows {
+            let pairs = row.join().expect("a run fails");
+            let arm = |arm: usize| Estimate::of(pairs.iter().map(|p| p[arm]), 3);
+            println!("{:<12}{:>20}{:>20}", format!("{lasts} s"), arm(0), arm(1));
+        }
+    });
+}
+
+fn main() -> ExitCode {
+    if let Err(missing) = available() {
+        eprintln!("error: {missing}");
+        return ExitCode::FAILURE;
+    }
+    let runs = match std::env::var("FIELD_RUNS").map(|text| text.parse()) {
+        Err(_) => 5,
+        Ok(Ok(runs)) if runs > 0 => runs,
+        Ok(_) => {
+            eprintln!("error: FIELD_RUNS is how many pairs are run: a whole number, at least 1");
+            return ExitCode::from(2);
+        }
+    };
+    // Cargo adds an option of its own.
+    let words: Vec<String> = std::env::args().skip(1).filter(|w| !w.starts_with('-')).collect();
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
+    if wanted("gain") {
+        gain(runs);
+    }
+    if wanted("cuts") {
+        cuts(runs);
+    }
+    if wanted("harm") {
+        harm::table(runs);
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,105 @@
+//! The way that was not chosen: a TUN device and policy routing.
+//!
+//! What the host sends goes to the device by a rule, and from us out by a raw socket with a mark that
+//! another rule lets pass. For what arrives, a rule has to stand before the one for local addresses,
+//! which therefore has to move; the host becomes a router that forwards to the device, and we write
+//! it back.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::BorrowedFd;
+
+use base::Duration;
+use host::Tun;
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::ip::IpProtocol;
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nix::net::if_::if_nametoindex;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::network::{DEVICE, HERE, tell};
+
+const TABLE: u32 = 100;
+const LOCAL: u32 = 255;
+const MAIN: u32 = 254;
+const MARK: u32 = 1;
+const RAW: i32 = 255;
+
+fn rule(priority: u32, table: u32, asks: &[RuleAttribute]) -> RuleMessage {
+    let mut rule = RuleMessage::default();
+    rule.header.family = AddressFamily::Inet;
+    rule.header.action = RuleAction::ToTable;
+    rule.header.table = table as u8;
+    rule.attributes.push(RuleAttribute::Priority(priority));
+    rule.attributes.extend_from_slice(asks);
+    rule
+}
+
+/// The device and the rules, in the calling thread's namespace.
+fn set_up() -> io::Result<Tun> {
+    for (setting, value) in [
+        ("ip_forward", "1"),
+        ("conf/all/rp_filter", "0"),
+        ("conf/default/rp_filter", "0"),
+        (&format!("conf/{DEVICE}/rp_filter"), "0"),
+    ] {
+        std::fs::write(format!("/proc/sys/net/ipv4/{setting}"), value)?;
+    }
+    let tun = Tun::open(Ipv4Addr::new(10, 99, 0, 1), 30, 1500)?;
+    let index = if_nametoindex(tun.name()?.as_str())?;
+    let mut route = RouteMessage::default();
+    route.header.address_family = AddressFamily::Inet;
+    route.header.table = TABLE as u8;
+    route.header.protocol = RouteProtocol::Static;
+    route.header.scope = RouteScope::Link;
+    route.header.kind = RouteType::Unicast;
+    route.attributes.push(RouteAttribute::Oif(index));
+    route.attributes.push(RouteAttribute::PrefSource(RouteAddress::Inet(HERE)));
+    tell(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)?;
+    let tcp = RuleAttribute::IpProtocol(IpProtocol::Tcp);
+    let comes_in = |name: &str| RuleAttribute::Iifname(name.to_owned());
+    for rule in [
+        rule(5, MAIN, &[RuleAttribute::FwMark(MARK), RuleAttribute::FwMask(MARK)]),
+        rule(10, TABLE, &[comes_in("lo"), tcp.clone()]),
+        rule(11, TABLE, &[comes_in(DEVICE), tcp]),
+        rule(12, LOCAL, &[]),
+    ] {
+        tell(RouteNetlinkMessage::NewRule(rule), NLM_F_CREATE | NLM_F_EXCL)?;
+    }
+    tell(RouteNetlinkMessage::DelRule(rule(0, LOCAL, &[])), 0)?;
+    Ok(tun)
+}
+
+/// Passes every packet on, until `stop` can be read.
+pub fn run(ready: impl FnOnce(), stop: BorrowedFd<'_>) -> io::Result<()> {
+    let tun = set_up()?;
+    let raw = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(RAW)))?;
+    raw.set_mark(MARK)?;
+    raw.set_nonblocking(true)?;
+    ready();
+    let mut buffer = vec![0; 65_536];
+    loop {
+        while let Some(len) = tun.receive(&mut buffer)? {
+            let packet = &buffer[..len];
+            let address = |at: usize| packet[at..].first_chunk().map(|b| Ipv4Addr::from(*b));
+            if address(12) == Some(HERE) {
+                let to = SocketAddrV4::new(address(16).expect("a header"), 0);
+                // A full queue loses packets.
+                let _ = raw.send_to(packet, &SocketAddr::V4(to).into());
+            } else {
+                tun.send(packet)?;
+            }
+        }
+        if !tun.wait(Duration::from_millis(100))? {
+            let mut watched = [PollFd::new(stop, PollFlags::POLLIN)];
+            if poll(&mut watched, PollTimeout::ZERO)? > 0 {
+                return Ok(());
+            }
+        }
+    }
+}

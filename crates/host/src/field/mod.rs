@@ -1,0 +1,353 @@
+//! The shim at work below this host's own TCP.
+//!
+//! The kernel stops the host's TCP packets, and the ICMP errors that it gets, right below TCP: what
+//! leaves before connection tracking, routing of the device and segmentation are over, what arrives
+//! when the firewall has let it in. It asks a [`Queue`](queue::Queue) what is to become of each. What
+//! asks is a table of nf_tables that belongs to this process: however it ends, the kernel removes the
+//! table, and until it has done so lets pass what nobody takes. No route, rule, address, device or
+//! setting is changed, so there is nothing to be put back.
+
+mod inject;
+mod links;
+mod message;
+mod privilege;
+mod queue;
+mod rules;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+
+use base::{Duration, FlowKey, Instant, Signal, SignalKind};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::prctl;
+use nix::sys::time::TimeSpec;
+use shim::{Config, Counts, Fate, FlowStatus, Shim, To};
+use tracing::{debug, info, warn};
+
+pub use privilege::{keep_what_is_needed, lacks};
+
+use crate::RealClock;
+use inject::Injector;
+use links::Links;
+use queue::Queue;
+use rules::Rules;
+
+/// Packets that are worked off before their verdicts go to the kernel.
+const BATCH: usize = 64;
+/// The longest IP and TCP headers (bytes): nothing behind them is ever changed.
+const HEADERS: usize = 120;
+
+/// What it is to do.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The interfaces whose connections it carries; none named: all but the loopback one.
+    pub interfaces: Vec<String>,
+    /// How.
+    pub shim: Config,
+}
+
+/// The shim below the TCP of a network namespace, from [`start`](Field::start) until it is dropped.
+pub struct Field {
+    // In this order: while the rules are there, the queue has to be, or what is in it is dropped.
+    rules: Rules,
+    queue: Queue,
+    injector: Injector,
+    links: Links,
+    shim: Shim,
+    clock: RealClock,
+    account: Account,
+    /// Outages that had begun and were survived when that was last told.
+    told: (u64, u64),
+    states: Vec<(FlowKey, &'static str)>,
+    questions: Receiver<SyncSender<Snapshot>>,
+    asker: Asker,
+    made: Vec<u8>,
+}
+
+/// What the driver itself did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Packets that the local TCP sent.
+    pub outgoing: u64,
+    /// Packets that arrived.
+    pub incoming: u64,
+    /// Packets that went on with other bytes than they came with.
+    pub changed: u64,
+    /// Packets of the shim's own, into the network.
+    pub sent: u64,
+    /// Packets of the shim's own, to the local TCP.
+    pub made_up: u64,
+    /// Packets of the shim's own that the kernel did not take.
+    pub refused: u64,
+    /// Times that a link or route came or went.
+    pub news: u64,
+}
+
+impl Account {
+    /// Each count with its name, in the order of the fields.
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let Self { outgoing, incoming, changed, sent, made_up, refused, news } = *self;
+        [
+            ("outgoing", outgoing),
+            ("incoming", incoming),
+            ("changed", changed),
+            ("sent", sent),
+            ("made_up", made_up),
+            ("refused", refused),
+            ("news", news),
+        ]
+        .into_iter()
+    }
+}
+
+/// How everything stands.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// How long it has been at work.
+    pub lasted: Duration,
+    /// What the shim counts.
+    pub counts: Counts,
+    /// What the driver counts.
+    pub account: Account,
+    /// Bytes of stored packets, and bytes held for them in all.
+    pub memory: (usize, usize),
+    /// The flows that are followed, in the order of their keys.
+    pub flows: Vec<FlowStatus>,
+}
+
+/// Asks a [`Field`] at work, from another thread.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    questions: Sender<SyncSender<Snapshot>>,
+    wake: Arc<EventFd>,
+}
+
+impl Asker {
+    /// How everything stands; `None` if it works no more.
+    pub fn ask(&self) -> Option<Snapshot> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.questions.send(answer).ok()?;
+        self.wake.write(1).ok()?;
+        answered.recv().ok()
+    }
+}
+
+impl Field {
+    /// Begins to stop packets in the calling thread's namespace; they wait until [`run`](Self::run).
+    ///
+    /// # Errors
+    /// `AddrInUse`: another one is at work in this namespace. Else what the kernel says; see
+    /// [`lacks`] for what it takes.
+    pub fn start(settings: &Settings) -> io::Result<Self> {
+        let queue = Queue::open()?;
+        let injector = Injector::open()?;
+        let links = Links::watch()?;
+        let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
+        let (asks, questions) = mpsc::channel();
+        let rules = Rules::install(&settings.interfaces)?;
+        Ok(Self {
+            rules,
+            queue,
+            injector,
+            links,
+            shim: Shim::new(settings.shim),
+            clock: RealClock::start(),
+            account: Account::default(),
+            told: (0, 0),
+            states: Vec::new(),
+            questions,
+            asker: Asker { questions: asks, wake: Arc::new(wake) },
+            made: Vec::new(),
+        })
+    }
+
+    /// Removes what one has left that was killed. There is nothing, unless the kernel is at fault;
+    /// says whether there was.
+    ///
+    /// # Errors
+    /// `AddrInUse`: one is at work. Else what the kernel says.
+    pub fn undo() -> io::Result<bool> {
+        Rules::remove_leftover()
+    }
+
+    /// One that other threads may ask with.
+    pub fn asker(&self) -> Asker {
+        self.asker.clone()
+    }
+
+    /// Works in the calling thread, which has to be in the namespace, until `stop` can be read. Then
+    /// no packet is stopped any more, and those that were are let go.
+    ///
+    /// # Errors
+    /// What the kernel says; with this value, the rules go.
+    pub fn run(&mut self, stop: BorrowedFd<'_>) -> io::Result<()> {
+        // By default the kernel lets a timer be 50 µs late to wake less often.
+        prctl::set_timerslack(1)?;
+        let mut more = true;
+        loop {
+            let woken = self.wait(more, stop)?;
+            if woken.stop {
+                break;
+            }
+            more = self.take_in()?;
+            self.shim.on_timeout(self.clock.now());
+            self.send_own()?;
+            if woken.news && self.links.has_news()? {
+                self.review_links()?;
+            }
+            if woken.asked {
+                self.answer();
+            }
+            self.tell();
+        }
+        self.rules.clear()?;
+        while self.take_in()? {}
+        info!(packets = self.shim.counts().shown, "stopped");
+        Ok(())
+    }
+
+    /// Works off packets; are there more?
+    fn take_in(&mut self) -> io::Result<bool> {
+        for _ in 0..BATCH {
+            let Some(waiting) = self.queue.receive()? else {
+                self.queue.flush()?;
+                return Ok(false);
+            };
+            let now = self.clock.now();
+            let packet = self.queue.bytes(waiting);
+            let mut headers = [0; HEADERS];
+            let len = packet.len().min(HEADERS);
+            headers[..len].copy_from_slice(&packet[..len]);
+            let fate = if waiting.outgoing {
+                self.account.outgoing += 1;
+                self.shim.on_outgoing(now, packet)
+            } else {
+                self.account.incoming += 1;
+                self.shim.on_incoming(now, packet)
+            };
+            match fate {
+                Fate::Pass if packet[..len] != headers[..len] => {
+                    self.account.changed += 1;
+                    self.queue.pass_changed(waiting);
+                }
+                Fate::Pass | Fate::Untouched(_) => self.queue.pass(waiting),
+                Fate::Stored | Fate::Swallowed(_) => self.queue.drop(waiting),
+            }
+            self.send_own()?;
+        }
+        self.queue.flush()?;
+        Ok(true)
+    }
+
+    /// Sends what the shim has to send.
+    fn send_own(&mut self) -> io::Result<()> {
+        while let Some(to) = self.shim.poll(self.clock.now(), &mut self.made) {
+            // What was shown before goes before.
+            self.queue.flush()?;
+            match to {
+                To::Network => self.account.sent += 1,
+                To::Local => self.account.made_up += 1,
+            }
+            if let Err(error) = self.injector.send(to, &self.made) {
+                // As if the network had lost it, which the shim is made for.
+                self.account.refused += 1;
+                if self.account.refused.is_power_of_two() {
+                    warn!(%error, ?to, refused = self.account.refused, "a packet was not taken");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A link or a route has come or gone.
+    fn review_links(&mut self) -> io::Result<()> {
+        self.account.news += 1;
+        let mut flows: Vec<FlowKey> = self.shim.flows().map(|flow| flow.key).collect();
+        let now = self.clock.now();
+        for (destination, is_there) in self.links.review(&mut flows)? {
+            let kind = if is_there { SignalKind::RouteRestored } else { SignalKind::RouteFailed };
+            info!(%destination, is_there, "this host's way");
+            let mut signal = Signal::of(kind);
+            signal.about.destination = Some(destination);
+            self.shim.on_signal(now, &signal);
+        }
+        self.send_own()
+    }
+
+    /// Answers whoever asks.
+    fn answer(&mut self) {
+        // Nothing was written if it says that it would wait.
+        let _ = self.asker.wake.read();
+        while let Ok(question) = self.questions.try_recv() {
+            let snapshot = Snapshot {
+                lasted: self.clock.now().since(Instant::ZERO),
+                counts: *self.shim.counts(),
+                account: self.account,
+                memory: self.shim.memory(),
+                flows: self.shim.flows().collect(),
+            };
+            // Who asked may have gone.
+            let _ = question.try_send(snapshot);
+        }
+    }
+
+    /// Logs which flows lost or found their path.
+    fn tell(&mut self) {
+        let Counts { outages, survived, .. } = *self.shim.counts();
+        if self.told == (outages, survived) {
+            return;
+        }
+        self.told = (outages, survived);
+        let states = self.shim.flows().map(|flow| (flow.key, flow.state)).collect();
+        let before = std::mem::replace(&mut self.states, states);
+        for flow in self.shim.flows() {
+            let place = before.binary_search_by_key(&flow.key, |(key, _)| *key);
+            let was = place.map_or("open", |place| before[place].1);
+            let FlowKey { source, destination } = flow.key;
+            let ends = format_args!(
+                "{}:{} {}:{}",
+                source.address, source.port, destination.address, destination.port
+            );
+            let (stored_bytes, state) = (flow.stored_bytes, flow.state);
+            match (was, state) {
+                ("open", "open") => {}
+                (_, "open") => {
+                    let resumed = flow.time_to_resume.map(Duration::as_secs_f64);
+                    info!(flow = %ends, survived = flow.survived, resumed_s = resumed, "resumed");
+                }
+                ("open", _) => info!(flow = %ends, stored_bytes, "no path"),
+                _ => debug!(flow = %ends, stored_bytes, state, "still no path"),
+            }
+        }
+    }
+
+    /// Waits for packets, timers, news, questions or the end.
+    fn wait(&self, more: bool, stop: BorrowedFd<'_>) -> io::Result<Woken> {
+        let fds = [self.queue.as_fd(), self.links.as_fd(), self.asker.wake.as_fd(), stop];
+        let mut watched = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        let next = self.shim.next_timeout().map(|at| self.clock.until(at));
+        let timeout = if more { Some(Duration::ZERO) } else { next };
+        let timeout = timeout.map(|timeout| {
+            TimeSpec::from_duration(std::time::Duration::from_nanos(timeout.as_nanos()))
+        });
+        match ppoll(&mut watched, timeout, None) {
+            Err(Errno::EINTR) => return Ok(Woken::default()),
+            Err(errno) => return Err(errno.into()),
+            Ok(_) => {}
+        }
+        let [_, news, asked, stop] = watched.map(|fd| fd.any().unwrap_or(true));
+        Ok(Woken { news, asked, stop })
+    }
+}
+
+/// What there is besides packets and timers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Woken {
+    news: bool,
+    asked: bool,
+    stop: bool,
+}

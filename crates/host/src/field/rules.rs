@@ -1,0 +1,294 @@
+//! Which packets the kernel shows: a table of nf_tables that dies with its owner.
+
+use std::io;
+
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+
+use super::inject::PRIORITY;
+use super::message::{ACK, APPEND, Attributes, CREATE, EXCLUSIVE, Message, Messages};
+use super::queue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, NUMBER};
+
+/// Its name; there is one in a network namespace.
+const TABLE: &str = "driftway";
+const CHAINS: [(&str, u8); 2] = [("output", HOOK_LOCAL_OUT), ("input", HOOK_LOCAL_IN)];
+
+/// Only IPv4: of IPv6 nothing is ever shown.
+const FAMILY: u8 = 2;
+const SUBSYSTEM: u16 = 10;
+const BATCH_BEGIN: u16 = 0x10;
+const BATCH_END: u16 = 0x11;
+const NEW_TABLE: u16 = SUBSYSTEM << 8;
+const DELETE_TABLE: u16 = SUBSYSTEM << 8 | 2;
+const NEW_CHAIN: u16 = SUBSYSTEM << 8 | 3;
+const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
+const DELETE_RULE: u16 = SUBSYSTEM << 8 | 8;
+
+/// The table goes away with the socket that made it (Linux 5.12).
+const OWNED: u32 = 2;
+/// Before connection tracking (-200) and address translation have seen what leaves, after they have
+/// seen what arrives: addresses are those that the local TCP knows.
+const PRIORITIES: [i32; 2] = [-300, 225];
+
+// Registers, expressions and keys (linux/netfilter/nf_tables.h).
+const VERDICT: u32 = 0;
+const REGISTER: u32 = 1;
+const EQUAL: u32 = 0;
+const ACCEPT: u32 = 1;
+const META_PRIORITY: u32 = 2;
+const META_IIF: u32 = 4;
+const META_OIF: u32 = 5;
+const META_IIFNAME: u32 = 6;
+const META_OIFNAME: u32 = 7;
+const META_L4PROTO: u32 = 16;
+const TRANSPORT_HEADER: u32 = 2;
+/// A name of an interface (bytes, zeros included).
+const NAME: usize = 16;
+
+const LOOPBACK: u32 = 1;
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UNREACHABLE: u8 = 3;
+
+/// `xt_NFQ_info_v3`: if nobody takes the packets, they pass.
+const BYPASS: u16 = 1;
+
+/// The table, as long as this value, and the process, lives.
+pub struct Rules {
+    socket: Socket,
+}
+
+impl Rules {
+    /// Shows the host's TCP and its ICMP errors to the queue, over these interfaces, or over all but
+    /// the loopback one.
+    ///
+    /// # Errors
+    /// `AddrInUse`: there is a table by that name. Else what the kernel says.
+    pub fn install(interfaces: &[String]) -> io::Result<Self> {
+        let rules = Self { socket: open()? };
+        let mut batch = Batch::new();
+        batch.add(NEW_TABLE, CREATE | EXCLUSIVE, |says| {
+            says.text(1, TABLE);
+            says.number(2, OWNED);
+        });
+        for ((chain, hook), priority) in CHAINS.into_iter().zip(PRIORITIES) {
+            batch.add(NEW_CHAIN, CREATE, |says| {
+                says.text(1, TABLE);
+                says.text(3, chain);
+                says.nested(4, |place| {
+                    place.number(1, hook.into());
+                    place.number(2, priority as u32);
+                });
+                says.text(7, "filter");
+            });
+        }
+        batch.rule("output", |rule| {
+            rule.meta(META_PRIORITY, &PRIORITY.to_ne_bytes());
+            rule.accept();
+        });
+        batch.rule("output", |rule| {
+            rule.meta(META_OIF, &LOOPBACK.to_ne_bytes());
+            rule.accept();
+        });
+        // Also what we make up for the local TCP.
+        batch.rule("input", |rule| {
+            rule.meta(META_IIF, &LOOPBACK.to_ne_bytes());
+            rule.accept();
+        });
+        let names = interfaces.iter().map(|name| Some(name.as_str()));
+        let every = interfaces.is_empty().then_some(None);
+        for name in names.chain(every) {
+            batch.rule("output", |rule| {
+                rule.interface(META_OIFNAME, name);
+                rule.meta(META_L4PROTO, &[TCP]);
+                rule.queue();
+            });
+            batch.rule("input", |rule| {
+                rule.interface(META_IIFNAME, name);
+                rule.meta(META_L4PROTO, &[TCP]);
+                rule.queue();
+            });
+            batch.rule("input", |rule| {
+                rule.interface(META_IIFNAME, name);
+                rule.meta(META_L4PROTO, &[ICMP]);
+                rule.first_byte(UNREACHABLE);
+                rule.queue();
+            });
+        }
+        rules.commit(batch)?;
+        Ok(rules)
+    }
+
+    /// Shows nothing any more. The table stays: with it, the kernel would drop what waits in the
+    /// queue.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn clear(&self) -> io::Result<()> {
+        let mut batch = Batch::new();
+        for (chain, _) in CHAINS {
+            batch.add(DELETE_RULE, 0, |says| {
+                says.text(1, TABLE);
+                says.text(2, chain);
+            });
+        }
+        self.commit(batch)
+    }
+
+    /// Removes a table that nobody owns; was there one?
+    ///
+    /// # Errors
+    /// `AddrInUse`: somebody owns it. Else what the kernel says.
+    pub fn remove_leftover() -> io::Result<bool> {
+        let rules = Self { socket: open()? };
+        let mut batch = Batch::new();
+        batch.add(DELETE_TABLE, 0, |says| says.text(1, TABLE));
+        match rules.commit(batch) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            done => done.map(|()| true),
+        }
+    }
+
+    fn commit(&self, mut batch: Batch) -> io::Result<()> {
+        let last = batch.end();
+        self.socket.send(batch.messages.bytes(), 0)?;
+        // All answers are there when `send` is back; in the order of the messages.
+        let mut buffer = vec![0; 65_536];
+        let mut answers = 0;
+        let mut first_error = None;
+        while answers < last {
+            let len = self.socket.recv(&mut &mut buffer[..], 0)?;
+            let mut rest = &buffer[..len];
+            while let Some((message, behind)) = Message::first(rest) {
+                if let Some(number) = message.answer() {
+                    answers += 1;
+                    if number != 0 {
+                        first_error.get_or_insert((number, message.sequence));
+                        // Of a batch that begins wrongly nothing else is answered.
+                        answers = answers.max(if message.sequence == 1 { last } else { 0 });
+                    }
+                }
+                rest = behind;
+            }
+        }
+        match first_error {
+            None => Ok(()),
+            // Somebody else's table may be seen (EEXIST) or not be touched (EPERM).
+            Some((17 | 1, 2)) => Err(io::ErrorKind::AddrInUse.into()),
+            Some((number, sequence)) => Err(describe(number, &batch, sequence)),
+        }
+    }
+}
+
+fn open() -> io::Result<Socket> {
+    let mut socket = Socket::new(NETLINK_NETFILTER)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    socket.set_non_blocking(true)?;
+    Ok(socket)
+}
+
+/// An error with what was refused.
+fn describe(number: i32, batch: &Batch, sequence: u32) -> io::Error {
+    let error = io::Error::from_raw_os_error(number);
+    let what = match batch.kinds.get(sequence as usize - 1) {
+        Some(&NEW_TABLE) => "a table that is bound to its owner (Linux 5.12, nf_tables)",
+        Some(&NEW_CHAIN) => "a chain of nf_tables",
+        Some(&NEW_RULE) => "a rule with NFQUEUE (modules nft_compat, xt_NFQUEUE)",
+        _ => "a change of nf_tables",
+    };
+    io::Error::new(error.kind(), format!("{what}: {error}"))
+}
+
+/// Messages that take effect together, or none of them.
+struct Batch {
+    messages: Messages,
+    kinds: Vec<u16>,
+}
+
+impl Batch {
+    fn new() -> Self {
+        let mut messages = Messages::default();
+        messages.add(BATCH_BEGIN, 0, 0, SUBSYSTEM, |_| {});
+        Self { messages, kinds: vec![BATCH_BEGIN] }
+    }
+
+    fn add(&mut self, kind: u16, flags: u16, write: impl FnOnce(&mut Attributes<'_>)) {
+        self.messages.add(kind, flags | ACK, FAMILY, 0, write);
+        self.kinds.push(kind);
+    }
+
+    fn rule(&mut self, chain: &str, write: impl FnOnce(&mut Rule<'_, '_>)) {
+        self.add(NEW_RULE, CREATE | APPEND, |says| {
+            says.text(1, TABLE);
+            says.text(2, chain);
+            says.nested(4, |expressions| write(&mut Rule(expressions)));
+        });
+    }
+
+    /// Ends it; gives how many answers come.
+    fn end(&mut self) -> usize {
+        self.messages.add(BATCH_END, 0, 0, SUBSYSTEM, |_| {});
+        self.kinds.len() - 1
+    }
+}
+
+/// What a rule asks for and does, one expression behind the other.
+struct Rule<'a, 'b>(&'a mut Attributes<'b>);
+
+impl Rule<'_, '_> {
+    fn expression(&mut self, name: &str, write: impl FnOnce(&mut Attributes<'_>)) {
+        self.0.nested(1, |element| {
+            element.text(1, name);
+            element.nested(2, write);
+        });
+    }
+    /// This of the packet's circumstances is `value`.
+    fn meta(&mut self, key: u32, value: &[u8]) {
+        self.expression("meta", |says| {
+            says.number(1, REGISTER);
+            says.number(2, key);
+        });
+        self.equals(value);
+    }
+    fn interface(&mut self, key: u32, name: Option<&str>) {
+        let Some(name) = name else { return };
+        let mut value = [0; NAME];
+        value.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from);
+        self.meta(key, &value);
+    }
+    /// The transport's header begins with `value`.
+    fn first_byte(&mut self, value: u8) {
+        self.expression("payload", |says| {
+            says.number(1, REGISTER);
+            says.number(2, TRANSPORT_HEADER);
+            says.number(3, 0);
+            says.number(4, 1);
+        });
+        self.equals(&[value]);
+    }
+    fn equals(&mut self, value: &[u8]) {
+        self.expression("cmp", |says| {
+            says.number(1, REGISTER);
+            says.number(2, EQUAL);
+            says.nested(3, |data| data.bytes(1, value));
+        });
+    }
+    fn accept(&mut self) {
+        self.expression("immediate", |says| {
+            says.number(1, VERDICT);
+            says.nested(2, |data| data.nested(2, |verdict| verdict.number(1, ACCEPT)));
+        });
+    }
+    /// Not nf_tables' own `queue`, which not every kernel has where this is.
+    fn queue(&mut self) {
+        let mut info = [0; 8];
+        for (place, number) in info.chunks_exact_mut(2).zip([NUMBER, 1, BYPASS]) {
+            place.copy_from_slice(&number.to_ne_bytes());
+        }
+        self.expression("target", |says| {
+            says.text(1, "NFQUEUE");
+            says.number(2, 3);
+            says.bytes(3, &info);
+        });
+    }
+}

@@ -1,0 +1,273 @@
+//! The shim below this kernel's TCP, over paths of the lab.
+
+use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, TcpStream, UdpSocket};
+use std::thread;
+
+use base::{Duration, Instant};
+use host::{End, Field, Namespace, Settings};
+use nix::libc;
+use scenario::Scenario;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::emulate::scenario;
+use crate::shimmed::{Path, Process, Shimmed, Transfer, Until};
+
+tests![
+    losses_do_not_slow_reno_down,
+    losses_do_not_slow_cubic_down,
+    a_transfer_survives_cuts,
+    a_killed_one_leaves_plain_tcp_in_a_cut,
+    a_killed_one_leaves_plain_tcp_at_any_time,
+    a_link_that_comes_back_is_used_at_once,
+    a_clean_path_stays_as_fast,
+    what_is_not_followed_passes,
+    one_in_a_namespace_and_nothing_left,
+];
+
+fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+/// Two hops of 10 Mbit/s and 20 ms there and back each, with queues that mark.
+fn marking(more_of_link: &str, more: &str) -> Scenario {
+    let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
+                queue = { packets = 200, ecn_threshold = 40 }";
+    scenario(2, &format!("{link}\n{more_of_link}"), more)
+}
+
+fn cut(first: &str, lasts: &str) -> String {
+    format!(
+        "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"{first}\"\n\
+         lasts = \"{lasts}\"\n"
+    )
+}
+
+const ROUND_TRIP: Duration = Duration::from_millis(40);
+
+fn a_transfer_survives_cuts() {
+    let cuts = [(secs(1), secs(1)), (secs(4), secs(3)), (secs(9), secs(5))];
+    let faults = cut("1 s", "1 s") + &cut("4 s", "3 s") + &cut("9 s", "5 s");
+    let path = Path::start(&marking("", &faults), 1, true);
+    let shim = Shimmed::start(path.near(), &Settings::default());
+    let transfer = Transfer::start(&path, "cubic", Until::Time(Instant::ZERO + secs(15)));
+    let arrived = transfer.finish();
+    let stood = shim.stop();
+    for (at, lasts) in cuts {
+        let back = Instant::ZERO + at + lasts;
+        let first = arrived.first_after(back);
+        assert!(first <= ROUND_TRIP.times(3), "after {lasts:?}: {first:?} {stood:?}");
+    }
+    assert_eq!((stood.counts.outages, stood.counts.survived), (3, 3), "{stood:?}");
+    // Six seconds without a cut, one of them to begin with.
+    let bytes = arrived.ledger.bytes();
+    assert!(bytes > 4 * 1_200_000, "{bytes} {stood:?}");
+    path.running.stop().unwrap();
+}
+
+/// Bytes that arrive in six seconds with one packet in a hundred lost, without and with the shim, at
+/// the same time.
+fn with_losses(congestion_control: &'static str, seed: u64) -> [u64; 2] {
+    let lossy = marking("packet_error_rate = 0.005", "");
+    let end = Instant::ZERO + secs(6);
+    let arms = [false, true].map(|shimmed| {
+        let lossy = lossy.clone();
+        thread::spawn(move || {
+            let path = Path::start(&lossy, seed, true);
+            let shim = shimmed.then(|| Shimmed::start(path.near(), &Settings::default()));
+            let transfer = Transfer::start(&path, congestion_control, Until::Time(end));
+            let arrived = transfer.finish();
+            if let Some(shim) = shim {
+                let stood = shim.stop();
+                assert!(stood.counts.undone > 0, "{stood:?}");
+            }
+            path.running.stop().unwrap();
+            arrived.bytes_by(end)
+        })
+    });
+    arms.map(|arm| arm.join().unwrap())
+}
+
+fn losses_do_not_slow_reno_down() {
+    let [plain, shimmed] = with_losses("reno", 2);
+    assert!(shimmed > plain * 3 / 2, "{plain} {shimmed}");
+}
+
+fn losses_do_not_slow_cubic_down() {
+    let [plain, shimmed] = with_losses("cubic", 3);
+    assert!(shimmed > plain * 3 / 2, "{plain} {shimmed}");
+}
+
+fn a_clean_path_stays_as_fast() {
+    let clean = marking("", "");
+    let bytes = 4_000_000;
+    let arms = [false, true].map(|shimmed| {
+        let clean = clean.clone();
+        thread::spawn(move || {
+            let path = Path::start(&clean, 1, true);
+            let shim = shimmed.then(|| Shimmed::start(path.near(), &Settings::default()));
+            let arrived = Transfer::start(&path, "cubic", Until::Bytes(bytes)).finish();
+            let stood = shim.map(Shimmed::stop);
+            path.running.stop().unwrap();
+            (arrived.end().since(arrived.log[0].0).as_secs_f64(), stood)
+        })
+    });
+    let [(plain, _), (shimmed, stood)] = arms.map(|arm| arm.join().unwrap());
+    assert!(shimmed <= plain / 0.95, "{plain} {shimmed} {stood:?}");
+    let counts = stood.unwrap().counts;
+    assert_eq!((counts.flows, counts.lost_track, counts.outages), (1, 0, 0), "{counts:?}");
+}
+
+fn a_killed_one_leaves_plain_tcp_at_any_time() {
+    let path = Path::start(&marking("packet_error_rate = 0.005", ""), 4, true);
+    let transfer = Transfer::start(&path, "cubic", Until::Bytes(3_000_000));
+    // The first one finds a connection that is older than itself.
+    for n in 1..=4 {
+        let process = Process::start(path.near());
+        let mine = Transfer::start_at(&path, 7000 + n, "reno", Until::Bytes(500_000));
+        path.sleep_until(millis(700).times(n.into()));
+        process.kill();
+        assert!(!path.near().run(Field::undo).unwrap().unwrap(), "nothing is left");
+        mine.finish();
+    }
+    transfer.finish();
+    path.running.stop().unwrap();
+}
+
+fn a_killed_one_leaves_plain_tcp_in_a_cut() {
+    // Killed while there is no path, just when there is one again, and a little later.
+    let arms = [2500, 3010, 3060, 3150].map(|kill_at| {
+        thread::spawn(move || {
+            let path = Path::start(&marking("", &cut("1 s", "2 s")), 5, true);
+            let process = Process::start(path.near());
+            let transfer = Transfer::start(&path, "cubic", Until::Bytes(2_500_000));
+            path.sleep_until(millis(kill_at));
+            process.kill();
+            let arrived = transfer.finish();
+            path.running.stop().unwrap();
+            arrived.end()
+        })
+    });
+    for arm in arms {
+        // Plain TCP needs up to as long as the cut to find out.
+        let end = arm.join().unwrap();
+        assert!(end < Instant::ZERO + secs(15), "{end:?}");
+    }
+}
+
+/// Takes a namespace's device down, or up.
+fn set_device(namespace: &Namespace, up: bool) {
+    use netlink_packet_core::{NLM_F_ACK, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+    use netlink_packet_route::RouteNetlinkMessage;
+    use netlink_packet_route::link::{LinkFlags, LinkMessage};
+    use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+
+    let mut link = LinkMessage::default();
+    // The first one after the loopback interface.
+    link.header.index = 2;
+    link.header.flags = if up { LinkFlags::Up } else { LinkFlags::empty() };
+    link.header.change_mask = LinkFlags::Up;
+    let mut message = NetlinkMessage::from(RouteNetlinkMessage::SetLink(link));
+    message.header.flags = NLM_F_REQUEST | NLM_F_ACK;
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    let answer = namespace.run(|| {
+        let mut socket = Socket::new(NETLINK_ROUTE).unwrap();
+        socket.bind_auto().unwrap();
+        socket.connect(&SocketAddr::new(0, 0)).unwrap();
+        socket.send(&bytes, 0).unwrap();
+        socket.recv_from_full().unwrap().0
+    });
+    let answer = NetlinkMessage::<RouteNetlinkMessage>::deserialize(&answer.unwrap()).unwrap();
+    assert!(matches!(answer.payload, NetlinkPayload::Error(error) if error.code.is_none()));
+}
+
+fn a_link_that_comes_back_is_used_at_once() {
+    let path = Path::start(&marking("", ""), 6, true);
+    let shim = Shimmed::start(path.near(), &Settings::default());
+    let transfer = Transfer::start(&path, "cubic", Until::Bytes(3_000_000));
+    path.sleep_until(secs(1));
+    set_device(path.near(), false);
+    path.sleep_until(millis(1500));
+    let cut = shim.look();
+    assert_eq!(cut.flows[0].state, "disconnected", "{cut:?}");
+    path.sleep_until(secs(3));
+    set_device(path.near(), true);
+    let back = path.clock.now();
+    let arrived = transfer.finish();
+    let first = arrived.first_after(back);
+    assert!(first <= ROUND_TRIP.times(3), "{first:?}");
+    let stood = shim.stop();
+    assert_eq!((stood.counts.outages, stood.counts.survived), (1, 1), "{stood:?}");
+    path.running.stop().unwrap();
+}
+
+fn what_is_not_followed_passes() {
+    let path = Path::start(&marking("", ""), 7, true);
+    let near = path.near();
+    near.set("net/ipv6/conf/tun0/disable_ipv6", "0").unwrap();
+    let older = Transfer::start(&path, "cubic", Until::Bytes(1_000_000));
+    path.sleep_until(millis(300));
+    let shim = Shimmed::start(near, &Settings::default());
+    older.finish();
+    let stood = shim.look();
+    assert!(stood.counts.older > 0 && stood.flows.is_empty(), "{stood:?}");
+
+    // UDP, in pieces on the way there and back.
+    let [here, there] = path.addresses;
+    let udp = |end, address| {
+        let bind = || UdpSocket::bind((address, 9000));
+        path.running.namespace(end).run(bind).unwrap().unwrap()
+    };
+    let (here, far) = (udp(End::Near, here), udp(End::Far, there));
+    here.send_to(&[7; 4000], (there, 9000)).unwrap();
+    let mut buffer = [0; 5000];
+    let (len, from) = far.recv_from(&mut buffer).unwrap();
+    far.send_to(&buffer[..len], from).unwrap();
+    assert_eq!(here.recv(&mut buffer).unwrap(), 4000);
+    assert_eq!(shim.look().account, stood.account, "nobody asked the shim");
+
+    // A piece of TCP.
+    let piece = || {
+        let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW)));
+        let socket = socket.unwrap();
+        let mut packet = [0; 60];
+        (packet[0], packet[8], packet[9]) = (0x45, 64, libc::IPPROTO_TCP as u8);
+        packet[6] = 0x20;
+        let [near, far] = path.addresses;
+        packet[12..16].copy_from_slice(&near.octets());
+        packet[16..20].copy_from_slice(&far.octets());
+        socket.send_to(&packet, &SocketAddr::V4(SocketAddrV4::new(far, 0)).into()).unwrap();
+    };
+    near.run(piece).unwrap();
+
+    // IPv6 leaves by the device, unseen.
+    let link_local = SocketAddrV6::new("fe80::77".parse().unwrap(), 80, 0, 2);
+    let connect = || {
+        TcpStream::connect_timeout(&link_local.into(), std::time::Duration::from_millis(1200))
+    };
+    near.run(connect).unwrap().unwrap_err();
+    let last = shim.stop();
+    assert_eq!(last.counts.fragments, 1, "{last:?}");
+    assert_eq!((last.counts.not_ipv4, last.account.outgoing), (0, stood.account.outgoing + 1));
+    let report = path.running.stop().unwrap();
+    assert!(report.account.not_ipv4 > 0, "{report:?}");
+}
+
+fn one_in_a_namespace_and_nothing_left() {
+    let namespace = Namespace::new().unwrap();
+    let other = Namespace::new().unwrap();
+    let shim = Shimmed::start(&namespace, &Settings::default());
+    let second = || Field::start(&Settings::default()).map(drop).unwrap_err().kind();
+    assert_eq!(namespace.run(second).unwrap(), std::io::ErrorKind::AddrInUse);
+    let undo = || Field::undo().unwrap_err().kind();
+    assert_eq!(namespace.run(undo).unwrap(), std::io::ErrorKind::AddrInUse);
+    Shimmed::start(&other, &Settings::default()).stop();
+    shim.stop();
+    assert!(!namespace.run(Field::undo).unwrap().unwrap());
+    Shimmed::start(&namespace, &Settings::default()).stop();
+}

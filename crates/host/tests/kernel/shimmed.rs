@@ -1,0 +1,221 @@
+//! The shim at the near end of a path, in a thread or as a process that can be killed, and transfers
+//! that say when what arrived.
+
+use std::env;
+use std::io::{self, PipeWriter, Read, Write};
+use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::{self, JoinHandle};
+
+use base::{Duration, Instant, Ipv4Addr};
+use host::{Asker, End, Field, Namespace, RealClock, Running, Settings, Snapshot};
+use scenario::Scenario;
+use socket2::{Domain, Socket, Type};
+
+use crate::emulate::emulation;
+use crate::ledger::{Ledger, pattern};
+
+const PORT: u16 = 7000;
+/// The argument that makes this program a shim.
+const ROLE: &str = "program-shim";
+
+/// The shim in a namespace, in a thread.
+pub struct Shimmed {
+    asker: Asker,
+    stop: PipeWriter,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl Shimmed {
+    pub fn start(namespace: &Namespace, settings: &Settings) -> Self {
+        let start = || {
+            let mut field = Field::start(settings)?;
+            let asker = field.asker();
+            let (stopped, stop) = io::pipe()?;
+            let thread = thread::spawn(move || field.run(stopped.as_fd()));
+            Ok::<_, io::Error>(Self { asker, stop, thread })
+        };
+        namespace.run(start).unwrap().unwrap()
+    }
+
+    pub fn look(&self) -> Snapshot {
+        self.asker.ask().expect("it is at work")
+    }
+
+    /// Ends it; gives how everything stood.
+    pub fn stop(self) -> Snapshot {
+        let last = self.look();
+        drop(self.stop);
+        self.thread.join().unwrap().unwrap();
+        last
+    }
+}
+
+/// Was this process started as a shim?
+pub fn is_meant() -> bool {
+    env::args().nth(1).as_deref() == Some(ROLE)
+}
+
+/// Is a shim until it is killed, or its standard input is closed.
+pub fn run() -> ExitCode {
+    let mut field = Field::start(&Settings::default()).expect("nobody else is");
+    host::keep_what_is_needed().expect("it may do more than it needs");
+    println!("at work");
+    field.run(io::stdin().as_fd()).expect("nothing fails");
+    ExitCode::SUCCESS
+}
+
+/// The shim as a process in a namespace.
+pub struct Process(Child);
+
+impl Process {
+    pub fn start(namespace: &Namespace) -> Self {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = namespace.spawn(&mut command).unwrap();
+        let mut said = [0; 8];
+        child.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();
+        assert_eq!(&said, b"at work\n");
+        Self(child)
+    }
+
+    /// By SIGKILL.
+    pub fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// A path at work, and the time since it is.
+pub struct Path {
+    pub running: Running,
+    pub clock: RealClock,
+    pub addresses: [Ipv4Addr; 2],
+}
+
+impl Path {
+    /// With ECN at both ends, or not.
+    pub fn start(scenario: &Scenario, seed: u64, ecn: bool) -> Self {
+        let emulation = emulation(scenario, seed);
+        let addresses = End::BOTH.map(|end| emulation.address(end));
+        for end in End::BOTH {
+            let value = if ecn { "1" } else { "0" };
+            emulation.namespace(end).set("net/ipv4/tcp_ecn", value).unwrap();
+        }
+        let running = emulation.start().unwrap();
+        Self { running, clock: RealClock::start(), addresses }
+    }
+
+    pub fn near(&self) -> &Namespace {
+        self.running.namespace(End::Near)
+    }
+
+    /// Sleeps until the path has been at work for so long.
+    pub fn sleep_until(&self, at: Duration) {
+        let left = self.clock.until(Instant::ZERO + at);
+        thread::sleep(std::time::Duration::from_nanos(left.as_nanos()));
+    }
+}
+
+/// What is sent, until when.
+#[derive(Clone, Copy, Debug)]
+pub enum Until {
+    /// So many bytes.
+    Bytes(u64),
+    /// As many as go until then.
+    Time(Instant),
+}
+
+/// Data from near to far.
+pub struct Transfer {
+    sends: JoinHandle<Ledger>,
+    receives: JoinHandle<Arrived>,
+}
+
+/// What arrived.
+pub struct Arrived {
+    pub ledger: Ledger,
+    /// When how many bytes had arrived.
+    pub log: Vec<(Instant, u64)>,
+}
+
+impl Arrived {
+    /// When the first data after `at` arrived, as the time since then.
+    pub fn first_after(&self, at: Instant) -> Duration {
+        let first = self.log.iter().find(|(arrived, _)| *arrived >= at);
+        first.expect("something arrives").0.since(at)
+    }
+    /// Bytes that had arrived by then.
+    pub fn bytes_by(&self, at: Instant) -> u64 {
+        self.log.iter().rfind(|(arrived, _)| *arrived <= at).map_or(0, |(_, bytes)| *bytes)
+    }
+    /// When the last byte arrived.
+    pub fn end(&self) -> Instant {
+        self.log.last().expect("something arrives").0
+    }
+}
+
+impl Transfer {
+    pub fn start(path: &Path, congestion_control: &str, until: Until) -> Self {
+        Self::start_at(path, PORT, congestion_control, until)
+    }
+
+    pub fn start_at(path: &Path, port: u16, congestion_control: &str, until: Until) -> Self {
+        let [_, far] = path.addresses;
+        let to = SocketAddrV4::new(far, port);
+        let far = path.running.namespace(End::Far);
+        let listener = far.run(|| TcpListener::bind(to)).unwrap().unwrap();
+        let clock = path.clock;
+        let receives = thread::spawn(move || receive(&listener, clock));
+        let near = path.running.namespace(End::Near);
+        let socket = near.run(|| Socket::new(Domain::IPV4, Type::STREAM, None)).unwrap().unwrap();
+        socket.set_tcp_congestion(congestion_control.as_bytes()).unwrap();
+        let sends = thread::spawn(move || {
+            socket.connect(&SocketAddr::V4(to).into()).unwrap();
+            send(&socket.into(), clock, until)
+        });
+        Self { sends, receives }
+    }
+
+    /// Waits for its end; all that was sent has arrived.
+    pub fn finish(self) -> Arrived {
+        let sent = self.sends.join().unwrap();
+        let arrived = self.receives.join().unwrap();
+        arrived.ledger.assert(sent.bytes());
+        arrived.ledger.assert_same(&sent);
+        arrived
+    }
+}
+
+fn send(mut stream: &TcpStream, clock: RealClock, until: Until) -> Ledger {
+    let (mut sent, mut buffer) = (Ledger::default(), [0; 16_384]);
+    loop {
+        let room = match until {
+            Until::Bytes(bytes) => (bytes - sent.bytes()).min(buffer.len() as u64) as usize,
+            Until::Time(end) if clock.now() >= end => 0,
+            Until::Time(_) => buffer.len(),
+        };
+        if room == 0 {
+            return sent;
+        }
+        pattern(0, sent.bytes(), &mut buffer[..room]);
+        let taken = stream.write(&buffer[..room]).unwrap();
+        sent.enter(0, &buffer[..taken]);
+    }
+}
+
+fn receive(listener: &TcpListener, clock: RealClock) -> Arrived {
+    let (mut stream, _) = listener.accept().unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    let mut arrived = Arrived { ledger: Ledger::default(), log: Vec::new() };
+    let mut buffer = [0; 65_536];
+    loop {
+        let len = stream.read(&mut buffer).expect("it goes on");
+        if len == 0 {
+            return arrived;
+        }
+        arrived.ledger.enter(0, &buffer[..len]);
+        arrived.log.push((clock.now(), arrived.ledger.bytes()));
+    }
+}
