@@ -11,8 +11,7 @@ use std::os::fd::BorrowedFd;
 
 use base::Duration;
 use host::Tun;
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
-use netlink_packet_route::ip::IpProtocol;
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
@@ -61,7 +60,8 @@ fn set_up() -> io::Result<Tun> {
     route.attributes.push(RouteAttribute::Oif(index));
     route.attributes.push(RouteAttribute::PrefSource(RouteAddress::Inet(HERE)));
     tell(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)?;
-    let tcp = RuleAttribute::IpProtocol(IpProtocol::Tcp);
+    // FRA_IP_PROTO, of which the crate keeps the type to itself.
+    let tcp = RuleAttribute::Other(DefaultNla::new(22, vec![6]));
     let comes_in = |name: &str| RuleAttribute::Iifname(name.to_owned());
     for rule in [
         rule(5, MAIN, &[RuleAttribute::FwMark(MARK), RuleAttribute::FwMask(MARK)]),

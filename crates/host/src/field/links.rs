@@ -75,7 +75,8 @@ impl Links {
         }
         let known = flows.iter().map(|key| key.destination.address);
         for destination in known {
-            let (was, is) = (&self.dead, &dead).map(|set| set.binary_search(&destination).is_err());
+            let lives = |dead: &[Ipv4Addr]| dead.binary_search(&destination).is_err();
+            let (was, is) = (lives(&self.dead), lives(&dead));
             if was != is && changes.last() != Some(&(destination, is)) {
                 changes.push((destination, is));
             }

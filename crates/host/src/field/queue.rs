@@ -1,7 +1,7 @@
 //! The kernel's queue of packets that wait for a verdict (nfnetlink_queue).
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 use nix::sys::socket::{setsockopt, sockopt::RcvBufForce};
