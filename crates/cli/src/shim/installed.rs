@@ -23,7 +23,7 @@ fn pages() -> Vec<(String, String)> {
         .map(|command| {
             let name = command.get_display_name().unwrap().to_owned();
             let mut page = Vec::new();
-            let manual = clap_mangen::Man::new(command.clone().name(name.clone()));
+            let manual = clap_mangen::Man::new(command.clone());
             manual.render(&mut page).unwrap();
             (format!("{name}.1"), String::from_utf8(page).unwrap())
         })

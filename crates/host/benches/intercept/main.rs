@@ -5,6 +5,8 @@
 //! one byte, and what becomes of a transfer when the program is killed. Run it by
 //! `cargo bench -p driftway-host --bench intercept`; it needs root and /dev/net/tun.
 
+#[path = "../../tests/kernel/pair.rs"]
+#[allow(dead_code, reason = "tests use more of it")]
 mod network;
 mod tun;
 

@@ -37,8 +37,7 @@ impl Injector {
     /// # Errors
     /// What the kernel says: no route, no room.
     pub fn send(&self, to: To, packet: &[u8]) -> io::Result<()> {
-        let address = |at: usize| packet.get(at..)?.first_chunk().map(|b| Ipv4Addr::from(*b));
-        let (Some(source), Some(destination)) = (address(12), address(16)) else {
+        let (Some(source), Some(destination)) = (address(packet, 12), address(packet, 16)) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         // Rules of policy routing may ask for the source, which a raw socket does not look for.
@@ -61,4 +60,13 @@ impl Injector {
             Err(errno) => Err(errno.into()),
         }
     }
+}
+
+/// Where an IPv4 packet is to go.
+pub fn destination(packet: &[u8]) -> Option<Ipv4Addr> {
+    address(packet, 16)
+}
+
+fn address(packet: &[u8], at: usize) -> Option<Ipv4Addr> {
+    packet.get(at..)?.first_chunk().map(|bytes| Ipv4Addr::from(*bytes))
 }

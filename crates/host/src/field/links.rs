@@ -40,6 +40,11 @@ impl Links {
         Ok(Self { news, dead: Vec::new() })
     }
 
+    /// Is it known that this host can't send there?
+    pub fn is_dead(&self, destination: Ipv4Addr) -> bool {
+        self.dead.binary_search(&destination).is_ok()
+    }
+
     /// Has something changed since the last call?
     ///
     /// # Errors

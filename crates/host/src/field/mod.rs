@@ -31,7 +31,7 @@ use tracing::{debug, info, warn};
 pub use privilege::{keep_what_is_needed, lacks};
 
 use crate::RealClock;
-use inject::Injector;
+use inject::{Injector, destination};
 use links::Links;
 use queue::Queue;
 use rules::Rules;
@@ -83,6 +83,8 @@ pub struct Account {
     pub made_up: u64,
     /// Packets of the shim's own that the kernel did not take.
     pub refused: u64,
+    /// Packets of the shim's own that were not sent, because this host's own link is down.
+    pub unsent: u64,
     /// Times that a link or route came or went.
     pub news: u64,
 }
@@ -90,7 +92,7 @@ pub struct Account {
 impl Account {
     /// Each count with its name, in the order of the fields.
     pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let Self { outgoing, incoming, changed, sent, made_up, refused, news } = *self;
+        let Self { outgoing, incoming, changed, sent, made_up, refused, unsent, news } = *self;
         [
             ("outgoing", outgoing),
             ("incoming", incoming),
@@ -98,6 +100,7 @@ impl Account {
             ("sent", sent),
             ("made_up", made_up),
             ("refused", refused),
+            ("unsent", unsent),
             ("news", news),
         ]
         .into_iter()
@@ -249,6 +252,14 @@ impl Field {
             // What was shown before goes before.
             self.queue.flush()?;
             match to {
+                // It would only keep the kernel waiting for an answer to its last ARP request, a
+                // second long, when the link is back.
+                To::Network
+                    if destination(&self.made).is_some_and(|there| self.links.is_dead(there)) =>
+                {
+                    self.account.unsent += 1;
+                    continue;
+                }
                 To::Network => self.account.sent += 1,
                 To::Local => self.account.made_up += 1,
             }

@@ -21,6 +21,7 @@ mod field;
 mod ledger;
 mod loopback;
 mod namespaces;
+mod pair;
 mod peer;
 mod shimmed;
 mod transfer;

@@ -162,13 +162,21 @@ impl Transfer {
     }
 
     pub fn start_at(path: &Path, port: u16, congestion_control: &str, until: Until) -> Self {
-        let [_, far] = path.addresses;
-        let to = SocketAddrV4::new(far, port);
-        let far = path.running.namespace(End::Far);
+        let ends = End::BOTH.map(|end| path.running.namespace(end));
+        let to = SocketAddrV4::new(path.addresses[1], port);
+        Self::between(ends, to, path.clock, congestion_control, until)
+    }
+
+    /// From one namespace to an address of another.
+    pub fn between(
+        [near, far]: [&Namespace; 2],
+        to: SocketAddrV4,
+        clock: RealClock,
+        congestion_control: &str,
+        until: Until,
+    ) -> Self {
         let listener = far.run(|| TcpListener::bind(to)).unwrap().unwrap();
-        let clock = path.clock;
         let receives = thread::spawn(move || receive(&listener, clock));
-        let near = path.running.namespace(End::Near);
         let socket = near.run(|| Socket::new(Domain::IPV4, Type::STREAM, None)).unwrap().unwrap();
         socket.set_tcp_congestion(congestion_control.as_bytes()).unwrap();
         let sends = thread::spawn(move || {

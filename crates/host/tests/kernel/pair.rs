@@ -1,4 +1,4 @@
-//! Two namespaces with a cable of the kernel's between them.
+//! Two namespaces with a cable of the kernel's between them, which can be pulled.
 
 use std::fmt::Debug;
 use std::io;
@@ -79,5 +79,14 @@ fn up(address: Ipv4Addr, offload: bool) -> io::Result<()> {
     if !offload {
         link.attributes.push(LinkAttribute::GsoMaxSegs(1));
     }
+    tell(RouteNetlinkMessage::SetLink(link), 0)
+}
+
+/// Pulls the cable at the end of the calling thread's namespace, or puts it back.
+pub fn plug(plugged: bool) -> io::Result<()> {
+    let mut link = LinkMessage::default();
+    link.header.index = if_nametoindex(DEVICE)?;
+    link.header.flags = if plugged { LinkFlags::Up } else { LinkFlags::empty() };
+    link.header.change_mask = LinkFlags::Up;
     tell(RouteNetlinkMessage::SetLink(link), 0)
 }
