@@ -78,7 +78,7 @@ fn row(flow: &Flow) -> Vec<String> {
     vec![
         flow.destination.to_string(),
         flow.source.port().to_string(),
-        flow.state.clone(),
+        if flow.state == "disconnected" { "no path".to_owned() } else { flow.state.clone() },
         kernel.map_or("–".to_owned(), |kernel| kernel.cwnd.to_string()),
         seconds(kernel.map(|kernel| kernel.rto_s)),
         value("_bytes", flow.stored_bytes as f64),
