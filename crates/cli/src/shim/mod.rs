@@ -55,7 +55,9 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
     }
     let asked = signals
         .thread_block()
-        .and_then(|()| SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC))
+        .and_then(|()| {
+            SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
+        })
         .map_err(|e| failed("take signals", &e))?;
 
     let address = serve::address().map_err(|e| failed("name a socket", &e))?;
@@ -131,7 +133,8 @@ fn log(level: Level) {
         Level::Info => LevelFilter::INFO,
         Level::Debug => LevelFilter::DEBUG,
     };
-    let colour = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let colour =
+        stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(stderr)

@@ -56,8 +56,7 @@ fn text(bytes: &[u8]) -> &str {
 
 /// Starts one and waits until it is at work.
 fn start(namespace: &Namespace, arguments: &[&str]) -> Child {
-    let mut child =
-        namespace.spawn(&mut command(&[&["shim"], arguments].concat())).unwrap();
+    let mut child = namespace.spawn(&mut command(&[&["shim"], arguments].concat())).unwrap();
     for _ in 0..500 {
         if shim(namespace, &["status"]).status.success() {
             return child;

@@ -101,9 +101,8 @@ fn gain(runs: u64) {
     });
     for (growth, pairs) in GROWTHS.iter().zip(all) {
         let megabytes = |arm: usize| Estimate::of(pairs.iter().map(|p| p[arm].megabytes), 1);
-        let first = |arm: usize| {
-            Estimate::of(pairs.iter().flat_map(|p| p[arm].first.iter().copied()), 3)
-        };
+        let first =
+            |arm: usize| Estimate::of(pairs.iter().flat_map(|p| p[arm].first.iter().copied()), 3);
         let ratio = pairs.iter().map(|p| p[1].megabytes / p[0].megabytes);
         println!(
             "{growth:<8}{:>16}{:>16}{:>14}{:>22}{:>22}",

@@ -36,7 +36,9 @@ const ROLE: &str = "--as";
 /// What stands between a TCP and its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    Nothing { offload: bool },
+    Nothing {
+        offload: bool,
+    },
     Tun,
     /// The shim's driver, which follows no flow: it parses, checks and passes.
     Queue,
@@ -190,7 +192,8 @@ fn measure(way: Way) -> io::Result<Measured> {
     trips.sort_by(f64::total_cmp);
 
     let streams = connect(&ends)?;
-    let (cpu_before, packets_before, began) = (cpu(child.as_ref())?, packets(&ends[0])?, clock.now());
+    let (cpu_before, packets_before, began) =
+        (cpu(child.as_ref())?, packets(&ends[0])?, clock.now());
     let mut bytes = 0;
     flood(streams, clock, |_, len| bytes += len)?;
     let seconds = clock.now().since(began).as_secs_f64();
@@ -245,7 +248,10 @@ fn table() -> io::Result<()> {
             median.mbps, median.pps, median.cpu_s_per_gbit, median.ping_us
         );
     }
-    println!("\nMedians of {RUNS} runs of {} s by throughput; ping: median of {PINGS}.", LASTS.as_secs());
+    println!(
+        "\nMedians of {RUNS} runs of {} s by throughput; ping: median of {PINGS}.",
+        LASTS.as_secs()
+    );
     Ok(())
 }
 

@@ -43,6 +43,8 @@ fn rule(priority: u32, table: u32, asks: &[RuleAttribute]) -> RuleMessage {
 fn set_up() -> io::Result<Tun> {
     for (setting, value) in [
         ("ip_forward", "1"),
+        // What has found its socket on arrival is not forwarded.
+        ("ip_early_demux", "0"),
         ("conf/all/rp_filter", "0"),
         ("conf/default/rp_filter", "0"),
         (&format!("conf/{DEVICE}/rp_filter"), "0"),

@@ -237,9 +237,8 @@ fn what_is_not_followed_passes() {
 
     // IPv6 leaves by the device, unseen.
     let link_local = SocketAddrV6::new("fe80::77".parse().unwrap(), 80, 0, device(near));
-    let connect = || {
-        TcpStream::connect_timeout(&link_local.into(), std::time::Duration::from_millis(1200))
-    };
+    let connect =
+        || TcpStream::connect_timeout(&link_local.into(), std::time::Duration::from_millis(1200));
     near.run(connect).unwrap().unwrap_err();
     let last = shim.stop();
     assert_eq!(last.counts.fragments, 1, "{last:?}");
