@@ -36,9 +36,15 @@ fn secs(secs: u64) -> Duration {
 
 /// Two hops of 10 Mbit/s, and 20 ms there and back each, with queues that mark.
 fn marking(more_of_link: &str, more: &str) -> Scenario {
-    let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
-                queue = { packets = 200, ecn_threshold = 20 }";
-    scenario(2, &format!("{link}\n{more_of_link}"), more)
+    delayed("10 ms", more_of_link, more)
+}
+
+fn delayed(delay: &str, more_of_link: &str, more: &str) -> Scenario {
+    let link = format!(
+        "rate = \"10 Mbit/s\"\ndelay = \"{delay}\"\n\
+         queue = {{ packets = 200, ecn_threshold = 20 }}\n{more_of_link}"
+    );
+    scenario(2, &link, more)
 }
 
 fn cut(first: &str, lasts: &str) -> String {
@@ -48,13 +54,13 @@ fn cut(first: &str, lasts: &str) -> String {
     )
 }
 
-/// As a flow sees it that fills the path: 40 ms, and 20 packets that wait before the marks begin.
-const ROUND_TRIP: Duration = Duration::from_millis(64);
-
 fn a_transfer_survives_cuts() {
+    // Long enough that a busy machine does not count: 160 ms of the path, 24 ms for the 20 packets
+    // that wait before marks begin.
+    let round_trip = millis(184);
     let cuts = [(secs(1), secs(1)), (secs(4), secs(3)), (secs(9), secs(5))];
     let faults = cut("1 s", "1 s") + &cut("4 s", "3 s") + &cut("9 s", "5 s");
-    let path = Path::start(&marking("", &faults), 1, true);
+    let path = Path::start(&delayed("40 ms", "", &faults), 1, true);
     let shim = Shimmed::start(path.near(), &Settings::default());
     let transfer = Transfer::start(&path, "cubic", Until::Time(Instant::ZERO + secs(15)));
     let arrived = transfer.finish();
@@ -62,12 +68,12 @@ fn a_transfer_survives_cuts() {
     for (at, lasts) in cuts {
         let back = Instant::ZERO + at + lasts;
         let first = arrived.first_after(back);
-        assert!(first <= ROUND_TRIP.times(3), "after {lasts:?}: {first:?} {stood:?}");
+        assert!(first <= round_trip.times(3), "after {lasts:?}: {first:?} {stood:?}");
     }
     assert_eq!((stood.counts.outages, stood.counts.survived), (3, 3), "{stood:?}");
     // Six seconds without a cut, one of them to begin with.
     let bytes = arrived.ledger.bytes();
-    assert!(bytes > 4 * 1_200_000, "{bytes} {stood:?}");
+    assert!(bytes > 3 * 1_200_000, "{bytes} {stood:?}");
     path.running.stop().unwrap();
 }
 
