@@ -12,7 +12,7 @@ help:
 	@echo "make test      all checks and tests"
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
-	@echo "make field     what the shim gives under Linux's TCP, and what it costs; as root, half an hour"
+	@echo "make field     what the shim gives under Linux's TCP, and what it costs; as root, an hour"
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
 	@echo "make man       write dist/*.1 anew from --help"
@@ -100,7 +100,7 @@ bench: need
 	$(RELEASE) bench
 
 # The shim under Linux's own TCP, as root: how its packets come in, what it gives, whether it harms.
-# FIELD_RUNS (5) pairs each; half an hour.
+# FIELD_RUNS (5) pairs each; an hour.
 field: need
 	$(CARGO) bench --locked -p driftway-host --bench intercept
 	$(CARGO) bench --locked -p driftway-host --bench field

@@ -17,10 +17,11 @@ pub fn emulation(scenario: &Scenario, seed: u64) -> Emulation {
     Emulation::new(path, scenario.duration, seed, 1500).expect("this machine allows it")
 }
 
-/// A partition of the second hop.
-pub fn cut(first_s: u64, lasts_s: u64) -> String {
+/// A partition of the second hop, of which the router before it tells, or nobody.
+pub fn cut(first_s: u64, lasts_s: u64, told: bool) -> String {
+    let signal = if told { "icmp-unreachable" } else { "none" };
     format!(
         "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"{first_s} s\"\n\
-         lasts = \"{lasts_s} s\"\n"
+         lasts = \"{lasts_s} s\"\nsignal = \"{signal}\"\n"
     )
 }

@@ -47,6 +47,9 @@ pub fn shim(path: &Path, with: bool) -> Option<Shimmed> {
     with.then(|| Shimmed::start(path.near(), &Settings::default()))
 }
 
+/// Where nobody tells of a cut, the shim has to find out by itself.
+const SUSPECT_AFTER: u32 = 2;
+
 /// One transfer until `end`.
 struct Carried {
     megabytes: f64,
@@ -60,10 +63,13 @@ fn carry(
     growth: &str,
     end: Instant,
     back: &[Instant],
+    told: bool,
     with: bool,
 ) -> Carried {
     let path = Path::start(scenario, seed, true);
-    let shim = shim(&path, with);
+    let mut settings = Settings::default();
+    settings.shim.suspect_after = (!told).then_some(SUSPECT_AFTER);
+    let shim = with.then(|| Shimmed::start(path.near(), &settings));
     let arrived = Transfer::start(&path, growth, Until::Time(end)).finish();
     shim.map(Shimmed::stop);
     path.running.stop().expect("the path fails");
@@ -73,11 +79,20 @@ fn carry(
     }
 }
 
+/// How cuts become known, in words.
+fn way(told: bool) -> String {
+    match told {
+        true => "of which a router tells by ICMP".to_owned(),
+        false => format!("of which nobody tells (--suspect-after {SUSPECT_AFTER})"),
+    }
+}
+
 /// 63 s with losses and three cuts.
-fn gain(runs: u64) {
+fn gain(runs: u64, told: bool) {
     println!(
-        "1 % of data and 0.25 % of acknowledgments lost, ECN, cuts of 5, 5 and 3 s in 63 s; \
-         {runs} pairs"
+        "\n1 % of data and 0.25 % of acknowledgments lost, ECN, cuts of 5, 5 and 3 s in 63 s, {}; \
+         {runs} pairs",
+        way(told)
     );
     println!(
         "{:<8}{:>16}{:>16}{:>14}{:>22}{:>22}",
@@ -87,14 +102,14 @@ fn gain(runs: u64) {
     let losses = "[[network.override]]\nhop = 1\nbit_error_rate = 6.27e-7\n\
                   [[network.override]]\nhop = 2\npacket_error_rate = 0.0025\n";
     let cuts = [(12, 5), (29, 5), (46, 3)];
-    let faults: String = cuts.iter().map(|(first, lasts)| cut(*first, *lasts)).collect();
+    let faults: String = cuts.iter().map(|(first, lasts)| cut(*first, *lasts, told)).collect();
     let back = cuts.map(|(first, lasts)| Instant::ZERO + Duration::from_secs(first + lasts));
     let lossy = scenario(LINK, &(losses.to_owned() + &faults));
     let end = Instant::ZERO + Duration::from_secs(63);
     let all: Vec<Vec<[Carried; 2]>> = thread::scope(|scope| {
         let rows = GROWTHS.map(|growth| {
             let (lossy, back) = (&lossy, &back);
-            let run = move |seed| pair(|with| carry(lossy, seed, growth, end, back, with));
+            let run = move |seed| pair(|with| carry(lossy, seed, growth, end, back, told, with));
             scope.spawn(move || (1..=runs).map(run).collect())
         });
         rows.map(|row| row.join().expect("a run fails")).into()
@@ -116,11 +131,14 @@ fn gain(runs: u64) {
 }
 
 /// How soon after a cut data flow.
-fn cuts(runs: u64) {
-    println!("\nFrom the end of a cut to the first data (s), cubic, no losses; {runs} pairs");
+fn cuts(runs: u64, told: bool) {
+    println!(
+        "\nFrom the end of a cut, {}, to the first data (s), cubic, no losses; {runs} pairs",
+        way(told)
+    );
     println!("{:<12}{:>20}{:>20}", "cut", "plain", "shim");
     let rows = [1, 3, 10, 30, 60].map(|lasts| {
-        let cut = scenario(LINK, &cut(3, lasts));
+        let cut = scenario(LINK, &cut(3, lasts, told));
         let back = [Instant::ZERO + Duration::from_secs(3 + lasts)];
         // Plain TCP may wait for as long as the cut lasted.
         let end = back[0] + Duration::from_secs(lasts + 5);
@@ -128,7 +146,8 @@ fn cuts(runs: u64) {
     });
     thread::scope(|scope| {
         let rows = rows.each_ref().map(|(lasts, cut, back, end)| {
-            let run = move |seed| pair(|with| carry(cut, seed, "cubic", *end, back, with).first[0]);
+            let run =
+                move |seed| pair(|with| carry(cut, seed, "cubic", *end, back, told, with).first[0]);
             (lasts, scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>()))
         });
         for (lasts, row) in rows {
@@ -156,10 +175,12 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|w| !w.starts_with('-')).collect();
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
     if wanted("gain") {
-        gain(runs);
+        gain(runs, true);
+        gain(runs, false);
     }
     if wanted("cuts") {
-        cuts(runs);
+        cuts(runs, true);
+        cuts(runs, false);
     }
     if wanted("harm") {
         harm::table(runs);
