@@ -39,7 +39,7 @@ pub fn status(args: &StatusArgs) -> Result<(), Failure> {
 }
 
 const HEADER: [&str; 9] =
-    ["peer", "port", "state", "cwnd", "RTO", "stored", "undone", "outages", "resumed"];
+    ["peer", "port", "state", "cwnd", "RTO", "stored", "undone", "cuts", "resumed"];
 
 fn table(document: &Document) -> String {
     let counted = |name: &str| document.counts.get(name).copied().unwrap_or(0);
