@@ -183,7 +183,7 @@ impl Field {
     }
 
     /// Works in the calling thread, which has to be in the namespace, until `stop` can be read. Then
-    /// no packet is stopped any more, and those that were are let go.
+    /// no packet is stopped any more, and those that were, and what the shim keeps, are let go.
     ///
     /// # Errors
     /// What the kernel says; with this value, the rules go.
@@ -209,6 +209,8 @@ impl Field {
         }
         self.rules.clear()?;
         while self.take_in()? {}
+        self.shim.let_go(self.clock.now());
+        self.send_own()?;
         info!(packets = self.shim.counts().shown, "stopped");
         Ok(())
     }

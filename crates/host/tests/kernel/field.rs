@@ -157,14 +157,18 @@ fn a_killed_one_leaves_plain_tcp_at_any_time() {
 }
 
 fn a_killed_one_leaves_plain_tcp_in_a_cut() {
-    // Killed while there is no path, just when there is one again, and a little later.
-    let arms = [2500, 3010, 3060, 3150].map(|kill_at| {
+    // Killed while there is no path, just when there is one again, and a little later; or ended while
+    // there is none.
+    let arms = [2500, 3010, 3060, 3150, 2000].map(|kill_at| {
         thread::spawn(move || {
             let path = Path::start(&marking("", &cut("1 s", "2 s")), 5, true);
             let process = Process::start(path.near());
             let transfer = Transfer::start(&path, "cubic", Until::Bytes(2_500_000));
             path.sleep_until(millis(kill_at));
-            process.kill();
+            match kill_at {
+                2000 => process.end(),
+                _ => process.kill(),
+            }
             let arrived = transfer.finish();
             path.running.stop().unwrap();
             arrived.end()

@@ -80,6 +80,12 @@ impl Process {
         Self(child)
     }
 
+    /// In good order.
+    pub fn end(mut self) {
+        drop(self.0.stdin.take());
+        assert!(self.0.wait().unwrap().success());
+    }
+
     /// By SIGKILL.
     pub fn kill(mut self) {
         self.0.kill().unwrap();
@@ -215,7 +221,7 @@ fn send(mut stream: &TcpStream, clock: RealClock, until: Until) -> Ledger {
 
 fn receive(listener: &TcpListener, clock: RealClock) -> Arrived {
     let (mut stream, _) = listener.accept().unwrap();
-    stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(200))).unwrap();
     let mut arrived = Arrived { ledger: Ledger::default(), log: Vec::new() };
     let mut buffer = [0; 65_536];
     loop {
