@@ -17,15 +17,15 @@ const LASTS: Duration = Duration::from_secs(20);
 /// A row: what is measured, and what of it, with the seed and whether the shim is there.
 type Case = (&'static str, fn(u64, bool) -> f64);
 
-/// More is better in each.
+/// More is better, but of shares a half is fair.
 const CASES: [Case; 8] = [
     ("clean, one flow, Mbit/s", clean),
     ("reordering, Mbit/s", reordering),
     ("both ways, sum, Mbit/s", both_ways),
     ("100 short flows in turn, flows/s", short_flows),
     ("1,000 flows at once, flows/s", thousand_flows),
-    ("beside a plain flow, ECN: its share", share_with_ecn),
-    ("beside a plain flow, drop tail: its share", share_without_ecn),
+    ("a plain flow beside one, ECN: its share", share_with_ecn),
+    ("a plain flow beside one, drop tail: its share", share_without_ecn),
     ("same: packets delivered per one lost", delivered_per_loss),
 ];
 
