@@ -61,6 +61,10 @@ pub struct StartArgs {
     /// Make up no acknowledgment but the one that ends an outage
     #[arg(long)]
     pub no_undo_ack: bool,
+    /// As a receiver, hold back the acknowledgment of two bytes, to wake up a sender without a shim
+    /// when this host's link is back
+    #[arg(long)]
+    pub hold_back: bool,
     /// Hold the path for broken after N retransmissions without an answer [default: only signals
     /// say so]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -130,6 +134,7 @@ impl StartArgs {
             store_per_flow: bytes(store_per_flow),
             undo_losses: !self.no_undo_losses,
             undo_ack: !self.no_undo_ack,
+            hold_back: self.hold_back,
             cwnd: match self.cwnd {
                 Window::Keep => Cwnd::Keep,
                 Window::Reset => Cwnd::Reset,
@@ -175,8 +180,10 @@ mod test {
 
     #[test]
     fn what_is_given_arrives() {
-        let config = read(&["--cwnd", "reset", "--store", "1 MB", "--suspect-after", "2"]);
+        let config =
+            read(&["--cwnd", "reset", "--store", "1 MB", "--suspect-after", "2", "--hold-back"]);
         let config = config.unwrap().config();
+        assert!(config.hold_back);
         assert_eq!((config.cwnd, config.store), (Cwnd::Reset, 1_000_000));
         assert_eq!(config.suspect_after, Some(2));
         for wrong in [&["--interface", "lo"][..], &["--interface", "a/b"], &["--store", "7"]] {
