@@ -55,8 +55,9 @@ fn a_transfer_survives_cuts() {
     let faults = cut("1 s", "1 s") + &cut("4 s", "3 s") + &cut("9 s", "5 s");
     let link = "rate = \"10 Mbit/s\"\ndelay = \"40 ms\"\nqueue = { packets = 200 }";
     let path = Path::start(&scenario(2, link, &faults), 1, true);
-    // It can't fill the path: no congestion, which would forbid to undo what a cut did.
-    path.near().set("net/ipv4/tcp_wmem", "4096 65536 131072").unwrap();
+    // The peer's window does not fill the path: no congestion, which would forbid to undo what a cut
+    // did. (A bound on the sender's buffer does not hold while a path is gone.)
+    path.running.namespace(End::Far).set("net/ipv4/tcp_rmem", "4096 65536 131072").unwrap();
     let shim = Shimmed::start(path.near(), &Settings::default());
     let transfer = Transfer::start(&path, "cubic", Until::Time(Instant::ZERO + secs(16)));
     let arrived = transfer.finish();
