@@ -372,9 +372,11 @@ impl Flow {
         if segment.has(TcpFlags::FIN) {
             self.theirs.fin = Some(range.end);
         }
-        // RFC 3168 §6.1.2: one reaction to what is out now.
+        // RFC 3168 §6.1.2: one reaction to what is out at the first echo. Those that follow until the
+        // peer has seen the reaction (CWR) are echoes of the same.
         if self.agreed.ecn && segment.has(TcpFlags::ECE) {
-            self.congested = Some(self.flight.max);
+            let known = self.congested.filter(|point| segment.ack.at_or_before(*point));
+            self.congested = known.or(Some(self.flight.max));
             self.marks = true;
         }
     }

@@ -71,6 +71,28 @@ fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
     assert_eq!(line.counts().undone, 1);
 }
 
+/// The peer repeats its echo until it has seen CWR, a round trip later. What is sent after the first
+/// one meets a window that has been reduced for it already.
+#[test]
+fn the_same_echo_again_is_not_another_congestion() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..4);
+    line.at(300);
+    line.peer_passes(ack(1001, 200).with(TcpFlags::ECE));
+    line.sends(4..6);
+    line.at(301);
+    // With 4 and 5 out, which left after the reduction.
+    line.peer_passes(ack(3001, 200).with(TcpFlags::ECE));
+    line.peer_passes(ack(4001, 200).with(TcpFlags::ECE));
+    line.at(400);
+    line.peer_passes(ack(4001, 200).sack(&[(5001, 6001)]));
+    line.passes(nth(4).not_capable());
+    line.at(500);
+    line.peer_becomes(ack(6001, 400), "a6001 t500/300 w50000");
+    assert_eq!(line.counts().undone, 1);
+}
+
 /// Of 16 segments the first four are lost, which is more than an eighth: while nobody knows whether
 /// the routers mark, that is congestion.
 #[test]
