@@ -135,6 +135,9 @@ pub enum Until {
 
 /// Data from near to far.
 pub struct Transfer {
+    /// It sends from here.
+    #[allow(dead_code, reason = "tests do not ask; the bench does")]
+    pub port: u16,
     sends: JoinHandle<Ledger>,
     receives: JoinHandle<Arrived>,
 }
@@ -185,11 +188,13 @@ impl Transfer {
         let receives = thread::spawn(move || receive(&listener, clock));
         let socket = near.run(|| Socket::new(Domain::IPV4, Type::STREAM, None)).unwrap().unwrap();
         socket.set_tcp_congestion(congestion_control.as_bytes()).unwrap();
+        socket.bind(&SocketAddr::from(([0, 0, 0, 0], 0)).into()).unwrap();
+        let port = socket.local_addr().unwrap().as_socket().unwrap().port();
         let sends = thread::spawn(move || {
             socket.connect(&SocketAddr::V4(to).into()).unwrap();
             send(&socket.into(), clock, until)
         });
-        Self { sends, receives }
+        Self { port, sends, receives }
     }
 
     /// Waits for its end; all that was sent has arrived.
