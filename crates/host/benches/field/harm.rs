@@ -10,7 +10,7 @@ use host::{End, Report, kernel_tcp};
 use crate::emulate::scenario;
 use crate::estimate::Estimate;
 use crate::shimmed::{Path, Transfer, Until};
-use crate::{LINK, pair, shim};
+use crate::{LINK, late, pair, shim};
 
 const LASTS: Duration = Duration::from_secs(20);
 
@@ -62,6 +62,7 @@ pub fn table(runs: u64) {
             println!("{name:<44}{:>18}{:>18}{ratio:>16}", arm(0), arm(1));
         }
     }
+    late::tell();
 }
 
 fn all_at_once<T: Send>(seeds: &[u64], run: impl Fn(u64) -> T + Sync) -> Vec<T> {
@@ -82,7 +83,7 @@ fn one(link: &str, seed: u64, with: bool) -> Vec<f64> {
     let end = Instant::ZERO + LASTS;
     let arrived = Transfer::start(&path, "cubic", Until::Time(end)).finish();
     shim.map(crate::shimmed::Shimmed::stop);
-    path.running.stop().expect("the path fails");
+    late::end(path);
     vec![mbps(arrived.bytes_by(end), LASTS)]
 }
 
@@ -133,7 +134,7 @@ fn both_ways(seed: u64, with: bool) -> Vec<f64> {
         reader.join().expect("it reads")
     });
     shim.map(crate::shimmed::Shimmed::stop);
-    path.running.stop().expect("the path fails");
+    late::end(path);
     vec![mbps(bytes.iter().sum(), LASTS)]
 }
 
@@ -146,7 +147,7 @@ fn short_flows(seed: u64, with: bool) -> Vec<f64> {
     }
     let took = path.clock.now().since(Instant::ZERO);
     shim.map(crate::shimmed::Shimmed::stop);
-    path.running.stop().expect("the path fails");
+    late::end(path);
     vec![f64::from(FLOWS) / took.as_secs_f64()]
 }
 
@@ -161,7 +162,7 @@ fn thousand_flows(seed: u64, with: bool) -> Vec<f64> {
     flows.into_iter().for_each(|flow| drop(flow.finish()));
     let took = path.clock.now().since(Instant::ZERO);
     shim.map(crate::shimmed::Shimmed::stop);
-    path.running.stop().expect("the path fails");
+    late::end(path);
     vec![f64::from(FLOWS) / took.as_secs_f64()]
 }
 
@@ -192,7 +193,7 @@ fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, Report) {
         (arrived.bytes_by(end) - arrived.bytes_by(from)) as f64
     });
     shim.map(crate::shimmed::Shimmed::stop);
-    let report = path.running.stop().expect("the path fails");
+    let report = late::end(path);
     let round_trip = round_trips.iter().sum::<f64>() / round_trips.len() as f64;
     (older / (older + newer), round_trip, report)
 }

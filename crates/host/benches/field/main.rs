@@ -14,6 +14,7 @@ mod shimmed;
 mod emulate;
 mod estimate;
 mod harm;
+mod late;
 
 use std::process::ExitCode;
 use std::thread;
@@ -72,7 +73,7 @@ fn carry(
     let shim = with.then(|| Shimmed::start(path.near(), &settings));
     let arrived = Transfer::start(&path, growth, Until::Time(end)).finish();
     shim.map(Shimmed::stop);
-    path.running.stop().expect("the path fails");
+    late::end(path);
     Carried {
         megabytes: arrived.bytes_by(end) as f64 / 1e6,
         first: back.iter().map(|at| arrived.first_after(*at).as_secs_f64()).collect(),
@@ -128,6 +129,7 @@ fn gain(runs: u64, told: bool) {
             first(1),
         );
     }
+    late::tell();
 }
 
 /// How soon after a cut data flow.
@@ -156,6 +158,7 @@ fn cuts(runs: u64, told: bool) {
             println!("{:<12}{:>20}{:>20}", format!("{lasts} s"), arm(0), arm(1));
         }
     });
+    late::tell();
 }
 
 fn main() -> ExitCode {
