@@ -20,7 +20,7 @@ struct Case {
     measure: fn(u64, bool) -> Vec<f64>,
 }
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 8] = [
     Case { rows: &["clean, one flow, Mbit/s"], measure: clean },
     Case { rows: &["reordering, Mbit/s"], measure: reordering },
     Case { rows: &["both ways, sum, Mbit/s"], measure: both_ways },
@@ -41,6 +41,15 @@ const CASES: [Case; 7] = [
             "  packets lost, of 1,000",
         ],
         measure: with_drop_tail,
+    },
+    // Both ends take it that routers would mark, and none does.
+    Case {
+        rows: &[
+            "same, ECN agreed on in vain: its share",
+            "  plain's round trip, ms",
+            "  packets lost, of 1,000",
+        ],
+        measure: with_ecn_in_vain,
     },
 ];
 
@@ -204,10 +213,18 @@ fn with_ecn(seed: u64, with: bool) -> Vec<f64> {
     vec![share, round_trip, 1e3 * report.marked as f64 / delivered]
 }
 
-fn with_drop_tail(seed: u64, with: bool) -> Vec<f64> {
-    let drop_tail = LINK.replace(", ecn_threshold = 40", "");
-    let (share, round_trip, report) = beside(&drop_tail, seed, with, false);
+fn drop_tail(seed: u64, with: bool, ecn: bool) -> Vec<f64> {
+    let link = LINK.replace(", ecn_threshold = 40", "");
+    let (share, round_trip, report) = beside(&link, seed, with, ecn);
     let lost = report.account.lost.values().sum::<u64>() as f64;
     let delivered = report.account.carried[0].delivered as f64;
     vec![share, round_trip, 1e3 * lost / delivered]
+}
+
+fn with_drop_tail(seed: u64, with: bool) -> Vec<f64> {
+    drop_tail(seed, with, false)
+}
+
+fn with_ecn_in_vain(seed: u64, with: bool) -> Vec<f64> {
+    drop_tail(seed, with, true)
 }
