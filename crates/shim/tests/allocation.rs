@@ -2,9 +2,8 @@
 //! for an outage like one before.
 
 mod common;
-#[path = "common/counting.rs"]
-mod counting;
 
+use allocation_counter::measure;
 use base::{Instant, Signal, SignalKind};
 use common::line::{Line, ack, nth};
 use shim::{Config, Shim};
@@ -25,16 +24,17 @@ impl Bulk {
     /// Shows a packet, and polls; what that allocates is counted.
     fn show(&mut self, out: bool, bytes: &mut [u8]) {
         let now = Instant::from_millis(self.now);
-        let before = counting::allocations();
-        if self.shim.next_timeout().is_some_and(|at| at <= now) {
-            self.shim.on_timeout(now);
-        }
-        match out {
-            true => self.shim.on_outgoing(now, bytes),
-            false => self.shim.on_incoming(now, bytes),
-        };
-        while self.shim.poll(now, &mut self.packet).is_some() {}
-        self.allocated += counting::allocations() - before;
+        let allocated = measure(|| {
+            if self.shim.next_timeout().is_some_and(|at| at <= now) {
+                self.shim.on_timeout(now);
+            }
+            match out {
+                true => self.shim.on_outgoing(now, bytes),
+                false => self.shim.on_incoming(now, bytes),
+            };
+            while self.shim.poll(now, &mut self.packet).is_some() {}
+        });
+        self.allocated += allocated.count_total;
     }
     fn local(&mut self, n: u32) {
         let stamps = Some(Timestamps { value: 0, echo: self.now as u32 });
