@@ -13,6 +13,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod atcp;
+pub mod carry;
 pub mod cwnd_limit;
 mod diagram;
 pub mod list;

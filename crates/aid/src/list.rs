@@ -9,12 +9,17 @@ use base::Duration;
 
 use crate::Aid;
 use crate::atcp::AtcpOptions;
+use crate::carry::CarryOptions;
 use crate::cwnd_limit::CwndLimitOptions;
 use crate::tcp_f::TcpFOptions;
 
 /// Every aid.
-pub const AIDS: &[Listed] =
-    &[Listed::of::<AtcpOptions>(), Listed::of::<TcpFOptions>(), Listed::of::<CwndLimitOptions>()];
+pub const AIDS: &[Listed] = &[
+    Listed::of::<AtcpOptions>(),
+    Listed::of::<TcpFOptions>(),
+    Listed::of::<CwndLimitOptions>(),
+    Listed::of::<CarryOptions>(),
+];
 
 /// The aid of this name.
 pub fn find(name: &str) -> Option<&'static Listed> {

@@ -65,6 +65,8 @@ pub struct TcpView {
     pub recovery: Known<RecoveryState>,
     /// In persist mode: the sender only probes.
     pub persisting: Known<bool>,
+    /// Both ends have agreed on ECN, so that routers can mark what they would else drop (RFC 3168).
+    pub ecn: Known<bool>,
     /// Next sequence number expected from the peer (RCV.NXT).
     pub rcv_nxt: Known<Seq>,
     /// The receive window we advertise (bytes).

@@ -40,6 +40,7 @@ impl Connection {
                 Phase::Loss { .. } => RecoveryState::Loss,
             }),
             persisting: Known::Exact(held || probing),
+            ecn: Known::Exact(self.snd.ecn.on),
             rcv_nxt: Known::Exact(self.rcv.nxt),
             advertised_window: Known::Exact(self.rcv.window()),
         }

@@ -54,6 +54,10 @@ pub struct SmallTcp {
     pub rcv_nxt: Seq,
     /// What an aid lets be outstanding (bytes).
     pub limit: Option<u32>,
+    /// ECN was agreed on.
+    pub ecn: bool,
+    /// Congestion window and slow-start threshold of before the last reduction.
+    before: Option<(u32, u32)>,
     persist: Option<Persist>,
     fin: Option<Seq>,
     backoff: u32,
@@ -95,6 +99,8 @@ impl SmallTcp {
             deadline: None,
             rcv_nxt,
             limit: None,
+            ecn: true,
+            before: None,
             persist: None,
             fin: None,
             backoff: 0,
@@ -150,6 +156,7 @@ impl SmallTcp {
             srtt: Known::Unknown,
             recovery: Known::Exact(recovery),
             persisting: Known::Exact(self.is_persisting()),
+            ecn: Known::Exact(self.ecn),
             rcv_nxt: Known::Exact(self.rcv_nxt),
             advertised_window: Known::Exact(u32::from(Self::WINDOW)),
         }
@@ -202,6 +209,9 @@ impl SmallTcp {
     pub(super) fn on_timeout(&mut self, now: Instant) {
         if self.deadline.is_some_and(|at| at <= now) {
             self.responses.push_back(Response::Timeout);
+            if self.backoff == 0 {
+                self.before = Some((self.cwnd, self.ssthresh));
+            }
             self.ssthresh = self.half_of_flight();
             self.cwnd = self.mss;
             self.nxt = self.una;
@@ -290,7 +300,12 @@ impl SmallTcp {
                 }
             }
             Act::Limit { cwnd } => self.limit = cwnd,
-            Act::Undo | Act::Cut | Act::SetTimer { .. } | Act::Emit { .. } => {
+            Act::Undo => {
+                let Some((cwnd, ssthresh)) = self.before.take() else { return Done::Unsupported };
+                (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), self.ssthresh.max(ssthresh));
+                (self.recover, self.retransmit_first, self.nxt) = (None, false, self.max);
+            }
+            Act::Cut | Act::SetTimer { .. } | Act::Emit { .. } => {
                 return Done::Unsupported;
             }
         }
@@ -358,6 +373,7 @@ impl SmallTcp {
             self.duplicates += 1;
             if self.duplicates == 3 && self.recover.is_none() {
                 self.responses.push_back(Response::FastRetransmit);
+                self.before = Some((self.cwnd, self.ssthresh));
                 self.ssthresh = self.half_of_flight();
                 self.cwnd = self.ssthresh;
                 self.recover = Some(self.max);
@@ -370,6 +386,7 @@ impl SmallTcp {
     fn respond_to_echo(&mut self) {
         if self.reduced_until.is_none_or(|until| self.una.at_or_after(until)) {
             self.responses.push_back(Response::CongestionEcho);
+            self.before = None;
             self.ssthresh = self.half_of_flight();
             self.cwnd = self.ssthresh;
             self.reduced_until = Some(self.max);

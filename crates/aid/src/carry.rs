@@ -1,0 +1,384 @@
+//! carry: what `driftway shim` does for the connections of a host unless it is told otherwise.
+//!
+//! It carries a connection over losses and outages with a window that is what it was. Two papers stand
+//! behind it, and ECN. As in liu-singh-2001 §III-A a loss is no reason to send less unless the
+//! network speaks of congestion; but where ATCP keeps the loss from TCP, which then stands still
+//! until it is repaired, carry lets TCP repair it and takes back the reduction ([`Act::Undo`], the
+//! response to RFC 3522 that RFC 4015 describes). As in chandran-1998 §4 nothing is sent while there
+//! is no path, and everything goes on from what it was; but the end of an outage is found by probing,
+//! as by ATCP, because hardly a router tells of it.
+//!
+//! - *Losses.* What TCP sends again begins a loss. The acknowledgment that covers it undoes what TCP
+//!   did, unless congestion was echoed since before the loss, until all that was out then is
+//!   acknowledged. Only where ECN is in use: nothing would tell congestion from other losses else.
+//!   That both ends have agreed on ECN says nothing of the routers, though: until one has marked, what
+//!   looks like congestion is taken for it: a queue that may be full, or the loss of much.
+//! - *Outages* begin with a signal from a router or of the own host, or, if asked for, with silence.
+//!   What was on its way back then may still arrive for a round trip and says nothing. Whatever
+//!   arrives later says that there is a path, and so does a route that is restored.
+//! - *What TCP is left with* ([`Cwnd`]): what it had, or, if the path may be another one, one
+//!   segment, as liu-singh-2001 §III-C wants it. A reduction for congestion from just before the
+//!   outage stays.
+//!
+//! It drops nothing, changes nothing and makes nothing up. It needs from its driver: a hold with
+//! probes, that sends again what was out when it ends; signals of this connection only (quoted ports
+//! and sequence numbers are checked here again, RFC 5927 §4). A driver without leaves TCP on its own.
+
+mod options;
+mod state;
+#[cfg(test)]
+mod test;
+
+use base::{
+    Act, Done, Duration, Instant, Known, ProbeSpacing, Release, Seq, SeqRange, Setting, Signal,
+    SignalKind, TcpView,
+};
+use wire::{TcpFlags, TcpSegment};
+
+use crate::list::Configure;
+use crate::{Aid, Verdict};
+pub use options::{CarryOptions, Cwnd};
+pub use state::{Cause, State, diagram};
+
+/// The round trip before the first measurement: not shorter than most.
+const UNKNOWN: Duration = Duration::from_millis(200);
+
+/// Heavy is the loss of more than one byte in so many, and of more than so many segments.
+const HEAVY: u32 = 8;
+const HEAVY_FROM: u32 = 3;
+
+/// What TCP has sent again, until all is acknowledged that was out when it began. TCP has reduced its
+/// window for it once.
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    since: Instant,
+    /// One past what was out when it began, and how much that was (bytes).
+    until: Seq,
+    flight: u32,
+    /// From the first to the last number that was sent again and is not acknowledged.
+    hull: SeqRange,
+    /// What was sent again (bytes; segments).
+    resent: u32,
+    segments: u32,
+    /// The queue may have been full.
+    full: bool,
+}
+
+impl Loss {
+    /// Does it look like congestion? So it does if the queue may have been full, or if more was lost
+    /// than the few of a hundred that a radio link loses.
+    fn looks_congested(&self) -> bool {
+        self.full || self.segments > HEAVY_FROM && self.resent > self.flight / HEAVY
+    }
+}
+
+/// How long queues are, as round trips show it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    /// The shortest round trip.
+    least: Option<Duration>,
+    /// How long the queue was (in time) when something was lost.
+    full: Duration,
+}
+
+impl Queue {
+    fn on_round_trip(&mut self, srtt: Duration) {
+        self.least = Some(self.least.map_or(srtt, |least| least.min(srtt)));
+    }
+
+    /// Something was lost. Did it meet a queue that may be full? One that is about as long as when
+    /// something was lost before: a queue that drops does so at one length, other losses at any.
+    fn on_loss(&mut self, srtt: Option<Duration>) -> bool {
+        let (Some(least), Some(srtt)) = (self.least, srtt) else { return false };
+        let queue = srtt.saturating_sub(least);
+        if queue <= least.over(4) {
+            return false;
+        }
+        let full = queue > self.full.over(4).times(3) && queue <= self.full.over(8).times(9);
+        // A measurement that was too long is forgotten by and by.
+        let less = if full { Duration::ZERO } else { self.full.over(16) };
+        self.full = self.full.saturating_sub(less).max(queue);
+        full
+    }
+}
+
+/// carry to one connection.
+#[derive(Clone, Debug)]
+pub struct Carry {
+    options: CarryOptions,
+    state: State,
+    queue: Queue,
+    loss: Option<Loss>,
+    /// Congestion was echoed at least once, so that there is a router on this path that marks before
+    /// it drops.
+    marks: bool,
+    /// Congestion was echoed; what is lost before this number is acknowledged, is lost to it.
+    congested: Option<Seq>,
+    /// Retransmissions of the oldest segment since the peer was last heard.
+    unanswered: u32,
+    heard: Instant,
+    /// Until then what arrives may have been on its way before the outage.
+    stragglers_until: Instant,
+    /// When probes become rare.
+    slow_at: Option<Instant>,
+    /// One past what was out when the path was back.
+    until: Seq,
+    /// Ours and the peer's.
+    ports: Option<(u16, u16)>,
+    undo: Option<Act>,
+    hold_or_resume: Option<Act>,
+}
+
+impl Carry {
+    /// To a new connection.
+    pub fn new(options: CarryOptions) -> Self {
+        let probe_min = options.probe_min.max(CarryOptions::LEAST_SPAN);
+        let probe_max = options.probe_max.max(probe_min);
+        Self {
+            options: CarryOptions { probe_min, probe_max, ..options },
+            state: State::Open,
+            queue: Queue::default(),
+            loss: None,
+            marks: false,
+            congested: None,
+            unanswered: 0,
+            heard: Instant::ZERO,
+            stragglers_until: Instant::ZERO,
+            slow_at: None,
+            until: Seq(0),
+            ports: None,
+            undo: None,
+            hold_or_resume: None,
+        }
+    }
+
+    /// Moves on, and asks for what goes with that.
+    fn happens(&mut self, now: Instant, cause: Cause, view: &TcpView) {
+        let from = self.state;
+        self.state = from.after(cause);
+        match (from, self.state) {
+            (from, to) if from == to => {}
+            (_, State::Disconnected) => self.disconnect(now, cause, view),
+            (_, State::Resuming) => self.resume(view),
+            (_, State::Open) => self.slow_at = None,
+        }
+    }
+
+    fn disconnect(&mut self, now: Instant, cause: Cause, view: &TcpView) {
+        // Of what was on its way at the cut, nothing arrives later because a probe had no way.
+        let on_its_way = cause == Cause::PathGone && !is_held(view);
+        let srtt = view.srtt.value().flatten().unwrap_or(UNKNOWN);
+        self.stragglers_until = if on_its_way { now + srtt } else { now };
+        self.slow_at = Some(now + self.options.probe_fast);
+        // What was lost since the peer was last heard is the outage's own.
+        let undoes = |loss: &Loss| loss.since > self.heard || self.may_undo(view);
+        if self.options.cwnd == Cwnd::Keep && self.loss.as_ref().is_some_and(undoes) {
+            self.undo = Some(Act::Undo);
+        }
+        // One in a round trip of an empty path: what is new to the peer arrives within two and a
+        // half after the path is back, also where it had the oldest segment already.
+        let gap = self.queue.least.unwrap_or(UNKNOWN).max(self.options.probe_min);
+        self.hold(gap);
+    }
+
+    fn hold(&mut self, gap: Duration) {
+        self.hold_or_resume = Some(Act::Hold {
+            probe: Some(ProbeSpacing { first: gap, max: gap }),
+            // All that was out is lost, as far as one knows: it goes first, and in order.
+            step_back: true,
+            freeze_timers: true,
+            cwnd: Setting::Keep,
+            release: Release::Resume,
+        });
+    }
+
+    fn resume(&mut self, view: &TcpView) {
+        self.slow_at = None;
+        self.until = view.max.value().unwrap_or(self.until);
+        let cwnd = match self.options.cwnd {
+            Cwnd::Keep => Setting::Keep,
+            Cwnd::Reset => Setting::Default,
+        };
+        // The routers of a new path may be others.
+        self.marks &= self.options.cwnd == Cwnd::Keep;
+        self.hold_or_resume =
+            Some(Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep });
+    }
+
+    /// Would congestion have been told, and was it not?
+    fn may_undo(&self, view: &TcpView) -> bool {
+        let known = self.marks || !self.loss.is_some_and(|loss| loss.looks_congested());
+        let told = view.ecn.value() == Some(true) && self.congested.is_none();
+        self.options.undo_losses && told && known
+    }
+
+    /// TCP sends again what is between these.
+    fn on_sent_again(&mut self, now: Instant, range: SeqRange, view: &TcpView) {
+        let outstanding = view.outstanding().unwrap_or(range);
+        let srtt = view.srtt.value().flatten();
+        let mut loss = match self.loss {
+            Some(loss) => loss,
+            None => Loss {
+                since: now,
+                until: outstanding.end,
+                flight: outstanding.len(),
+                hull: range,
+                resent: 0,
+                segments: 0,
+                full: self.queue.on_loss(srtt),
+            },
+        };
+        let hull = loss.hull;
+        loss.hull = SeqRange::new(hull.start.min(range.start), hull.end.max(range.end));
+        loss.resent = loss.resent.saturating_add(range.len());
+        loss.segments = loss.segments.saturating_add(1);
+        self.loss = Some(loss);
+        if range.contains(outstanding.start) {
+            self.unanswered = self.unanswered.saturating_add(1);
+        }
+    }
+
+    /// The peer acknowledges everything before `ack`, which is news.
+    fn on_acknowledged(&mut self, ack: Seq, view: &TcpView) {
+        if self.loss.is_some_and(|loss| ack.after(loss.hull.start)) && self.may_undo(view) {
+            self.undo = Some(Act::Undo);
+        }
+        self.loss = self.loss.filter(|loss| ack.before(loss.until));
+        if let Some(loss) = &mut self.loss {
+            let start = loss.hull.start.max(ack);
+            loss.hull = SeqRange::new(start, loss.hull.end.max(start));
+        }
+        self.congested = self.congested.filter(|point| ack.before(*point));
+    }
+
+    /// Is there a connection?
+    fn takes_part(&mut self, now: Instant, view: &TcpView) -> bool {
+        if !view.synchronized {
+            self.happens(now, Cause::Closed, view);
+            (self.loss, self.undo, self.hold_or_resume) = (None, None, None);
+        }
+        view.synchronized
+    }
+
+    /// RFC 5927 §4.1: what is quoted is outstanding.
+    fn concerns_us(&self, signal: &Signal, view: &TcpView) -> bool {
+        let ports = signal.about.flow.map(|flow| (flow.source.port, flow.destination.port));
+        let quotes_us = ports.is_none_or(|quoted| self.ports.is_none_or(|ours| ours == quoted));
+        let is_outstanding = |seq| view.outstanding().is_some_and(|range| range.contains(seq));
+        quotes_us && signal.about.seq.is_none_or(is_outstanding)
+    }
+}
+
+/// TCP is held, by us or by a driver that has found no path again by itself.
+fn is_held(view: &TcpView) -> bool {
+    view.persisting == Known::Exact(true)
+}
+
+impl Aid for Carry {
+    fn name(&self) -> &'static str {
+        CarryOptions::NAME
+    }
+
+    fn state(&self) -> &'static str {
+        self.state.name()
+    }
+
+    fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
+        self.ports = Some((segment.source_port, segment.destination_port));
+        if !self.takes_part(now, view) {
+            return Verdict::Pass;
+        }
+        let Some(outstanding) = view.outstanding() else { return Verdict::Pass };
+        let start = segment.seq.max(outstanding.start);
+        let again = SeqRange::new(start, segment.end().min(outstanding.end).max(start));
+        // A TCP that goes back over what the outage has taken believes nothing lost.
+        let goes_back = self.state == State::Resuming && view.nxt.value() == Some(segment.seq);
+        let probes = self.state == State::Disconnected && again.len() == 1;
+        if !again.is_empty() && !goes_back && !probes {
+            self.on_sent_again(now, again, view);
+            if self.unanswered >= self.options.suspect_after.max(1)
+                && self.options.suspect_after < CarryOptions::NEVER
+            {
+                self.happens(now, Cause::Silence, view);
+            }
+        }
+        Verdict::Pass
+    }
+
+    fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
+        // On SYNs, ECE speaks of what the peer can do (RFC 3168 §6.1.1). Resets are TCP's to judge.
+        let control = TcpFlags::SYN.with(TcpFlags::RST);
+        if !self.takes_part(now, view)
+            || segment.flags.intersects(control)
+            || !segment.flags.contains(TcpFlags::ACK)
+        {
+            return Verdict::Pass;
+        }
+        if let Some(srtt) = view.srtt.value().flatten() {
+            self.queue.on_round_trip(srtt);
+        }
+        // RFC 3168 §6.1.2: one reaction to what is out now.
+        if view.ecn.value() == Some(true) && segment.flags.contains(TcpFlags::ECE) {
+            self.congested = view.max.value();
+            self.marks = true;
+        }
+        let resumes = self.state == State::Disconnected && now >= self.stragglers_until;
+        if resumes {
+            self.happens(now, Cause::PathBack, view);
+        }
+        let outstanding = view.outstanding();
+        if outstanding
+            .is_some_and(|out| segment.ack.after(out.start) && segment.ack.at_or_before(out.end))
+        {
+            self.on_acknowledged(segment.ack, view);
+        }
+        if resumes {
+            // What the end of the outage undoes is all that there is.
+            self.undo = None;
+        }
+        if self.state == State::Resuming && segment.ack.at_or_after(self.until) {
+            self.happens(now, Cause::Repaired, view);
+        }
+        (self.heard, self.unanswered) = (now, 0);
+        Verdict::Pass
+    }
+
+    fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {
+        if !self.takes_part(now, view) || !self.concerns_us(signal, view) {
+            return;
+        }
+        match signal.kind {
+            SignalKind::Unreachable(_) | SignalKind::RouteFailed => {
+                self.happens(now, Cause::PathGone, view);
+            }
+            SignalKind::RouteRestored if self.state == State::Resuming && is_held(view) => {
+                self.resume(view);
+            }
+            SignalKind::RouteRestored => self.happens(now, Cause::PathBack, view),
+            // RFC 6633, and what the peer echoes is seen as it comes.
+            SignalKind::SourceQuench | SignalKind::EcnEcho => {}
+        }
+    }
+
+    fn on_timeout(&mut self, now: Instant, view: &TcpView) {
+        if self.takes_part(now, view) && self.slow_at.is_some_and(|at| at <= now) {
+            self.slow_at = None;
+            self.hold(self.options.probe_max);
+        }
+    }
+
+    fn on_done(&mut self, act: &Act, done: Done) {
+        if matches!((act, done), (Act::Hold { .. }, Done::Unsupported)) {
+            self.state = self.state.after(Cause::Refused);
+            self.slow_at = None;
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.slow_at
+    }
+
+    fn poll_act(&mut self) -> Option<Act> {
+        self.undo.take().or_else(|| self.hold_or_resume.take())
+    }
+}

@@ -1,0 +1,105 @@
+//! What can be set about carry.
+
+use alloc::boxed::Box;
+use base::Duration;
+
+use super::Carry;
+use crate::Aid;
+use crate::list::{AidOption, Configure, Set};
+
+/// What becomes of TCP's congestion window after an outage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Cwnd {
+    /// Window and threshold are what they were. Right where the path is the same one.
+    #[default]
+    Keep,
+    /// TCP begins as on a new connection; liu-singh-2001 §III-C wants that on a new route.
+    Reset,
+}
+
+/// carry's options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CarryOptions {
+    /// Undo what losses did, where ECN is in use.
+    pub undo_losses: bool,
+    /// After an outage.
+    pub cwnd: Cwnd,
+    /// Least time between probes; they come every round trip.
+    pub probe_min: Duration,
+    /// The time between probes once the outage has lasted for `probe_fast`.
+    pub probe_max: Duration,
+    /// For so long probes come every round trip.
+    pub probe_fast: Duration,
+    /// Believe that the path is broken after so many retransmissions of the oldest segment without
+    /// a sign of the peer; [`CarryOptions::NEVER`]: only signals say so. On a path that is congested
+    /// and not broken the probes are more than TCP's back-off would send (RFC 6298 §5.5), hence off
+    /// by default.
+    pub suspect_after: u32,
+}
+
+impl CarryOptions {
+    /// The shortest span between probes.
+    pub const LEAST_SPAN: Duration = Duration::from_millis(1);
+    /// More than any TCP repeats one segment before it gives up (RFC 9293 §3.8.3; Linux: 15).
+    pub const NEVER: u32 = 255;
+}
+
+impl Default for CarryOptions {
+    fn default() -> Self {
+        Self {
+            undo_losses: true,
+            cwnd: Cwnd::Keep,
+            probe_min: Duration::from_millis(50),
+            probe_max: Duration::from_secs(1),
+            probe_fast: Duration::from_secs(120),
+            suspect_after: Self::NEVER,
+        }
+    }
+}
+
+impl Configure for CarryOptions {
+    const NAME: &'static str = "carry";
+    const ABOUT: &'static str =
+        "carry (the shim's own): undoes losses that are no congestion, carries TCP over outages";
+    const OPTIONS: &'static [AidOption<Self>] = &[
+        AidOption {
+            name: "undo_losses",
+            about: "undo what losses did, where ECN is in use",
+            set: Set::Flag(|o| &mut o.undo_losses),
+        },
+        AidOption {
+            name: "cwnd",
+            about: "the congestion window after an outage: what it was, or that of a new connection",
+            set: Set::Choice(&[
+                ("keep", |o| o.cwnd = Cwnd::Keep),
+                ("reset", |o| o.cwnd = Cwnd::Reset),
+            ]),
+        },
+        AidOption {
+            name: "probe_min",
+            about: "least time between probes for a path, which come every round trip",
+            set: Set::Duration { at_least: Self::LEAST_SPAN, at: |o| &mut o.probe_min },
+        },
+        AidOption {
+            name: "probe_max",
+            about: "time between probes in a long outage",
+            set: Set::Duration { at_least: Self::LEAST_SPAN, at: |o| &mut o.probe_max },
+        },
+        AidOption {
+            name: "probe_fast",
+            about: "how long an outage lasts until it is a long one",
+            set: Set::Duration { at_least: Self::LEAST_SPAN, at: |o| &mut o.probe_fast },
+        },
+        AidOption {
+            name: "suspect_after",
+            about: "so many retransmissions of one segment without an answer are an outage; 255: none",
+            set: Set::Count { least: 1, most: Self::NEVER, at: |o| &mut o.suspect_after },
+        },
+    ];
+
+    const ORDERED: &'static [(&'static str, &'static str)] = &[("probe_min", "probe_max")];
+
+    fn build(self) -> Box<dyn Aid> {
+        Box::new(Carry::new(self))
+    }
+}

@@ -1,0 +1,378 @@
+//! carry's time lines, on the scripted driver.
+
+use std::vec::Vec;
+
+use base::{About, Endpoint, FlowKey, Ipv4Addr, Scope};
+
+use super::*;
+use crate::scripted::{Event, Response, Scripted, SmallTcp};
+
+type Line = Scripted<Carry>;
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn at_ms(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// Where the `n`-th segment (from 0) of the transfer begins.
+fn nth(n: u32) -> Seq {
+    SmallTcp::START + 100 * n
+}
+
+/// Ten segments have left at 0; it is 100 ms later.
+fn ten_sent_with(options: CarryOptions) -> Line {
+    let mut line = Scripted::new(Carry::new(options));
+    line.write(1_000);
+    line.pass(ms(100));
+    assert_eq!(sent(&line).len(), 10);
+    line.take();
+    line
+}
+
+fn ten_sent() -> Line {
+    ten_sent_with(CarryOptions::default())
+}
+
+fn gone(line: &mut Line) {
+    line.signal(Signal::of(SignalKind::Unreachable(Scope::Host)));
+}
+
+fn back(line: &mut Line) {
+    line.signal(Signal::of(SignalKind::RouteRestored));
+}
+
+fn sent(line: &Line) -> Vec<(u64, Seq, u32)> {
+    let sent = line.record.iter().filter_map(|(at, event)| match event {
+        Event::Sent(segment) => Some((at.as_millis(), segment.seq, segment.sequence_len())),
+        _ => None,
+    });
+    sent.collect()
+}
+
+fn asked(line: &Line) -> Vec<(u64, Act, Done)> {
+    let asked = line.record.iter().filter_map(|(at, event)| match event {
+        Event::Asked(act, done) => Some((at.as_millis(), *act, *done)),
+        _ => None,
+    });
+    asked.collect()
+}
+
+fn responses(line: &Line) -> Vec<Response> {
+    let responses = line.record.iter().filter_map(|(_, event)| match event {
+        Event::Responded(response) => Some(*response),
+        _ => None,
+    });
+    responses.collect()
+}
+
+const UNDONE: fn(u64) -> (u64, Act, Done) = |at| (at, Act::Undo, Done::Done);
+
+fn hold(gap: u64) -> Act {
+    Act::Hold {
+        probe: Some(ProbeSpacing { first: ms(gap), max: ms(gap) }),
+        step_back: true,
+        freeze_timers: true,
+        cwnd: Setting::Keep,
+        release: Release::Resume,
+    }
+}
+
+fn resume(cwnd: Setting<u32>) -> Act {
+    Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep }
+}
+
+/// Three duplicates at 100 ms: the first segment is lost, and sent again.
+fn one_lost(line: &mut Line) {
+    for _ in 0..3 {
+        line.receive_ack(nth(0));
+    }
+    assert_eq!(responses(line), [Response::FastRetransmit]);
+    assert_eq!(sent(line), [(100, nth(0), 100)]);
+    assert_eq!((line.tcp.cwnd, line.tcp.ssthresh), (500, 500));
+    line.take();
+}
+
+#[test]
+fn a_loss_is_undone_when_it_is_repaired() {
+    let mut line = ten_sent();
+    one_lost(&mut line);
+    line.pass(ms(100));
+    line.receive_ack(nth(10));
+    assert_eq!(asked(&line), [UNDONE(200)]);
+    assert_eq!((line.tcp.cwnd, line.tcp.ssthresh), (1_100, 64_000), "and it grows on");
+    // It is over: what follows is another story.
+    line.take();
+    line.write(500);
+    line.receive_ack(nth(15));
+    assert_eq!(asked(&line), []);
+}
+
+#[test]
+fn a_timeout_is_undone_too() {
+    let mut line = ten_sent();
+    line.run_until(at_ms(1_000));
+    assert_eq!(responses(&line), [Response::Timeout]);
+    line.pass(ms(100));
+    line.take();
+    line.receive_ack(nth(10));
+    assert_eq!(asked(&line), [UNDONE(1_100)]);
+    assert_eq!(line.tcp.ssthresh, 64_000);
+}
+
+#[test]
+fn what_was_never_sent_again_asks_for_nothing() {
+    let mut line = ten_sent();
+    (1..10).for_each(|n| line.receive_ack(nth(n)));
+    assert_eq!(asked(&line), []);
+}
+
+/// RFC 4015 §3: not while congestion is echoed, and not for what was out then.
+#[test]
+fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
+    let mut line = ten_sent();
+    let marked = line.peers(nth(0));
+    line.receive(TcpSegment { flags: marked.flags.with(TcpFlags::ECE), ..marked });
+    line.take();
+    (0..3).for_each(|_| line.receive_ack(nth(0)));
+    line.receive_ack(nth(10));
+    assert_eq!(asked(&line), []);
+    line.write(1_000);
+    (0..3).for_each(|_| line.receive_ack(nth(10)));
+    line.receive_ack(line.tcp.max);
+    assert_eq!(asked(&line), [UNDONE(100)]);
+}
+
+#[test]
+fn nothing_is_undone_without_ecn_or_if_told_so() {
+    let mut line = ten_sent();
+    line.tcp.ecn = false;
+    one_lost(&mut line);
+    line.receive_ack(nth(10));
+    assert_eq!(asked(&line), []);
+    let mut line = ten_sent_with(CarryOptions { undo_losses: false, ..CarryOptions::default() });
+    one_lost(&mut line);
+    line.receive_ack(nth(10));
+    assert_eq!(asked(&line), []);
+}
+
+/// More than three, and more than an eighth of what was out: unless a router is known to mark.
+#[test]
+fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
+    for marks in [false, true] {
+        let mut line = ten_sent();
+        line.aid.marks = marks;
+        let again = |line: &Line, n: u32| TcpSegment { seq: nth(n), ..line.peers(nth(0)) };
+        for n in 0..4 {
+            let payload = wire::Payload::new(0, 0, 100);
+            let segment = TcpSegment { payload, ..again(&line, n) };
+            line.send(segment);
+        }
+        line.take();
+        line.receive_ack(nth(10));
+        let undone = asked(&line).iter().any(|(_, act, _)| *act == Act::Undo);
+        assert_eq!(undone, marks);
+    }
+}
+
+#[test]
+fn a_queue_that_is_as_long_as_at_the_last_loss_may_be_full() {
+    let mut queue = Queue::default();
+    let mut lost_at = |srtt: u64| {
+        queue.on_round_trip(ms(100));
+        queue.on_loss(Some(ms(srtt)))
+    };
+    assert!(!lost_at(120) && !lost_at(120), "none to speak of");
+    assert!(!lost_at(140), "never as long before");
+    assert!(lost_at(140));
+    assert!(!lost_at(160), "it was no longer full at 40 ms");
+    assert!(!lost_at(140), "it has been longer");
+    assert!(lost_at(155));
+    assert!(!Queue::default().on_loss(Some(ms(100))) && !queue.on_loss(None));
+}
+
+#[test]
+fn an_outage_from_its_beginning_to_its_end() {
+    let mut line = ten_sent();
+    gone(&mut line);
+    assert_eq!(asked(&line), [(100, hold(200), Done::Done)]);
+    assert_eq!(line.aid.state(), "disconnected");
+    line.take();
+    line.write(500);
+    // On its way before the cut.
+    line.receive_ack(nth(1));
+    line.run_until(at_ms(999));
+    assert_eq!(asked(&line), []);
+    assert!(sent(&line).iter().all(|(_, seq, len)| (*seq, *len) == (nth(1), 1)), "probes only");
+    assert!(sent(&line).len() >= 3 && responses(&line).is_empty());
+    line.take();
+    line.receive_ack(nth(1) + 1);
+    assert_eq!(asked(&line), [(999, resume(Setting::Keep), Done::Done)]);
+    assert_eq!(line.aid.state(), "resuming");
+    // What was out goes first, in order, and is no loss.
+    let expected: Vec<_> = (1..12).map(|n| (999, nth(n) + 1, 100)).collect();
+    assert_eq!(sent(&line), expected);
+    assert_eq!((line.tcp.ssthresh, responses(&line).len()), (64_000, 0));
+    line.take();
+    line.receive_ack(nth(10));
+    assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
+    assert_eq!(line.tcp.ssthresh, 64_000);
+}
+
+#[test]
+fn stragglers_are_no_sign_of_a_path_and_a_route_that_is_restored_is_one() {
+    let mut line = ten_sent();
+    gone(&mut line);
+    line.run_until(at_ms(299));
+    line.receive_ack(nth(1));
+    assert_eq!(line.aid.state(), "disconnected");
+    back(&mut line);
+    assert_eq!(line.aid.state(), "resuming");
+    back(&mut line);
+    assert_eq!(line.aid.state(), "resuming");
+    // And gone once more.
+    gone(&mut line);
+    gone(&mut line);
+    assert_eq!(line.aid.state(), "disconnected");
+    assert_eq!(asked(&line).iter().filter(|(_, act, _)| *act == hold(200)).count(), 2);
+}
+
+#[test]
+fn in_a_long_outage_probes_become_rare() {
+    let mut line = ten_sent();
+    gone(&mut line);
+    assert_eq!(line.aid.next_timeout(), Some(at_ms(120_100)));
+    line.run_until(at_ms(120_100));
+    line.take();
+    line.run_until(at_ms(124_200));
+    let times: Vec<_> = sent(&line).iter().map(|(at, ..)| *at).collect();
+    assert_eq!(times, [121_100, 122_100, 123_100, 124_100]);
+    assert_eq!(line.aid.next_timeout(), None);
+}
+
+#[test]
+fn on_a_new_path_everything_begins_anew() {
+    let mut line = ten_sent_with(CarryOptions { cwnd: Cwnd::Reset, ..CarryOptions::default() });
+    line.aid.marks = true;
+    one_lost(&mut line);
+    gone(&mut line);
+    line.run_until(at_ms(500));
+    line.take();
+    line.receive_ack(nth(1));
+    assert_eq!(asked(&line), [(500, resume(Setting::Default), Done::Done)]);
+    assert!(!line.aid.marks);
+}
+
+/// A loss was being repaired when the path broke.
+#[test]
+fn what_is_no_congestion_is_undone_before_the_outage_and_congestion_stays() {
+    for ecn in [true, false] {
+        let mut line = ten_sent();
+        line.tcp.ecn = ecn;
+        one_lost(&mut line);
+        line.receive_ack(nth(0));
+        gone(&mut line);
+        let acts: Vec<_> = asked(&line).iter().map(|(_, act, _)| *act).collect();
+        match ecn {
+            true => assert_eq!(acts, [Act::Undo, hold(200)]),
+            false => assert_eq!(acts, [hold(200)]),
+        }
+        assert_eq!(line.tcp.ssthresh, if ecn { 64_000 } else { 500 });
+    }
+}
+
+/// Off by default; of the oldest segment, and since the peer was last heard.
+#[test]
+fn silence_is_a_sign_if_asked_for() {
+    let mut line = ten_sent();
+    line.run_until(at_ms(100_000));
+    assert_eq!(line.aid.state(), "open");
+    let mut line = ten_sent_with(CarryOptions { suspect_after: 2, ..CarryOptions::default() });
+    line.run_until(at_ms(2_999));
+    line.receive_ack(nth(0));
+    line.run_until(at_ms(6_999));
+    assert_eq!(line.aid.state(), "open");
+    line.run_until(at_ms(7_000));
+    assert_eq!(line.aid.state(), "disconnected");
+    // Nothing was on its way.
+    line.receive_ack(nth(0));
+    assert_eq!(line.aid.state(), "resuming");
+}
+
+#[test]
+fn signals_of_others_are_ignored() {
+    let mut line = ten_sent();
+    let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
+    let mut tell = |ports: (u16, u16), seq| {
+        let flow = Some(FlowKey { source: end(1, ports.0), destination: end(2, ports.1) });
+        let about = About { flow, seq: Some(seq), ..About::default() };
+        line.signal(Signal { kind: SignalKind::RouteFailed, about });
+        line.aid.state()
+    };
+    let ours = (SmallTcp::PORT, SmallTcp::PEER_PORT);
+    assert_eq!(tell((SmallTcp::PORT + 1, SmallTcp::PEER_PORT), nth(0)), "open");
+    // RFC 5927 §4.1
+    assert_eq!(tell(ours, nth(0) - 1), "open");
+    assert_eq!(tell(ours, nth(10)), "open");
+    assert_eq!(tell(ours, nth(9)), "disconnected");
+}
+
+#[test]
+fn other_signals_mean_nothing_to_it() {
+    let mut line = ten_sent();
+    for kind in [SignalKind::SourceQuench, SignalKind::EcnEcho, SignalKind::RouteRestored] {
+        line.signal(Signal::of(kind));
+    }
+    assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
+}
+
+#[test]
+fn a_driver_that_refuses_leaves_tcp_on_its_own() {
+    let mut line = ten_sent();
+    line.refuses = |_| true;
+    gone(&mut line);
+    assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));
+    line.take();
+    line.run_until(at_ms(1_000));
+    assert_eq!(sent(&line), [(1_000, nth(0), 100)]);
+}
+
+#[test]
+fn it_ends_with_the_connection() {
+    let mut line = ten_sent();
+    gone(&mut line);
+    line.tcp.synchronized = false;
+    line.take();
+    line.run_until(at_ms(200_000));
+    assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));
+    assert_eq!(asked(&line), []);
+}
+
+/// No byte is acknowledged, made up or swallowed by it (liu-singh-2001 §III-B).
+#[test]
+fn all_passes_in_every_state() {
+    let mut line = ten_sent();
+    for step in 0..3 {
+        line.receive_ack(nth(step));
+        line.send(line.peers(nth(0)));
+        match step {
+            0 => gone(&mut line),
+            _ => back(&mut line),
+        }
+    }
+    let passes = |event: &Event| !matches!(event, Event::Swallowed(_) | Event::Dropped(_));
+    assert!(line.record.iter().all(|(_, event)| passes(event)));
+}
+
+/// `DRIFTWAY_BLESS=1 cargo test -p driftway-aid diagram` writes it anew.
+#[test]
+fn the_committed_diagram_is_that_of_the_code() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/carry.dot");
+    if std::env::var_os("DRIFTWAY_BLESS").is_some() {
+        std::fs::write(path, diagram()).expect("docs/ can be written");
+    }
+    let committed = std::fs::read_to_string(path).expect("docs/carry.dot is committed");
+    assert_eq!(committed, diagram());
+}
