@@ -233,14 +233,17 @@ impl Carry {
         loss.resent = loss.resent.saturating_add(range.len());
         loss.segments = loss.segments.saturating_add(1);
         self.loss = Some(loss);
-        if range.contains(outstanding.start) {
+        if self.state == State::Open && range.contains(outstanding.start) {
             self.unanswered = self.unanswered.saturating_add(1);
         }
     }
 
     /// The peer acknowledges everything before `ack`, which is news.
     fn on_acknowledged(&mut self, ack: Seq, view: &TcpView) {
-        if self.loss.is_some_and(|loss| ack.after(loss.hull.start)) && self.may_undo(view) {
+        // What is left behind with the old path is not to come back.
+        let anew = self.state == State::Resuming && self.options.cwnd == Cwnd::Reset;
+        let covered = self.loss.is_some_and(|loss| ack.after(loss.hull.start));
+        if covered && !anew && self.may_undo(view) {
             self.undo = Some(Act::Undo);
         }
         self.loss = self.loss.filter(|loss| ack.before(loss.until));
@@ -256,6 +259,9 @@ impl Carry {
         if !view.synchronized {
             self.happens(now, Cause::Closed, view);
             (self.loss, self.undo, self.hold_or_resume) = (None, None, None);
+        }
+        if let Some(srtt) = view.srtt.value().flatten() {
+            self.queue.on_round_trip(srtt);
         }
         view.synchronized
     }
@@ -314,16 +320,14 @@ impl Aid for Carry {
         {
             return Verdict::Pass;
         }
-        if let Some(srtt) = view.srtt.value().flatten() {
-            self.queue.on_round_trip(srtt);
-        }
-        // RFC 3168 §6.1.2: one reaction to what is out now.
+        // RFC 3168 §6.1.2: one reaction to what is out at the first echo. Those that follow until the
+        // peer has seen the reaction (CWR) are echoes of the same.
         if view.ecn.value() == Some(true) && segment.flags.contains(TcpFlags::ECE) {
-            self.congested = view.max.value();
+            let known = self.congested.filter(|point| segment.ack.at_or_before(*point));
+            self.congested = known.or(view.max.value());
             self.marks = true;
         }
-        let resumes = self.state == State::Disconnected && now >= self.stragglers_until;
-        if resumes {
+        if self.state == State::Disconnected && now >= self.stragglers_until {
             self.happens(now, Cause::PathBack, view);
         }
         let outstanding = view.outstanding();
@@ -331,10 +335,6 @@ impl Aid for Carry {
             .is_some_and(|out| segment.ack.after(out.start) && segment.ack.at_or_before(out.end))
         {
             self.on_acknowledged(segment.ack, view);
-        }
-        if resumes {
-            // What the end of the outage undoes is all that there is.
-            self.undo = None;
         }
         if self.state == State::Resuming && segment.ack.at_or_after(self.until) {
             self.happens(now, Cause::Repaired, view);

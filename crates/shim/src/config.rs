@@ -1,17 +1,7 @@
 //! What can be set.
 
+use aid::carry::{CarryOptions, Cwnd};
 use base::Duration;
-
-/// What becomes of the local TCP's congestion window after an outage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cwnd {
-    /// The timeouts of the outage are undone: window and threshold are what they were. Right where
-    /// the path is the same one.
-    Keep,
-    /// Nothing is undone, so that TCP begins with one segment, as liu-singh-2001 §III-C wants it
-    /// on a new route; the shim's own repair begins with one segment, too.
-    Reset,
-}
 
 /// How a [`Shim`](crate::Shim) behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,30 +12,31 @@ pub struct Config {
     pub store_per_flow: usize,
     /// Bytes of stored packets of all flows at most.
     pub store: usize,
-    /// Undo what losses did, on flows that have negotiated ECN and timestamps.
+    /// carry's: undo what losses did, on flows that have negotiated ECN and timestamps.
     pub undo_losses: bool,
     /// After an outage, first acknowledge one byte of what the peer has acknowledged, with the
     /// original's echo: this is what undoes the local TCP's timeouts. Never more than the peer has
     /// acknowledged. `false`: no acknowledgment is made up but the one that ends the outage.
     pub undo_ack: bool,
-    /// After an outage.
+    /// carry's: the window after an outage. With [`Cwnd::Reset`] nothing is undone, so that the local
+    /// TCP begins with one segment, and the shim's own repair, too.
     pub cwnd: Cwnd,
     /// As a receiver, acknowledge the last two bytes of what has arrived only when more arrives, or after
     /// 40 ms: they wake up a sender without a shim when this host's link is back (RouteRestored).
     pub hold_back: bool,
-    /// Least time between probes while disconnected; they come every round trip. Of several
+    /// carry's: least time between probes while disconnected; they come every round trip. Of several
     /// flows to the same host one does so, the others take as long as if they took turns.
     pub probe_min: Duration,
-    /// The time between probes once the outage has lasted for `probe_fast`.
+    /// carry's: the time between probes once the outage has lasted for `probe_fast`.
     pub probe_max: Duration,
-    /// For so long probes come every round trip.
+    /// carry's: for so long probes come every round trip.
     pub probe_fast: Duration,
     /// Acknowledgments are held at most for so long, or for four round trips if that is more.
     pub hold_max: Duration,
     /// A flow of which the local TCP has sent nothing for so long, while disconnected with data
     /// outstanding, is forgotten: TCP has given it up. Longer than the longest timeout of Linux, 120 s.
     pub forget_after: Duration,
-    /// Believe that the path is broken after so many retransmissions of the same segment without
+    /// carry's: believe that the path is broken after so many retransmissions of the same segment without
     /// a sign of the peer. `None`: only signals say so. On a path that is congested and not broken
     /// the shim's probes are more than TCP's back-off would send (RFC 6298 §5.5), hence off by default.
     pub suspect_after: Option<u32>,
@@ -67,6 +58,20 @@ impl Default for Config {
             hold_max: Duration::from_secs(1),
             forget_after: Duration::from_secs(300),
             suspect_after: None,
+        }
+    }
+}
+
+impl Config {
+    /// What the aid is made from that a [`Shim`](crate::Shim) uses unless it is given another.
+    pub fn carry(&self) -> CarryOptions {
+        CarryOptions {
+            undo_losses: self.undo_losses,
+            cwnd: self.cwnd,
+            probe_min: self.probe_min,
+            probe_max: self.probe_max,
+            probe_fast: self.probe_fast,
+            suspect_after: self.suspect_after.unwrap_or(CarryOptions::NEVER),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What becomes of a packet, by name, and how often that was so.
 
+use base::Act;
+
 /// Why a packet was passed on without being looked at further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untouched {
@@ -41,6 +43,8 @@ pub enum Swallowed {
     AckHeld,
     /// An ICMP message that was taken as the signal of an outage.
     IcmpTaken,
+    /// The aid does not want it to be seen.
+    ByAid,
 }
 
 /// What the driver has to do with a packet that it has shown.
@@ -112,6 +116,8 @@ counts! {
     acks_held,
     /// [`Swallowed::IcmpTaken`]
     icmp_taken,
+    /// [`Swallowed::ByAid`]
+    swallowed_by_aid,
     /// Segments that passed without being stored, because a bound did not allow it.
     not_stored,
     /// Flows that were followed.
@@ -137,7 +143,8 @@ counts! {
     probes,
     /// Stored segments sent on the restored path, the first time.
     originals_sent,
-    /// Stored segments sent on the restored path once more, because they were lost again.
+    /// Stored segments sent once more, because they were lost again on the restored path, or because the
+    /// aid asked for it.
     repaired,
     /// Outages that began.
     outages,
@@ -148,9 +155,45 @@ counts! {
     survived,
     /// Resets whose number is not the one that the local TCP expects (RFC 5961 §3).
     resets_not_believed,
+    /// Acknowledgments of the local TCP made up because the aid asked for it.
+    emitted,
+    /// `Act::Hold` that can't be done.
+    refused_hold,
+    /// `Act::Resume` of which not all can be done.
+    refused_resume,
+    /// `Act::Resend` of what is not stored.
+    refused_resend,
+    /// `Act::Undo` where there is nothing to undo, or congestion was echoed.
+    refused_undo,
+    /// `Act::Cut` without ECN.
+    refused_cut,
+    /// `Act::SetTimer`, which can't be done.
+    refused_set_timer,
+    /// `Act::Limit`, which can't be done.
+    refused_limit,
+    /// `Act::Emit` of what the local TCP has not acknowledged.
+    refused_emit,
+    /// Segments that the aid would keep back, or replace by something else than one with a smaller
+    /// window; they passed as they were.
+    refused_verdict,
 }
 
 impl Counts {
+    /// Enters an act that was refused.
+    pub(crate) fn refuse(&mut self, act: &Act) {
+        let place = match act {
+            Act::Hold { .. } => &mut self.refused_hold,
+            Act::Resume { .. } => &mut self.refused_resume,
+            Act::Resend { .. } => &mut self.refused_resend,
+            Act::Undo => &mut self.refused_undo,
+            Act::Cut => &mut self.refused_cut,
+            Act::SetTimer { .. } => &mut self.refused_set_timer,
+            Act::Limit { .. } => &mut self.refused_limit,
+            Act::Emit { .. } => &mut self.refused_emit,
+        };
+        *place += 1;
+    }
+
     /// Enters what became of a packet.
     pub(crate) fn enter(&mut self, fate: Fate) {
         self.shown += 1;
@@ -176,6 +219,7 @@ impl Counts {
                 Swallowed::RetransmissionInRepair => &mut self.retransmissions_in_repair,
                 Swallowed::AckHeld => &mut self.acks_held,
                 Swallowed::IcmpTaken => &mut self.icmp_taken,
+                Swallowed::ByAid => &mut self.swallowed_by_aid,
             },
         };
         *place += 1;

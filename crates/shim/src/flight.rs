@@ -211,6 +211,13 @@ impl Flight {
         }
     }
 
+    /// Of the first one that the local TCP has sent again and `ack` covers: could it have been marked
+    /// instead of dropped?
+    pub fn resent_before(&self, ack: Seq) -> Option<bool> {
+        let mut covered = self.originals.iter().take_while(|o| o.range.end.at_or_before(ack));
+        covered.find(|original| original.resent).map(|original| original.capable)
+    }
+
     /// The peer has acknowledged everything before `ack`, which is not beyond `max`.
     pub fn advance(&mut self, ack: Seq, pool: &mut Pool) -> Covered {
         let mut covered = Covered { numbers: ack.since(self.una), ..Covered::default() };
@@ -296,6 +303,33 @@ impl Flight {
             }
         }
         self.waiting_from = self.una;
+    }
+
+    /// Those that have a number in `range` and are on their way are to be sent once more, ahead of all
+    /// that wait. `false`, and nothing is changed: the bytes of one are missing.
+    pub fn resend(&mut self, range: SeqRange) -> bool {
+        if self.overlapping(range).any(|original| original.packet.is_none()) {
+            return false;
+        }
+        let first = self.index_of(range.start);
+        for original in self.originals.range_mut(first..) {
+            if original.range.start.at_or_after(range.end) {
+                break;
+            }
+            if let Place::Out(_) = original.place {
+                if self.tally.lost == 0 || original.range.start.before(self.lost_from) {
+                    self.lost_from = original.range.start;
+                }
+                self.tally.leave(original);
+                original.place = Place::Lost;
+                self.tally.enter(original);
+            }
+        }
+        true
+    }
+    /// How many are lost and to be sent again.
+    pub fn lost(&self) -> usize {
+        self.tally.lost
     }
 
     /// Nothing is to be sent by the shim any more.

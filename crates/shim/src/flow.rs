@@ -1,14 +1,16 @@
 //! One connection, followed from below the local TCP.
 
+mod acts;
 mod incoming;
 mod outage;
 mod outgoing;
 mod receiving;
 mod sending;
+pub(crate) mod view;
 
 use alloc::collections::VecDeque;
 
-use base::{Duration, FlowKey, Instant, Seq, SeqRange};
+use base::{Duration, FlowKey, Instant, ProbeSpacing, Seq, SeqRange};
 use wire::TcpFlags;
 
 use crate::config::Config;
@@ -18,6 +20,8 @@ use crate::opening::Agreed;
 use crate::pace::{RoundTrip, StampClock};
 use crate::packet::Segment;
 use crate::pool::Pool;
+pub(crate) use acts::Aided;
+use acts::Emitted;
 use receiving::Given;
 
 /// What every step of a flow needs from outside.
@@ -64,43 +68,53 @@ pub(super) struct Episode {
     since: Instant,
     first: u32,
     until: Seq,
-    /// What was out when they began, and what of it was sent again (bytes; segments).
-    flight: u32,
-    resent: u32,
-    segments: u32,
-    /// The queue may have been full.
-    full: bool,
     undone: bool,
     /// It has sent again after the undo.
     again: bool,
     /// What it did stays: it is from before an outage, and perhaps for congestion. An undo of the
     /// outage's timeouts would take that back, too: a TCP keeps but one state to go back to.
     stays: bool,
+    /// The aid wants it undone.
+    wanted: bool,
+    /// It is from while TCP was held, and its window is to be kept.
+    kept: bool,
 }
 
-/// One in so many, and at least so many segments.
-const HEAVY: u32 = 8;
-const HEAVY_FROM: u32 = 3;
-
 impl Episode {
-    /// Does it look like congestion? So it does if the queue may have been full, or if more was lost
-    /// than the few of a hundred that a radio link loses.
-    fn looks_congested(&self) -> bool {
-        self.full || self.segments > HEAVY_FROM && self.resent > self.flight / HEAVY
-    }
     /// Is there a reduction to undo?
     fn is_open(&self) -> bool {
         !self.stays && (!self.undone || self.again)
     }
 }
 
+/// How the local TCP is held.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    /// `None`: nothing is sent to look for a path.
+    probe: Option<ProbeSpacing>,
+    /// At its end what was out goes again.
+    step_back: bool,
+    /// The local TCP is to have the window that it had.
+    keeps: bool,
+    /// Whatever arrives ends it.
+    any_ack: bool,
+}
+
+impl Held {
+    /// Is it for want of a path?
+    fn is_outage(&self) -> bool {
+        self.probe.is_some() || self.step_back
+    }
+}
+
 /// An outage, from its first sign until the local TCP has been told that it is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outage {
-    since: Instant,
-    /// Until then what arrives may have been on its way before the cut, and says nothing.
-    stragglers_until: Instant,
+    held: Held,
     probe_at: Instant,
+    /// From the next probe to the one after it, and the least that this was.
+    gap: Duration,
+    shortest: Duration,
     /// When the last probe left, if one has.
     probed: Option<Instant>,
     /// What was outstanding when it began (bytes).
@@ -175,14 +189,16 @@ pub(crate) struct Flow {
     /// peer may hold it as the latest (RFC 7323 §4.3), and discards what comes with an older one
     /// (PAWS, §5).
     pub(super) left_stamp: Option<(u32, Seq)>,
-    /// Congestion was echoed at least once, so that there is a router on this path that marks before
-    /// it drops.
-    pub(super) marks: bool,
     /// Congestion was echoed; what is lost before this number is acknowledged, is lost to it.
     pub(super) congested: Option<Seq>,
     pub(super) episode: Option<Episode>,
-    /// Retransmissions of the oldest segment since the peer was last heard.
-    pub(super) unanswered: u32,
+    /// The segment at hand undoes what was lost.
+    pub(super) undoes: bool,
+    /// Congestion is echoed to the local TCP, until it says that it has responded.
+    pub(super) cuts: bool,
+    pub(super) emits: Option<Emitted>,
+    /// Originals are sent again while TCP is held.
+    pub(super) resends: bool,
     /// The peer has said something that the local TCP was not told.
     pub(super) unsaid: bool,
     /// Segments wait, or have to, behind those that wait.
@@ -202,6 +218,7 @@ pub(crate) struct Flow {
     /// Its path has come back: others to the same destination may want to look for theirs.
     pub came_back: bool,
     pub(super) tally: Tally,
+    aid: Aided,
 }
 
 /// What a flow counts for itself.
@@ -209,6 +226,7 @@ pub(crate) struct Flow {
 pub(super) struct Tally {
     undone: u64,
     survived: u64,
+    refused: u64,
     time_to_resume: Option<Duration>,
 }
 
@@ -217,8 +235,14 @@ pub(super) struct Tally {
 pub struct FlowStatus {
     /// From here to the peer.
     pub key: FlowKey,
-    /// `open`, `disconnected` or `resuming`.
+    /// `open`, `held` (the aid repairs a loss), `disconnected` or `resuming`.
     pub state: &'static str,
+    /// Its aid, and that one's state.
+    pub aid: &'static str,
+    /// The state of its aid.
+    pub aid_state: &'static str,
+    /// What the aid has asked for and could not be done.
+    pub refused: u64,
     /// What the peer has not acknowledged (bytes).
     pub outstanding: u32,
     /// What the stored packets take (bytes).
@@ -243,12 +267,14 @@ impl Flow {
     pub fn new(
         key: FlowKey,
         agreed: Agreed,
-        first: Seq,
         ours: Said,
         theirs: Said,
         recent: u32,
         clock: StampClock,
+        aid: Aided,
     ) -> Self {
+        // What the peer acknowledges to open the connection: nothing but a SYN.
+        let first = theirs.ack;
         Self {
             key,
             agreed,
@@ -262,10 +288,12 @@ impl Flow {
             round_trip: RoundTrip::default(),
             clock,
             left_stamp: None,
-            marks: false,
             congested: None,
             episode: None,
-            unanswered: 0,
+            undoes: false,
+            cuts: false,
+            emits: None,
+            resends: false,
             unsaid: false,
             queueing: false,
             spread_until: Instant::ZERO,
@@ -278,6 +306,7 @@ impl Flow {
             heard: Instant::ZERO,
             came_back: false,
             tally: Tally::default(),
+            aid,
         }
     }
 
@@ -287,9 +316,13 @@ impl Flow {
             key: self.key,
             state: match self.state {
                 State::Open => "open",
-                State::Disconnected(_) => "disconnected",
+                State::Disconnected(outage) if outage.held.is_outage() => "disconnected",
+                State::Disconnected(_) => "held",
                 State::Resuming(..) => "resuming",
             },
+            aid: self.aid.0.name(),
+            aid_state: self.aid.0.state(),
+            refused: self.tally.refused,
             outstanding: self.flight.outstanding(),
             stored_bytes: self.flight.stored,
             waiting: self.waiting(),
@@ -352,12 +385,13 @@ impl Flow {
         if segment.has(TcpFlags::FIN) {
             self.ours.fin = Some(segment.range().end);
         }
+        // RFC 3168 §6.1.2
+        self.cuts &= !segment.has(TcpFlags::CWR);
     }
 
     /// What the peer says of itself in whatever it sends.
     pub(super) fn note_theirs(&mut self, now: Instant, segment: &Segment) {
         self.heard = now;
-        self.unanswered = 0;
         let range = segment.range();
         self.theirs_high = self.theirs_high.max(range.end);
         if !segment.ack.before(self.flight.una) {
@@ -377,7 +411,6 @@ impl Flow {
         if self.agreed.ecn && segment.has(TcpFlags::ECE) {
             let known = self.congested.filter(|point| segment.ack.at_or_before(*point));
             self.congested = known.or(Some(self.flight.max));
-            self.marks = true;
         }
     }
 }

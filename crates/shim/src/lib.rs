@@ -71,7 +71,8 @@ mod packet;
 mod pool;
 mod shim;
 
-pub use config::{Config, Cwnd};
+pub use aid::carry::Cwnd;
+pub use config::Config;
 pub use counts::{Counts, Fate, Swallowed, Untouched};
 pub use flow::FlowStatus;
 pub use shim::{Shim, To};

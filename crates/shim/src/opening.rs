@@ -1,12 +1,16 @@
 //! The handshake: what both ends agree on, and where their numbers begin.
 
 use base::{FlowKey, Instant, Seq};
-use wire::TcpFlags;
+use wire::{TcpFlags, TcpSegment};
 
 use crate::counts::Untouched;
-use crate::flow::{Flow, Said};
+use crate::flow::view::seen;
+use crate::flow::{Aided, Flow, Said};
 use crate::pace::StampClock;
 use crate::packet::Segment;
+
+/// What timestamps take of each segment (RFC 7323, appendix A).
+const STAMPS: u16 = 12;
 
 /// What was negotiated, as far as it concerns the shim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +21,10 @@ pub(crate) struct Agreed {
     pub ecn: bool,
     /// How far the local TCP's window is shifted (RFC 7323 §2).
     pub shift: u8,
+    /// The peer's, if its SYN was seen.
+    pub peer_shift: Option<u8>,
+    /// The most that the local TCP sends in one segment (bytes).
+    pub mss: Option<u16>,
 }
 
 /// A connection of which not yet both SYNs were seen, or not their acknowledgment.
@@ -30,6 +38,8 @@ pub(crate) struct Opening {
     passive: bool,
     /// What it offers, or, in a SYN-ACK, has agreed to.
     offers: Agreed,
+    /// Its SYN or SYN-ACK.
+    says: TcpSegment,
     ours: Said,
     /// Its TSval, where it offers timestamps, or has agreed to them (RFC 7323 §3.2).
     stamp: Option<u32>,
@@ -57,7 +67,10 @@ impl Opening {
                 sack: segment.sack_permitted,
                 ecn,
                 shift: segment.window_scale.unwrap_or(0),
+                peer_shift: None,
+                mss: segment.mss,
             },
+            says: seen(segment),
             ours: Said {
                 ack: segment.ack,
                 window: segment.window,
@@ -85,6 +98,7 @@ impl Opening {
         let again = Self::new(now, segment);
         self.offers.ecn &= again.offers.ecn;
         (self.ours, self.stamp, self.last) = (again.ours, again.stamp, now);
+        self.says = again.says;
         // Which of them was answered is not known (Karn).
         self.at = None;
     }
@@ -93,7 +107,12 @@ impl Opening {
     ///
     /// # Errors
     /// If it does, but the shim can do nothing for it.
-    pub fn on_answer(&self, now: Instant, segment: &Segment) -> Result<Option<Flow>, Untouched> {
+    pub fn on_answer(
+        &self,
+        now: Instant,
+        segment: &Segment,
+        aid: impl FnOnce() -> Aided,
+    ) -> Result<Option<Flow>, Untouched> {
         let syn = segment.has(TcpFlags::SYN);
         if !segment.has(TcpFlags::ACK) || segment.has(TcpFlags::RST) || syn == self.passive {
             return Ok(None);
@@ -116,17 +135,24 @@ impl Opening {
             agreed.sack &= segment.sack_permitted;
             agreed.ecn &= segment.has(TcpFlags::ECE) && !segment.has(TcpFlags::CWR);
             agreed.shift = segment.window_scale.map_or(0, |_| agreed.shift);
+            agreed.peer_shift = Some(segment.window_scale.map_or(0, |shift| {
+                // RFC 7323 §2.2: only if both offer it.
+                if self.says.options.window_scale.is_some() { shift } else { 0 }
+            }));
+            agreed.mss = agreed.mss.min(segment.mss);
             ours.ack = segment.seq + 1;
         }
+        agreed.mss = agreed.mss.map(|mss| mss.saturating_sub(STAMPS).max(1));
         let theirs =
             Said { ack: segment.ack, window: segment.window, echo: 0, echoes: false, fin: None };
         let clock = StampClock::new(self.last, stamp);
         let recent = segment.stamps.map_or(ours.echo, |stamps| stamps.value);
-        let mut flow = Flow::new(self.key, agreed, first, ours, theirs, recent, clock);
+        let mut flow = Flow::new(self.key, agreed, ours, theirs, recent, clock, aid());
         if let Some(at) = self.at {
             flow.on_round_trip(now.since(at));
         }
         (flow.sent, flow.heard) = (self.last, now);
+        flow.opened(now, &self.says, segment);
         Ok(Some(flow))
     }
 }

@@ -5,14 +5,15 @@ use base::{Duration, Instant, Seq};
 /// Before the first measurement.
 const UNKNOWN: Duration = Duration::from_millis(200);
 
+/// What Linux takes the variation of round trips to be at least, four times.
+const LEAST_VARIATION: Duration = Duration::from_millis(200);
+
 /// Round trips as seen from below the local TCP (RFC 6298 §2, without its timeout).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTrip {
     smoothed: Option<Duration>,
     variation: Duration,
     least: Duration,
-    /// How long the queue was (in time) when something was lost.
-    full: Duration,
 }
 
 impl RoundTrip {
@@ -43,18 +44,9 @@ impl RoundTrip {
     pub fn least(&self) -> Duration {
         self.smoothed.map_or(UNKNOWN, |_| self.least)
     }
-    /// Something was lost. Did it meet a queue that may be full? One that is about as long as when
-    /// something was lost before: a queue that drops does so at one length, other losses at any.
-    pub fn on_loss(&mut self) -> bool {
-        let queue = self.smoothed().saturating_sub(self.least());
-        if queue <= self.least().over(4) {
-            return false;
-        }
-        let full = queue > self.full.over(4).times(3) && queue <= self.full.over(8).times(9);
-        // A measurement that was too long is forgotten by and by.
-        let less = if full { Duration::ZERO } else { self.full.over(16) };
-        self.full = self.full.saturating_sub(less).max(queue);
-        full
+    /// The timeout that Linux makes of it: RFC 6298 §2.3, with a variation of at least 200 ms.
+    pub fn timeout(&self) -> Duration {
+        self.smoothed() + self.variation.times(4).max(LEAST_VARIATION)
     }
     /// When nothing was heard for so long, nothing will be: twice a round trip with its variation,
     /// and a delayed acknowledgment of 200 ms.
@@ -158,23 +150,5 @@ mod test {
         rtt.sample(MS(160));
         assert_eq!((rtt.measured(), rtt.least()), (Some(MS(90)), MS(80)));
         assert!(rtt.patience() > MS(380));
-    }
-
-    #[test]
-    fn a_queue_that_is_as_long_as_at_the_last_loss_may_be_full() {
-        let queue = |rtt: &mut RoundTrip, ms: u64| (0..60).for_each(|_| rtt.sample(MS(100 + ms)));
-        let mut rtt = RoundTrip::default();
-        rtt.sample(MS(100));
-        queue(&mut rtt, 20);
-        assert!(!rtt.on_loss() && !rtt.on_loss(), "none to speak of");
-        queue(&mut rtt, 40);
-        assert!(!rtt.on_loss(), "never as long before");
-        assert!(rtt.on_loss());
-        queue(&mut rtt, 60);
-        assert!(!rtt.on_loss(), "it was no longer full at 40 ms");
-        queue(&mut rtt, 40);
-        assert!(!rtt.on_loss(), "it has been longer");
-        queue(&mut rtt, 55);
-        assert!(rtt.on_loss());
     }
 }

@@ -40,6 +40,7 @@ pub(crate) struct Segment {
     pub sack: SackBlocks,
     pub sack_permitted: bool,
     pub window_scale: Option<u8>,
+    pub mss: Option<u16>,
     /// An option that the shim does not know.
     pub unknown_option: bool,
     /// Bytes of payload.
@@ -127,6 +128,7 @@ fn segment(packet: &[u8], tcp: usize) -> Option<Segment> {
         sack: SackBlocks::EMPTY,
         sack_permitted: false,
         window_scale: None,
+        mss: None,
         unknown_option: false,
         payload: (packet.len() - tcp - header) as u32,
         total: packet.len(),
@@ -154,7 +156,7 @@ fn options(packet: &[u8], mut at: usize, end: usize, segment: &mut Segment) -> O
             return None;
         }
         match (kind, len) {
-            (MSS, 4) => {}
+            (MSS, 4) => segment.mss = u16_at(packet, at + 2),
             (WINDOW_SCALE, 3) => segment.window_scale = Some((*packet.get(at + 2)?).min(14)),
             (SACK_PERMITTED, 2) => segment.sack_permitted = true,
             (TIMESTAMPS, 10) => {

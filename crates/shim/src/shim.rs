@@ -3,14 +3,18 @@
 mod ready;
 mod table;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 
-use base::{Endpoint, FlowKey, Instant, Scope, Signal, SignalKind};
+use aid::Aid;
+use aid::carry::Carry;
+use base::{About, Endpoint, FlowKey, Instant, Scope, Signal, SignalKind};
 use wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
 
 use crate::config::Config;
 use crate::counts::{Counts, Fate, Swallowed, Untouched};
-use crate::flow::{Context, FlowStatus, Step};
+use crate::flow::{Aided, Context, FlowStatus, Step};
 use crate::opening::Opening;
 use crate::packet::{Parsed, Segment, parse};
 use crate::pool::Pool;
@@ -19,6 +23,15 @@ use table::{Followed, Table};
 
 /// TCP, as IP numbers protocols.
 const TCP: u8 = 6;
+
+/// Makes the aid to one connection.
+struct MakeAid(Box<dyn Fn() -> Box<dyn Aid> + Send>);
+
+impl fmt::Debug for MakeAid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MakeAid")
+    }
+}
 
 /// Where a packet of the shim's goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +56,7 @@ pub enum To {
 #[derive(Debug)]
 pub struct Shim {
     config: Config,
+    make: MakeAid,
     pool: Pool,
     counts: Counts,
     table: Table,
@@ -50,10 +64,16 @@ pub struct Shim {
 }
 
 impl Shim {
-    /// One that follows no flow yet.
+    /// One that follows no flow yet, and will help each with [`Carry`].
     pub fn new(config: Config) -> Self {
+        Self::with_aid(config, move || Box::new(Carry::new(config.carry())))
+    }
+
+    /// The same with another aid; `make` makes one for each flow.
+    pub fn with_aid(config: Config, make: impl Fn() -> Box<dyn Aid> + Send + 'static) -> Self {
         Self {
             config,
+            make: MakeAid(Box::new(make)),
             pool: Pool::new(config.store),
             counts: Counts::default(),
             table: Table::default(),
@@ -107,16 +127,12 @@ impl Shim {
         fate
     }
 
-    /// The network, or this host, says something. `Unreachable` and `RouteFailed` with a flow are
-    /// about that flow, and believed if the number that they quote is in flight; with a destination
-    /// or nothing they are this host's own knowledge (a link that went down) about all flows to it,
-    /// or all. `RouteRestored` likewise. Other signals say nothing to the shim.
+    /// The network, or this host, says something, which the flows' aids are told. With a flow it is
+    /// about that flow, and believed if the number that it quotes is in flight; with a destination
+    /// or nothing it is this host's own knowledge (a link that went down) about all flows to it,
+    /// or all. That a route is restored needs no number.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
-        let gone = match signal.kind {
-            SignalKind::Unreachable(_) | SignalKind::RouteFailed => true,
-            SignalKind::RouteRestored => false,
-            SignalKind::SourceQuench | SignalKind::EcnEcho => return,
-        };
+        let back = signal.kind == SignalKind::RouteRestored;
         if let Some(key) = signal.about.flow {
             let Some(index) = self.table.find(key) else { return };
             let seq = signal.about.seq;
@@ -124,8 +140,8 @@ impl Shim {
                 Followed::Flow(flow) => seq.is_some_and(|seq| flow.is_in_flight(seq)),
                 Followed::Opening(_) => false,
             };
-            if !gone || self.table.get(index).is_some_and(in_flight) {
-                self.tell(now, index, gone);
+            if back || self.table.get(index).is_some_and(in_flight) {
+                self.tell(now, index, signal);
             }
             return;
         }
@@ -133,7 +149,7 @@ impl Shim {
             let key = self.table.get(index).map(Followed::key);
             let to = key.map(|key| key.destination.address);
             if signal.about.destination.is_none() || signal.about.destination == to {
-                self.tell(now, index, gone);
+                self.tell(now, index, signal);
             }
         }
     }
@@ -266,7 +282,8 @@ impl Shim {
                 self.forget(index);
                 return Fate::Untouched(Untouched::SimultaneousOpen);
             }
-            let flow = match opening.on_answer(now, segment) {
+            let make = || Aided((self.make.0)());
+            let flow = match opening.on_answer(now, segment, make) {
                 Ok(Some(flow)) => flow,
                 Ok(None) => return Fate::Pass,
                 Err(reason) => {
@@ -294,7 +311,7 @@ impl Shim {
         let Body::Icmp(IcmpMessage::Unreachable { code, quoted }) = decoded.packet.body else {
             return Fate::Untouched(Untouched::OtherProtocol);
         };
-        let _scope = match code {
+        let scope = match code {
             UnreachableCode::Net => Scope::Net,
             UnreachableCode::Host => Scope::Host,
             _ => return not_believed,
@@ -308,24 +325,32 @@ impl Shim {
         let Some(index) = found else { return not_believed };
         match self.table.get(index) {
             // RFC 5927 §4.1
-            Some(Followed::Flow(flow)) if flow.is_in_flight(quoted.seq()) => {
-                self.tell(now, index, true);
-                Fate::Swallowed(Swallowed::IcmpTaken)
-            }
-            _ => not_believed,
+            Some(Followed::Flow(flow)) if flow.is_in_flight(quoted.seq()) => {}
+            _ => return not_believed,
+        }
+        let about = About {
+            destination: Some(quoted.destination),
+            flow: Some(key),
+            seq: Some(quoted.seq()),
+            reporter: Some(decoded.packet.ip.source),
+            ..About::default()
+        };
+        let signal = Signal { kind: SignalKind::Unreachable(scope), about };
+        // What the aid does not take for an outage, is for the local TCP (RFC 6069).
+        match self.tell(now, index, &signal) {
+            true => Fate::Swallowed(Swallowed::IcmpTaken),
+            false => Fate::Pass,
         }
     }
 
-    /// Tells a flow that its path is gone, or back.
-    fn tell(&mut self, now: Instant, index: usize, gone: bool) {
+    /// Tells a flow. Has it no path now?
+    fn tell(&mut self, now: Instant, index: usize, signal: &Signal) -> bool {
         let (table, mut cx) = self.context(now);
-        let Some(Followed::Flow(flow)) = table.get_mut(index) else { return };
-        if gone {
-            flow.disconnect(&mut cx, true);
-        } else {
-            flow.on_restored(&mut cx);
-        }
+        let Some(Followed::Flow(flow)) = table.get_mut(index) else { return false };
+        flow.on_signal(&mut cx, signal);
+        let gone = flow.is_disconnected();
         self.touch(now, index);
+        gone
     }
 
     /// What follows from a step of a flow.
@@ -353,7 +378,7 @@ impl Shim {
         for index in self.table.indices() {
             let Some(Followed::Flow(flow)) = self.table.get_mut(index) else { continue };
             if flow.is_disconnected() && flow.key.destination.address == destination {
-                flow.probe_now(now, &self.config);
+                flow.probe_now(now);
                 self.ready.list(index);
             }
         }

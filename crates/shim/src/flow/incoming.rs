@@ -1,10 +1,10 @@
 //! What the peer sends.
 
+use aid::Verdict;
 use base::Seq;
 use wire::TcpFlags;
 
 use super::{Context, Flow, State, Step};
-use crate::config::Config;
 use crate::counts::{Fate, Swallowed, Untouched};
 use crate::flight::Covered;
 use crate::packet::Segment;
@@ -30,10 +30,13 @@ impl Flow {
         if segment.has(TcpFlags::SYN) || !segment.has(TcpFlags::ACK) {
             return Step::On(Fate::Pass);
         }
+        let view = self.view();
         self.note_theirs(cx.now, segment);
-        match self.state {
-            State::Disconnected(outage) if cx.now >= outage.stragglers_until => self.resume(cx),
-            _ => {}
+        let verdict = self.show_up(cx, segment, &view, packet);
+        if let State::Disconnected(outage) = self.state
+            && outage.held.any_ack
+        {
+            self.resume(cx, outage.held.keeps);
         }
         let fate = match self.state {
             State::Resuming(..) => self.on_segment_in_repair(cx, segment, packet),
@@ -43,7 +46,16 @@ impl Flow {
                 self.take(cx, segment);
                 self.hold(cx, told, segment, packet)
             }
+            _ if verdict == Verdict::Drop => {
+                self.take(cx, segment);
+                self.unsaid |= self.told.before(self.flight.una);
+                Fate::Swallowed(Swallowed::ByAid)
+            }
             _ => self.on_segment(cx, segment, packet),
+        };
+        let fate = match fate {
+            Fate::Pass if verdict == Verdict::Drop => Fate::Swallowed(Swallowed::ByAid),
+            fate => fate,
         };
         if self.is_closed() { Step::Over(fate) } else { Step::On(fate) }
     }
@@ -91,6 +103,9 @@ impl Flow {
     fn on_segment(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &mut [u8]) -> Fate {
         let covered = self.take(cx, segment);
         self.told = self.told.max(segment.ack);
+        if self.cuts {
+            segment.set_ece(packet, true);
+        }
         if covered.numbers == 0 {
             return Fate::Pass;
         }
@@ -107,13 +122,8 @@ impl Flow {
         Fate::Pass
     }
 
-    /// Undoes a loss that no congestion was to blame for: the peer seems to answer the original,
-    /// which makes the retransmission a spurious one for the local TCP (RFC 3522 §3.2, RFC 4015).
-    ///
-    /// Only where ECN would have said it if the path were congested: negotiated, the original sent
-    /// with ECT, and no echo of a mark since before the loss. That both ends have agreed on ECN says
-    /// nothing of the routers, though: until one has marked, what looks like congestion is taken for
-    /// it, that is a queue, or that much is lost.
+    /// Undoes a loss, if the aid wants that: the peer seems to answer the original, which makes the
+    /// retransmission a spurious one for the local TCP (RFC 3522 §3.2, RFC 4015).
     fn rewrite_echo(
         &mut self,
         cx: &mut Context<'_>,
@@ -122,7 +132,8 @@ impl Flow {
         packet: &mut [u8],
     ) {
         let Some((stamp, capable)) = covered.resent else { return };
-        let allowed = capable && self.may_undo_losses(cx.config);
+        let (wanted, kept) = self.episode.map_or((false, false), |e| (e.wanted, e.kept));
+        let allowed = self.undoes || self.congested.is_none() && (wanted && capable || kept);
         let Some(stamps) = segment.stamps.filter(|_| allowed) else { return };
         if !Seq(stamp).before(Seq(stamps.echo)) {
             return;
@@ -134,12 +145,6 @@ impl Flow {
             self.tally.undone += 1;
             cx.counts.undone += 1;
         }
-    }
-
-    /// Would congestion have been told, and was it not?
-    pub(super) fn may_undo_losses(&self, config: &Config) -> bool {
-        let known = self.marks || !self.episode.is_some_and(|episode| episode.looks_congested());
-        config.undo_losses && self.agreed.ecn && known && self.congested.is_none()
     }
 
     /// What the local TCP gets of a segment while it is not to know what it acknowledges: `told` is

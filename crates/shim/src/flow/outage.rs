@@ -2,8 +2,9 @@
 
 use base::{Duration, Instant, Seq};
 
-use super::{Context, Flow, Outage, Repair, Reply, State};
-use crate::config::{Config, Cwnd};
+use super::acts::own_probes;
+use super::{Context, Flow, Held, Outage, Repair, Reply, State};
+use crate::config::Config;
 use crate::counts::Fate;
 use crate::packet::Segment;
 
@@ -19,24 +20,28 @@ const UNDO_ACKS_MAX: u8 = 4;
 const IN_VAIN_MAX: u8 = 3;
 
 impl Flow {
-    /// There is no path. With `stragglers`, what left the peer before may still arrive.
-    pub fn disconnect(&mut self, cx: &mut Context<'_>, stragglers: bool) {
-        let round_trip = self.round_trip.smoothed();
-        let stragglers_until = if stragglers { cx.now + round_trip } else { cx.now };
-        let probe_at = cx.now + self.probe_gap(cx.config);
+    /// The local TCP is to send nothing from now on, or, if it does not already, in another way.
+    pub(super) fn hold_tcp(&mut self, cx: &mut Context<'_>, held: Held) {
+        let gap = held.probe.map_or(Duration::MAX, |probe| probe.first);
+        let probe_at = held.probe.map_or(cx.now, |probe| cx.now + probe.first);
+        let was_outage = match self.state {
+            State::Open => false,
+            State::Disconnected(outage) => outage.held.is_outage(),
+            State::Resuming(..) => true,
+        };
+        cx.counts.outages += u64::from(held.is_outage() && !was_outage);
         let outage = match self.state {
             State::Open => {
-                cx.counts.outages += 1;
-                let stays = !self.may_undo_losses(cx.config);
                 // One that began after the peer was last heard is the outage's own.
                 let heard = self.heard;
                 if let Some(episode) = self.episode.as_mut().filter(|e| e.since <= heard) {
-                    episode.stays = stays && episode.is_open();
+                    episode.stays = !episode.wanted && episode.is_open();
                 }
                 Outage {
-                    since: cx.now,
-                    stragglers_until,
+                    held,
                     probe_at,
+                    gap,
+                    shortest: gap,
                     probed: None,
                     flight: self.flight.outstanding(),
                     again: false,
@@ -47,41 +52,80 @@ impl Flow {
                     resumed: None,
                 }
             }
-            // Of what was on its way at the cut, nothing arrives later because a probe had no way.
-            State::Disconnected(outage) => outage,
-            State::Resuming(outage, _) => Outage { stragglers_until, probe_at, ..outage },
+            State::Disconnected(outage) => {
+                let at = outage.held.probe.map_or(probe_at, |_| outage.probe_at.min(probe_at));
+                let shortest = outage.shortest.min(gap);
+                Outage { held, probe_at: at, gap, shortest, ..outage }
+            }
+            State::Resuming(outage, _) => {
+                let shortest = outage.shortest.min(gap);
+                Outage { held, probe_at, gap, shortest, ..outage }
+            }
         };
+        self.resends = false;
         self.state = State::Disconnected(outage);
+    }
+
+    /// Of what was sent on a path that seemed to be back nothing has arrived: it is gone again, and
+    /// nobody has said so. Whatever arrives says that it is back.
+    fn relapse(&mut self, cx: &mut Context<'_>) {
+        let State::Resuming(outage, _) = self.state else { return };
+        let least = self.round_trip.least().max(cx.config.probe_min);
+        let probe = outage.held.probe.unwrap_or(own_probes(least, cx.config.probe_max));
+        self.hold_tcp(
+            cx,
+            Held { probe: Some(probe), step_back: true, any_ack: true, ..outage.held },
+        );
+        self.probe_now(cx.now);
     }
 
     /// Another flow to the same destination has found its path again: it is time to look, unless a
     /// probe is still on its way.
-    pub fn probe_now(&mut self, now: Instant, config: &Config) {
-        let gap = self.probe_gap(config);
-        if let State::Disconnected(outage) = &mut self.state {
-            let earliest = outage.probed.map_or(now, |probed| now.max(probed + gap));
+    pub fn probe_now(&mut self, now: Instant) {
+        if let State::Disconnected(outage) = &mut self.state
+            && outage.held.probe.is_some()
+        {
+            let earliest = outage.probed.map_or(now, |probed| now.max(probed + outage.shortest));
             outage.probe_at = outage.probe_at.min(earliest);
         }
     }
 
-    /// The shortest time between two probes. With one in a round trip of an empty path, what is new
-    /// to the peer arrives within two and a half round trips after the path is back, also where it
-    /// had the oldest original already.
-    pub(super) fn probe_gap(&self, config: &Config) -> Duration {
-        self.round_trip.least().max(config.probe_min)
+    /// The local TCP sends again; with `keeps` it is to have the window that it had. `false`: it was
+    /// not held.
+    pub(super) fn resume(&mut self, cx: &mut Context<'_>, keeps: bool) -> bool {
+        match &mut self.state {
+            State::Open => return false,
+            State::Disconnected(outage) | State::Resuming(outage, _) => outage.held.keeps = keeps,
+        }
+        if let State::Disconnected(outage) = self.state {
+            if outage.held.step_back || outage.again {
+                self.send_all_again(cx, outage);
+            } else {
+                self.go_on(cx, outage);
+            }
+        }
+        true
     }
 
-    /// This host knows that there is a path again. A peer that was sending may wait for its timeout:
-    /// an acknowledgment that was lost is news to it, and comes with the originals, or alone.
-    pub fn on_restored(&mut self, cx: &mut Context<'_>) {
-        let alone = matches!(self.state, State::Disconnected(_)) && self.flight.is_empty();
-        self.announces = if alone { self.announcements() } else { 0 };
-        self.resume(cx);
+    /// What was out goes its way; what had to wait leaves, spread over a round trip.
+    fn go_on(&mut self, cx: &mut Context<'_>, outage: Outage) {
+        if let Some(episode) = self.episode.as_mut().filter(|episode| !episode.stays) {
+            episode.kept = outage.held.keeps;
+        }
+        self.state = State::Open;
+        self.spread(cx, outage.flight);
     }
 
-    /// There is a path again.
-    pub(super) fn resume(&mut self, cx: &mut Context<'_>) {
-        let State::Disconnected(mut outage) = self.state else { return };
+    /// What waits leaves over a round trip, at the rate of `flight` bytes in one at least.
+    pub(super) fn spread(&mut self, cx: &mut Context<'_>, flight: u32) {
+        self.rate = flight.max(INITIAL_WINDOW);
+        self.queueing = true;
+        self.next_send = cx.now;
+        self.spread_until = cx.now + self.round_trip.smoothed();
+    }
+
+    /// There is a path again, and what was out goes once more.
+    fn send_all_again(&mut self, cx: &mut Context<'_>, mut outage: Outage) {
         self.came_back = true;
         // RFC 3522: an echo older than the first retransmission is what undoes it. The first
         // original of the outage is the one; later ones may be from after that retransmission.
@@ -100,11 +144,8 @@ impl Flow {
             // Not only what was sent before the cut: the local TCP would time the round trip of what
             // it has sent since, too, and find it as long as the outage.
             until: self.flight.stored_to(),
-            window: match cx.config.cwnd {
-                Cwnd::Keep => self.rate,
-                // liu-singh-2001 §III-C: the new route's capacity is not known.
-                Cwnd::Reset => first,
-            },
+            // liu-singh-2001 §III-C: the new route's capacity is not known.
+            window: if outage.held.keeps { self.rate } else { first },
             reduced: cx.now,
             progress: cx.now,
             hold_until: cx.now + hold,
@@ -180,7 +221,7 @@ impl Flow {
     fn undo(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(outage, _) = &mut self.state else { return };
         let allowed = cx.config.undo_ack
-            && cx.config.cwnd == Cwnd::Keep
+            && outage.held.keeps
             && self.congested.is_none()
             && outage.undo_acks < UNDO_ACKS_MAX;
         let reduced = self.episode.as_mut().filter(|episode| allowed && episode.is_open());
@@ -210,14 +251,12 @@ impl Flow {
         self.state = State::Open;
         self.tally.survived += 1;
         cx.counts.survived += 1;
-        // The routers of a new path may be others.
-        self.marks &= cx.config.cwnd == Cwnd::Keep;
         self.queueing = true;
         self.spread_until = cx.now + self.round_trip.smoothed();
     }
 
     /// The local TCP is told all that the peer has said.
-    fn tell(&mut self, cx: &mut Context<'_>) {
+    pub(super) fn tell(&mut self, cx: &mut Context<'_>) {
         if self.told.before(self.flight.una) || self.unsaid {
             self.told = self.flight.una;
             self.unsaid = false;
@@ -258,6 +297,7 @@ impl Flow {
 
     /// Time has passed. `false`: the flow has been given up by the local TCP.
     pub fn on_timeout(&mut self, cx: &mut Context<'_>) -> bool {
+        self.wake_aid(cx);
         match self.state {
             State::Resuming(_, repair) if cx.now >= repair.hold_until => self.release(cx),
             State::Resuming(_, repair)
@@ -268,9 +308,7 @@ impl Flow {
                     self.flight.none_waits();
                     self.release(cx);
                 } else {
-                    // Gone again, and nobody has said so.
-                    self.disconnect(cx, false);
-                    self.probe_now(cx.now, cx.config);
+                    self.relapse(cx);
                 }
             }
             _ => {}

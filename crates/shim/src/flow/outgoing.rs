@@ -20,12 +20,15 @@ impl Flow {
         segment: &Segment,
         packet: &mut [u8],
     ) -> Step {
+        let view = self.view();
         self.note_ours(cx.now, segment);
         let step = self.look_at(cx, segment, packet);
-        if step == Step::On(Fate::Pass) {
+        let Step::On(fate) = step else { return step };
+        let fate = self.show_down(cx, segment, &view, fate, packet);
+        if fate == Fate::Pass {
             self.hold_back(cx, segment, packet);
         }
-        step
+        Step::On(fate)
     }
 
     /// What becomes of it.
@@ -47,6 +50,10 @@ impl Flow {
                 return Step::On(Fate::Pass);
             }
             self.on_sent_again(cx, range, segment);
+            // The aid has kept the acknowledgment from it, or a part of what it said.
+            if matches!(self.state, State::Open) {
+                self.tell(cx);
+            }
             return Step::On(Fate::Swallowed(Swallowed::RetransmissionInRepair));
         }
         if range.start.after(self.flight.max) && !self.skip(cx, range.start) {
@@ -101,14 +108,6 @@ impl Flow {
             _ => {}
         }
         self.on_left(segment);
-        if range.contains(self.flight.una) {
-            self.unanswered = self.unanswered.saturating_add(1);
-        }
-        if cx.config.suspect_after.is_some_and(|count| self.unanswered >= count)
-            && matches!(self.state, State::Open)
-        {
-            self.disconnect(cx, false);
-        }
         Fate::Pass
     }
 
@@ -138,17 +137,13 @@ impl Flow {
             since: cx.now,
             first: segment.stamps.map_or_else(|| self.clock.at(cx.now), |stamps| stamps.value),
             until: self.flight.max,
-            flight: self.flight.outstanding(),
-            resent: 0,
-            segments: 0,
-            full: self.round_trip.on_loss(),
             undone: false,
             again: false,
             stays: false,
+            wanted: false,
+            kept: false,
         });
         episode.again = episode.undone;
-        episode.resent = episode.resent.saturating_add(range.len());
-        episode.segments = episode.segments.saturating_add(1);
     }
 
     /// Something that was never sent before.

@@ -65,7 +65,7 @@ impl Flow {
 
     /// The peer is given `ack`.
     pub(super) fn given_to(&mut self, ack: Seq) {
-        self.given.ack = ack;
+        self.given.ack = self.given.ack.max(ack);
     }
 
     /// How many acknowledgments tell the peer that the path is back. With both bytes in hand there are

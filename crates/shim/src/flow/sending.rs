@@ -5,18 +5,31 @@ use alloc::vec::Vec;
 use base::{Duration, FlowKey, Instant, Seq};
 use wire::{Body, IpHeader, Packet, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
-use super::{Context, Flow, Reply, Said, State};
+use super::acts::Emitted;
+use super::{Context, Flow, Outage, Reply, Said, State};
 use crate::config::Config;
 use crate::flight::Place;
 use crate::pace::spacing;
 use crate::packet::{Parsed, parse};
 use crate::shim::To;
 
+impl Outage {
+    /// Is it time to look for a path?
+    fn is_to_probe(&self, now: Instant) -> bool {
+        self.held.probe.is_some() && now >= self.probe_at
+    }
+}
+
 impl Flow {
     /// The next packet that is due, into `packet`.
     pub fn poll(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
         if let Some(reply) = self.replies.pop_front() {
             return self.make_up(reply, packet);
+        }
+        if let Some(Emitted { ack, window, copies }) = self.emits {
+            self.emits = (copies > 1).then_some(Emitted { ack, window, copies: copies - 1 });
+            cx.counts.emitted += 1;
+            return self.say(Said { ack, window, ..self.ours }, packet);
         }
         if self.announces > 0 {
             cx.counts.announced += 1;
@@ -26,7 +39,11 @@ impl Flow {
             return self.announce(packet);
         }
         match self.state {
-            State::Disconnected(outage) if cx.now >= outage.probe_at => self.probe(cx, packet),
+            State::Disconnected(outage) if outage.is_to_probe(cx.now) => self.probe(cx, packet),
+            State::Disconnected(_) if self.resends_now() => {
+                let index = self.next_due(cx.now)?;
+                self.send_in_turn(cx, index, packet)
+            }
             State::Disconnected(_) => None,
             State::Resuming(..) | State::Open => {
                 let index = self.next_due(cx.now)?;
@@ -45,7 +62,10 @@ impl Flow {
                 (sends.then_some(self.next_send), None)
             }
             State::Disconnected(outage) => {
-                (front.and_then(|front| front.packet.as_ref()).map(|_| outage.probe_at), None)
+                let has = front.is_some_and(|front| front.packet.is_some());
+                let probes = has && outage.held.probe.is_some();
+                let resends = self.resends_now().then_some(self.next_send);
+                (probes.then_some(outage.probe_at), resends)
             }
             State::Resuming(_, repair) => {
                 let patience = repair.progress + self.round_trip.patience();
@@ -53,7 +73,10 @@ impl Flow {
                 (send, Some(patience.min(repair.hold_until)))
             }
         };
-        [this, other, forget, self.gives_all_at()].into_iter().flatten().min()
+        [this, other, forget, self.gives_all_at(), self.aid.0.next_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Must a new segment wait behind others?
@@ -69,12 +92,16 @@ impl Flow {
 
     /// Has it no path, and something to look for one with?
     pub fn is_searching(&self) -> bool {
-        matches!(self.state, State::Disconnected(_))
+        matches!(self.state, State::Disconnected(outage) if outage.held.probe.is_some())
             && self.flight.front().is_some_and(|front| front.packet.is_some())
     }
     /// Does it look for a path, and is it time for that?
     pub fn is_to_probe(&self, now: Instant) -> bool {
-        matches!(self.state, State::Disconnected(outage) if now >= outage.probe_at)
+        matches!(self.state, State::Disconnected(outage) if outage.is_to_probe(now))
+    }
+    /// Does the aid want something sent again, although TCP is held?
+    fn resends_now(&self) -> bool {
+        self.resends && self.flight.lost() > 0
     }
 
     /// The next original in turn, if the window allows it: what is out, or at least one segment.
@@ -120,16 +147,15 @@ impl Flow {
     /// it arrives, it is what the peer needs first. Of many that look for the same host, the first
     /// does so as often as one alone, and the others take turns; when one has found a path, all look.
     fn probe(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
-        let shortest = self.probe_gap(cx.config);
         let State::Disconnected(outage) = &mut self.state else { return None };
-        let fast = cx.now.since(outage.since) < cx.config.probe_fast;
-        let gap = if fast { shortest } else { shortest.max(cx.config.probe_max) };
+        let longest = outage.held.probe?.max;
         let turns = match (cx.before, outage.probed) {
             (0, _) => 1,
             (before, None) => before,
             (_, Some(_)) => cx.company,
         };
-        outage.probe_at = cx.now + gap.times(turns).max(Duration::from_millis(1));
+        outage.gap = outage.gap.times(2).min(longest).max(Duration::from_millis(1));
+        outage.probe_at = cx.now + outage.gap.times(turns);
         outage.probed = Some(cx.now);
         let sent = self.send(cx.now, 0, packet)?;
         cx.counts.probes += 1;
@@ -163,7 +189,8 @@ impl Flow {
     /// Makes up an acknowledgment of the peer.
     fn make_up(&self, reply: Reply, packet: &mut Vec<u8>) -> Option<To> {
         let timestamps = Timestamps { value: self.recent, echo: reply.echo };
-        let said = Said { ack: reply.ack, ..self.theirs };
+        let echoes = self.theirs.echoes || self.cuts;
+        let said = Said { ack: reply.ack, echoes, ..self.theirs };
         let FlowKey { source, destination } = self.key;
         self.bare(
             FlowKey { source: destination, destination: source },
@@ -183,6 +210,11 @@ impl Flow {
             _ => Said { ack: self.ours.ack - 1, window: 0, ..self.ours },
         };
         self.announces = self.announces.saturating_sub(1);
+        self.say(said, packet)
+    }
+
+    /// Says something to the peer.
+    fn say(&mut self, said: Said, packet: &mut Vec<u8>) -> Option<To> {
         self.given_to(said.ack);
         let timestamps = Timestamps { value: self.clock.last(), echo: self.ours.echo };
         self.bare(self.key, self.flight.max, said, timestamps, packet)?;

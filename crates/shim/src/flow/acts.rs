@@ -1,0 +1,269 @@
+//! The spoofing driver of aids: shows them what passes, and does what they ask for.
+//!
+//! In one packet the order is: what it says is noted; the aid sees it, with the view of before; its
+//! acts are done; what becomes of the packet is decided. What the local TCP sends goes another way
+//! round: it is put among what is in flight first, because no act can take it back. What the shim
+//! keeps from the network while TCP is held, TCP has not sent in the eyes of the aid.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use aid::{Aid, Verdict};
+use base::{Act, Done, ProbeSpacing, Release, Seq, SeqRange, Setting, Signal, SignalKind, TcpView};
+use wire::TcpSegment;
+
+use super::view::seen;
+use super::{Context, Flow, Held, State};
+use crate::counts::{Fate, Swallowed};
+use crate::packet::Segment;
+
+/// Acts that are done for one event at most.
+const ACTS_MAX: usize = 64;
+
+/// The aid to a connection.
+pub(crate) struct Aided(pub Box<dyn Aid>);
+
+impl fmt::Debug for Aided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.name(), self.0.state())
+    }
+}
+
+/// Acknowledgments that the aid wants to leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Emitted {
+    pub ack: Seq,
+    /// The window field.
+    pub window: u16,
+    pub copies: u8,
+}
+
+impl Flow {
+    /// Shows the handshake to the aid, as far as it was seen: what both ends offered.
+    pub fn opened(&mut self, now: base::Instant, ours: &TcpSegment, theirs: &Segment) {
+        let view = TcpView::default();
+        self.aid.0.on_down(now, ours, &view);
+        if theirs.has(wire::TcpFlags::SYN) {
+            self.aid.0.on_up(now, &seen(theirs), &view);
+        }
+    }
+
+    /// The network, or this host, says something about this flow.
+    pub fn on_signal(&mut self, cx: &mut Context<'_>, signal: &Signal) {
+        let alone = matches!(self.state, State::Disconnected(_)) && self.flight.is_empty();
+        let view = self.view();
+        self.aid.0.on_signal(cx.now, signal, &view);
+        self.do_acts(cx, None);
+        if signal.kind == SignalKind::RouteRestored {
+            let announces = alone && !self.is_disconnected();
+            self.announces = if announces { self.announcements() } else { 0 };
+        }
+    }
+
+    /// It is time for the aid.
+    pub(super) fn wake_aid(&mut self, cx: &mut Context<'_>) {
+        if self.aid.0.next_timeout().is_some_and(|at| at <= cx.now) {
+            let view = self.view();
+            self.aid.0.on_timeout(cx.now, &view);
+            self.do_acts(cx, None);
+        }
+    }
+
+    /// The aid sees what the local TCP has sent, and `fate` is to become of; `view` is of before.
+    pub(super) fn show_down(
+        &mut self,
+        cx: &mut Context<'_>,
+        segment: &Segment,
+        view: &TcpView,
+        fate: Fate,
+        packet: &mut [u8],
+    ) -> Fate {
+        let held = matches!(self.state, State::Disconnected(_));
+        match fate {
+            Fate::Pass => {}
+            // It waits behind others, or is on its way once more already; a TCP that is not held has
+            // sent it nevertheless.
+            Fate::Stored | Fate::Swallowed(Swallowed::RetransmissionInRepair) if !held => {}
+            Fate::Stored | Fate::Untouched(_) | Fate::Swallowed(_) => return fate,
+        }
+        let seen = seen(segment);
+        let verdict = self.aid.0.on_down(cx.now, &seen, view);
+        self.do_acts(cx, None);
+        match verdict {
+            Verdict::Drop if fate == Fate::Pass => Fate::Swallowed(Swallowed::ByAid),
+            verdict => {
+                if fate == Fate::Pass {
+                    self.change(cx, verdict, segment, &seen, packet);
+                }
+                fate
+            }
+        }
+    }
+
+    /// The aid sees what the peer sends.
+    pub(super) fn show_up(
+        &mut self,
+        cx: &mut Context<'_>,
+        segment: &Segment,
+        view: &TcpView,
+        packet: &mut [u8],
+    ) -> Verdict {
+        let seen = seen(segment);
+        let verdict = self.aid.0.on_up(cx.now, &seen, view);
+        self.undoes = false;
+        self.do_acts(cx, Some(segment));
+        self.change(cx, verdict, segment, &seen, packet);
+        verdict
+    }
+
+    /// Of what an aid can replace a segment by, only a smaller window is done: there is no other that
+    /// could not acknowledge, or lose, what is none of its business.
+    fn change(
+        &mut self,
+        cx: &mut Context<'_>,
+        verdict: Verdict,
+        segment: &Segment,
+        seen: &TcpSegment,
+        packet: &mut [u8],
+    ) {
+        match verdict {
+            Verdict::Pass | Verdict::Drop => {}
+            Verdict::Replace(TcpSegment { window, .. })
+                if window <= seen.window
+                    && verdict == Verdict::Replace(TcpSegment { window, ..*seen }) =>
+            {
+                segment.set_window(packet, window);
+            }
+            Verdict::Replace(_) | Verdict::Hold => {
+                cx.counts.refused_verdict += 1;
+                self.tally.refused += 1;
+            }
+        }
+    }
+
+    /// Does what the aid wants done. `pending` is what has just arrived.
+    fn do_acts(&mut self, cx: &mut Context<'_>, pending: Option<&Segment>) {
+        for _ in 0..ACTS_MAX {
+            let Some(act) = self.aid.0.poll_act() else { return };
+            let done = self.act(cx, &act, pending);
+            if done == Done::Unsupported {
+                cx.counts.refuse(&act);
+                self.tally.refused += 1;
+            }
+            self.aid.0.on_done(&act, done);
+        }
+    }
+
+    /// Does what an aid wants done, as far as it can be done from below. See the crate's table.
+    pub(super) fn act(
+        &mut self,
+        cx: &mut Context<'_>,
+        act: &Act,
+        pending: Option<&Segment>,
+    ) -> Done {
+        match *act {
+            // Timers of the local TCP run on, whatever is asked for; what they did is undone.
+            Act::Hold { probe, step_back, freeze_timers: _, cwnd, release } => {
+                let Some(keeps) = self.keeps(cwnd) else { return Done::Unsupported };
+                let any_ack = release == Release::AnyAck;
+                self.hold_tcp(cx, Held { probe, step_back, keeps, any_ack });
+                Done::Done
+            }
+            Act::Resume { cwnd, ssthresh, rto } => {
+                let keeps = self.keeps(cwnd);
+                let resumed = self.resume(cx, keeps.unwrap_or(true));
+                let rest = ssthresh == Setting::Keep && !matches!(rto, Setting::Value(_));
+                answer(resumed && keeps.is_some() && rest)
+            }
+            Act::Resend { range, ahead_of_queue: _ } => answer(self.resend(cx, range)),
+            Act::Undo => answer(self.may_undo(pending)),
+            Act::Cut => {
+                self.cuts = self.agreed.ecn;
+                if self.cuts {
+                    self.congested = Some(self.flight.max);
+                }
+                answer(self.cuts)
+            }
+            Act::Emit { ack, window, copies } => answer(self.emit(ack, window, copies)),
+            Act::SetTimer { .. } | Act::Limit { .. } => Done::Unsupported,
+        }
+    }
+
+    /// Is the local TCP to have the window that it had? Otherwise it has what its timeouts have left
+    /// it: one segment. Nothing else can be had.
+    fn keeps(&self, cwnd: Setting<u32>) -> Option<bool> {
+        match cwnd {
+            Setting::Keep => Some(true),
+            Setting::Default => Some(false),
+            Setting::Value(bytes) => {
+                let one = self.agreed.mss.is_none_or(|mss| bytes <= mss.into());
+                one.then_some(false)
+            }
+        }
+    }
+
+    /// Sends originals again, ahead of all that waits.
+    fn resend(&mut self, cx: &mut Context<'_>, range: SeqRange) -> bool {
+        let (una, max) = (self.flight.una, self.flight.max);
+        let range = SeqRange::new(range.start.max(una), range.end.min(max).max(una));
+        if range.is_empty() || range.start.after(range.end) || !self.flight.resend(range) {
+            return false;
+        }
+        if matches!(self.state, State::Open) && !self.queueing {
+            self.spread(cx, self.flight.outstanding());
+        }
+        if matches!(self.state, State::Disconnected(_)) {
+            self.resends = true;
+            self.queueing = true;
+            self.next_send = cx.now;
+        }
+        true
+    }
+
+    /// Is what the local TCP did for a loss taken back? With `pending`, which covers what it has sent
+    /// again, at once: then that gets the echo of the original. Otherwise as soon as there is one, or
+    /// with the end of the outage. Not while congestion is echoed (RFC 4015 §3), nor for what could
+    /// not have been marked.
+    fn may_undo(&mut self, pending: Option<&Segment>) -> bool {
+        if self.congested.is_some() {
+            return false;
+        }
+        match self.state {
+            State::Resuming(outage, _) => outage.held.keeps,
+            State::Disconnected(outage) if outage.again => outage.held.keeps,
+            State::Open | State::Disconnected(_) => match pending {
+                Some(segment) => {
+                    let capable = self.flight.resent_before(segment.ack).unwrap_or(true);
+                    self.undoes = capable && segment.ack.after(self.flight.una);
+                    self.undoes
+                }
+                None => {
+                    let Some(episode) = &mut self.episode else { return false };
+                    episode.wanted = true;
+                    true
+                }
+            },
+        }
+    }
+
+    /// An acknowledgment made up for the peer: of nothing that the local TCP has not acknowledged, and
+    /// without a promise beyond its window.
+    fn emit(&mut self, ack: Seq, window: u32, copies: u8) -> bool {
+        if ack.after(self.ours.ack) || self.emits.is_some() {
+            return false;
+        }
+        let field = u16::try_from(window >> self.agreed.shift).unwrap_or(u16::MAX);
+        let window = field.min(self.ours.window);
+        self.emits = (copies > 0).then_some(Emitted { ack, window, copies });
+        true
+    }
+}
+
+/// How a path is looked for that the shim itself takes to be gone.
+pub(super) fn own_probes(first: base::Duration, longest: base::Duration) -> ProbeSpacing {
+    ProbeSpacing { first, max: longest.max(first) }
+}
+
+fn answer(done: bool) -> Done {
+    if done { Done::Done } else { Done::Unsupported }
+}

@@ -1,0 +1,61 @@
+//! What an aid sees of a connection that is known from below: its view, and the segments that pass.
+
+use base::{Known, TcpView};
+use wire::{Payload, TcpOptions, TcpSegment, Timestamps};
+
+use super::{Flow, State};
+use crate::packet::Segment;
+
+impl Flow {
+    /// The local TCP, as it is known from the packets that it sends and gets. What the peer has
+    /// acknowledged and the local TCP was not told is not in it.
+    pub(super) fn view(&self) -> TcpView {
+        let scaled = |window: u16, shift: u8| u32::from(window) << shift;
+        let peer_window = self.agreed.peer_shift.map(|shift| scaled(self.theirs.window, shift));
+        TcpView {
+            synchronized: true,
+            mss: self.agreed.mss.map_or(Known::Unknown, |mss| Known::Estimated(mss.into())),
+            una: Known::Exact(self.told),
+            // A TCP that goes back is seen by what it sends again.
+            nxt: Known::Exact(self.flight.max),
+            max: Known::Exact(self.flight.max),
+            peer_window: peer_window.map_or(Known::Unknown, Known::Estimated),
+            rto: Known::Estimated(self.round_trip.timeout()),
+            srtt: Known::Exact(self.round_trip.measured()),
+            persisting: match self.state {
+                State::Disconnected(_) => Known::Exact(true),
+                State::Resuming(..) => Known::Exact(false),
+                State::Open => Known::Estimated(self.theirs.window == 0),
+            },
+            ecn: Known::Exact(self.agreed.ecn),
+            // It may have taken more than it has acknowledged.
+            rcv_nxt: Known::Estimated(self.ours.ack),
+            advertised_window: Known::Exact(scaled(self.ours.window, self.agreed.shift)),
+            // Only the kernel knows its windows, and its timer.
+            ..TcpView::default()
+        }
+    }
+}
+
+/// A segment as aids see it: its payload has a length, and no place in a stream.
+pub(crate) fn seen(segment: &Segment) -> TcpSegment {
+    TcpSegment {
+        source_port: segment.flow.source.port,
+        destination_port: segment.flow.destination.port,
+        seq: segment.seq,
+        ack: segment.ack,
+        flags: segment.flags,
+        window: segment.window,
+        urgent: 0,
+        options: TcpOptions {
+            mss: segment.mss,
+            window_scale: segment.window_scale,
+            sack_permitted: segment.sack_permitted,
+            timestamps: segment
+                .stamps
+                .map(|stamps| Timestamps { value: stamps.value, echo: stamps.echo }),
+            sack: segment.sack,
+        },
+        payload: Payload::new(0, 0, segment.payload),
+    }
+}
