@@ -305,17 +305,19 @@ impl Flight {
         self.waiting_from = self.una;
     }
 
-    /// Those that have a number in `range` and are on their way are to be sent once more, ahead of all
-    /// that wait. `false`, and nothing is changed: the bytes of one are missing.
+    /// The one that `range` begins in, and those that end in it, are to be sent once more if they are on
+    /// their way, ahead of all that wait. `false`, and nothing is changed: the bytes of one are missing.
     pub fn resend(&mut self, range: SeqRange) -> bool {
-        if self.overlapping(range).any(|original| original.packet.is_none()) {
+        let first = self.index_of(range.start);
+        let asked = |(n, original): &(usize, &Original)| {
+            *n == 0 || original.range.end.at_or_before(range.end)
+        };
+        let count = self.originals.range(first..).enumerate().take_while(asked).count();
+        let mut all = self.originals.range(first..).take(count);
+        if count == 0 || all.any(|original| original.packet.is_none()) {
             return false;
         }
-        let first = self.index_of(range.start);
-        for original in self.originals.range_mut(first..) {
-            if original.range.start.at_or_after(range.end) {
-                break;
-            }
+        for original in self.originals.range_mut(first..).take(count) {
             if let Place::Out(_) = original.place {
                 if self.tally.lost == 0 || original.range.start.before(self.lost_from) {
                     self.lost_from = original.range.start;

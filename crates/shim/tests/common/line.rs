@@ -209,7 +209,10 @@ pub struct Offers {
 
 impl Line {
     pub fn new(config: Config) -> Self {
-        Self { shim: Shim::new(config), now: Instant::ZERO, emitted: Vec::new(), wakes: 0 }
+        Self::of(Shim::new(config))
+    }
+    pub fn of(shim: Shim) -> Self {
+        Self { shim, now: Instant::ZERO, emitted: Vec::new(), wakes: 0 }
     }
 
     /// Opened by the local TCP between 0 and 100 ms, with timestamps, SACK and ECN.
@@ -220,7 +223,10 @@ impl Line {
         Self::established_with(config, Offers { ecn: true, sack: true })
     }
     pub fn established_with(config: Config, offers: Offers) -> Self {
-        let mut line = Self::new(config);
+        Self::opened(Shim::new(config), offers)
+    }
+    pub fn opened(shim: Shim, offers: Offers) -> Self {
+        let mut line = Self::of(shim);
         let ecn = |flags: TcpFlags, ece| if offers.ecn { flags.with(ece) } else { flags };
         let ask = ecn(TcpFlags::SYN, TcpFlags::ECE.with(TcpFlags::CWR));
         let agree = ecn(TcpFlags::SYN.with(TcpFlags::ACK), TcpFlags::ECE);

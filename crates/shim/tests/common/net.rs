@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use base::SignalKind;
 use base::{Chance, Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Seq, Signal};
-use base::{Scope, SignalKind};
 use shim::{Fate, Shim, To};
 use tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
 use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, UnreachableCode};
@@ -381,8 +381,7 @@ impl World {
     }
 
     fn link(&mut self, up: bool) {
-        let kind =
-            if up { SignalKind::RouteRestored } else { SignalKind::Unreachable(Scope::Host) };
+        let kind = if up { SignalKind::RouteRestored } else { SignalKind::RouteFailed };
         for at in 0..2 {
             if let Some(shim) = &mut self.ends[at].shim {
                 shim.on_signal(self.now, &Signal::of(kind));

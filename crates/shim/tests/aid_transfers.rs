@@ -1,0 +1,110 @@
+//! Whole connections with each aid of the list, between two of driftway's own TCPs over a bad
+//! network: whatever the aid does, each byte arrives once and in order, none is acknowledged before
+//! its receiver has acknowledged it, and nothing is kept.
+
+mod common;
+
+use aid::list::{AIDS, Listed};
+use base::Instant;
+use common::net::{MS, Path, World, like_linux};
+use proptest::prelude::*;
+use shim::{Config, Shim};
+use tcp::GrowthKind;
+
+fn with(listed: &'static Listed, config: Config) -> Option<Shim> {
+    Some(Shim::with_aid(config, || listed.build(&[]).expect("no options are needed")))
+}
+
+/// Bytes that arrive in a minute: a transfer that is cut three times, with losses.
+fn carried(aid: Option<&'static Listed>, link_signals: bool) -> (u64, World) {
+    let cuts = [(5_000, 9_000), (20_000, 30_000), (45_000, 48_000)];
+    let cuts = cuts.map(|(a, b)| (Instant::from_millis(a), Instant::from_millis(b)));
+    let icmp = if link_signals { 0.0 } else { 1.0 };
+    let loss = [0.005, 0.001];
+    let path = Path { cuts: cuts.to_vec(), icmp, link_signals, loss, ..Path::clean() };
+    let shim = aid.and_then(|aid| with(aid, Config::default()));
+    let mut world = World::new(&like_linux(GrowthKind::Reno), [shim, None], path, 1);
+    world.ends[0].writes = 1 << 40;
+    world.run_until(Instant::from_millis(60_000));
+    (world.ends[1].read, world)
+}
+
+/// ATCP by ICMP, TCP-F by the host's own link, as they were meant.
+#[test]
+fn the_aids_of_the_papers_help_from_below() {
+    for (name, link_signals) in [("atcp", false), ("tcp-f", true), ("carry", false)] {
+        let plain = carried(None, link_signals).0;
+        let (bytes, world) = carried(aid::list::find(name), link_signals);
+        let counts = *world.ends[0].shim.as_ref().expect("it has one").counts();
+        println!("{name}: {plain} and {bytes} bytes, {counts:?}");
+        assert_eq!((counts.outages, counts.survived), (3, 3), "{name}");
+        assert!(bytes * 100 >= plain * 110, "{name}: {plain} and {bytes}");
+    }
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    let span = (100_u64..20_000, 1_u64..15_000);
+    let faults = (0.0..0.05, 0.0..0.02, 0.0..0.05, 0.0..0.02, 0.0..=1.0);
+    (faults, prop::collection::vec(span, 0..4), 5_u64..100, 1_u64..40, any::<(bool, bool)>())
+        .prop_map(
+            |((data, acks, late, doubled, icmp), spans, delay, mbits, (link_signals, edge))| {
+                let (mut cuts, mut at) = (Vec::new(), Instant::ZERO);
+                for (after, lasts) in spans {
+                    at += MS(after);
+                    cuts.push((at, at + MS(lasts)));
+                    at += MS(lasts);
+                }
+                Path {
+                    bits_per_second: mbits * 1_000_000,
+                    delay: MS(delay),
+                    loss: [data, acks],
+                    late: (late, MS(30)),
+                    doubled,
+                    cuts,
+                    icmp,
+                    link_signals,
+                    edge,
+                    ..Path::clean()
+                }
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn everything_arrives_whatever_the_aid(
+        which in 0..AIDS.len(),
+        seed: u64,
+        path in path(),
+        bytes in (0_u64..2_000_000, prop_oneof![2 => Just(0), 1 => 0_u64..1_000_000]),
+        both: bool,
+        store in prop_oneof![Just(4_usize << 20), 4096_usize..100_000],
+        killed in prop_oneof![2 => Just(None), 1 => (0_u64..40_000, any::<bool>()).prop_map(Some)],
+    ) {
+        let config = Config { store_per_flow: store, ..Config::default() };
+        let aid = &AIDS[which];
+        let shims = [with(aid, config), if both { with(aid, config) } else { None }];
+        let mut world = World::new(&like_linux(GrowthKind::Reno), shims, path, seed);
+        world.bounds = config;
+        let bytes: [u64; 2] = bytes.into();
+        for (end, bytes) in world.ends.iter_mut().zip(bytes) {
+            end.writes = bytes;
+        }
+        if let Some((at, gently)) = killed {
+            world.run_until(Instant::from_millis(at));
+            world.kill(gently);
+        }
+        let open = |world: &World| world.ends.iter().all(|end| end.tcp.view().synchronized);
+        while !open(&world) && world.step() {}
+        world.ends.iter_mut().for_each(|end| end.tcp.close());
+        world.run();
+        for (at, end) in world.ends.iter().enumerate() {
+            prop_assert_eq!(end.read, bytes[1 - at], "{} at {:?}", aid.name, world.now);
+            let Some(shim) = &end.shim else { continue };
+            prop_assert_eq!(shim.memory().0, 0);
+            prop_assert!(shim.flows().all(|flow| flow.outstanding == 0 && flow.waiting == 0));
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! Aids of the list above a TCP that is not ours: the time lines of their papers, where they can be
+//! had from below, and what cannot be done.
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use aid::atcp::{Atcp, AtcpOptions};
+use aid::cwnd_limit::{CwndLimit, CwndLimitOptions};
+use aid::tcp_f::{TcpF, TcpFOptions};
+use aid::{Aid, Verdict};
+use base::{
+    Act, Done, Duration, Instant, Known, ProbeSpacing, Release, SeqRange, Setting, Signal,
+    SignalKind, TcpView,
+};
+use common::line::{
+    HELD, IN_OUTAGE, IN_REPAIR, Line, OURS, Offers, THEIRS, ack, config, data, nth,
+};
+use shim::{Fate, Shim, Swallowed};
+use wire::{TcpFlags, TcpSegment};
+
+const BY_AID: Fate = Fate::Swallowed(Swallowed::ByAid);
+const OFFERS: Offers = Offers { ecn: true, sack: true };
+
+fn line(make: impl Fn() -> Box<dyn Aid> + Send + 'static) -> Line {
+    Line::opened(Shim::with_aid(config(), make), OFFERS)
+}
+fn atcp() -> Line {
+    line(|| Box::new(Atcp::new(AtcpOptions::default())))
+}
+fn tcp_f() -> Line {
+    line(|| Box::new(TcpF::new(TcpFOptions::default())))
+}
+
+/// liu-singh-2001 §III-A, "Lossy Channel": the third duplicate does not reach TCP, ATCP sends the
+/// segment again, and TCP is held until something new is acknowledged.
+#[test]
+fn atcp_repairs_a_loss_of_which_tcp_learns_nothing() {
+    let mut line = atcp();
+    line.at(200);
+    line.sends(0..5);
+    line.at(300);
+    for end in [2001, 3001] {
+        line.peer_passes(ack(1, 100).sack(&[(1001, end)]));
+    }
+    assert_eq!((line.status().aid, line.status().aid_state), ("atcp", "normal"));
+    assert_eq!(line.peer(ack(1, 100).sack(&[(1001, 4001)])).0, BY_AID);
+    assert_eq!((line.status().state, line.status().aid_state), ("held", "loss"));
+    line.emits(["300 net 1+1000 a1 t200/200"]);
+    assert_eq!(line.peer(ack(1, 100).sack(&[(1001, 5001)])).0, BY_AID);
+    // TCP can't be kept from sending; what it sends waits, and its timeout leads to nothing.
+    line.stores(nth(5));
+    line.at(390);
+    assert_eq!(line.local(nth(0).not_capable()), IN_OUTAGE);
+    line.at(400);
+    // The original's echo: an Eifel sender undoes the timeout.
+    line.peer_passes(ack(5001, 200));
+    assert_eq!((line.status().state, line.status().aid_state), ("open", "normal"));
+    line.emits(["400 net 5001+1000 a1 t300/390 ect"]);
+    line.at(500);
+    line.peer_passes(ack(6001, 300));
+    let counts = *line.counts();
+    assert_eq!((counts.swallowed_by_aid, counts.repaired, counts.outages), (2, 1, 0));
+    assert_eq!((line.status().refused, line.shim.memory().0), (0, 0));
+}
+
+/// §IV: its own retransmission timer goes off, and doubles.
+#[test]
+fn atcp_sends_again_when_its_timer_goes_off() {
+    let mut line = atcp();
+    line.at(200);
+    line.sends(0..5);
+    line.at(300);
+    (0..2).for_each(|_| line.peer_passes(ack(1, 100)));
+    assert_eq!(line.peer(ack(1, 100)).0, BY_AID);
+    line.at(4_000);
+    let times: Vec<String> =
+        line.taken().iter().map(|sent| sent.split(' ').next().unwrap().to_owned()).collect();
+    // The timeout is 300 ms, as Linux would have it; the ticks come every 500 ms, and a timer that would
+    // go off before the next one goes off now.
+    assert_eq!(times, ["300", "500", "1000", "2000", "4000"]);
+}
+
+/// §III-A, "Disconnected": TCP is held and probes, and the first acknowledgment ends it. On what may
+/// be a new route the window is one segment.
+#[test]
+fn atcp_waits_for_a_route() {
+    let mut line = atcp();
+    line.at(200);
+    line.sends(0..4);
+    line.at(250);
+    line.cut(0);
+    assert_eq!(line.status().aid_state, "disconnected");
+    line.at(400);
+    assert_eq!(line.local(nth(0).not_capable()), IN_OUTAGE);
+    line.stores(nth(4));
+    // Each probe draws one more message, which changes nothing.
+    line.at(2300);
+    line.emits(["2250 net 1+1000 a1 t200/400"]);
+    line.cut(0);
+    line.at(6300);
+    line.emits(["6250 net 1+1000 a1 t200/400"]);
+    line.at(6350);
+    line.peer_is_held(ack(1001, 200));
+    assert_eq!(line.status().state, "resuming");
+    line.at(6449);
+    line.emits(["6350 net 1001+1000 a1 t200/400", "6356 net 2001+1000 a1 t200/400"]);
+    line.at(6450);
+    line.peer_is_held(ack(2001, 200));
+    line.at(6456);
+    line.peer_is_held(ack(3001, 200));
+    line.at(6470);
+    line.emits(["6450 net 3001+1000 a1 t200/400", "6456 net 4001+1000 a1 t400/400 ect"]);
+    line.at(6556);
+    line.peer_is_held(ack(5001, 400));
+    line.emits(["6556 tcp a5001 t6556/6456 w50000"]);
+    // TCP's timeout stays, as it should.
+    assert_eq!((line.counts().undone, line.counts().survived), (0, 1));
+    line.stores(nth(5));
+    line.emits(["6556 net 5001+1000 a1 t6556/6556 ect"]);
+    assert_eq!(line.status().aid_state, "normal");
+    line.at(6656);
+    line.peer_passes(ack(6001, 6556));
+}
+
+/// §III-A, "Congested": TCP is left alone.
+#[test]
+fn atcp_lets_congestion_pass() {
+    let mut line = atcp();
+    line.at(200);
+    line.sends(0..5);
+    line.at(300);
+    line.peer_passes(ack(1001, 200).with(TcpFlags::ECE));
+    assert_eq!(line.status().aid_state, "congested");
+    (0..4).for_each(|_| line.peer_passes(ack(1001, 200).with(TcpFlags::ECE)));
+    line.passes(nth(1).not_capable());
+    line.at(400);
+    line.peer_passes(ack(5001, 300).with(TcpFlags::ECE));
+    assert_eq!(line.counts().undone, 0);
+}
+
+/// chandran-1998 §4: nothing is sent from the RFN to the RRN, and then the stored window, with the
+/// window of before.
+#[test]
+fn tcp_f_snoozes_until_the_route_is_back() {
+    let mut line = tcp_f();
+    line.at(200);
+    line.sends(0..3);
+    line.at(250);
+    line.signal(&Signal::of(SignalKind::RouteFailed));
+    assert_eq!((line.status().state, line.status().aid_state), ("disconnected", "snooze"));
+    line.at(400);
+    assert_eq!(line.local(nth(0).not_capable()), IN_OUTAGE);
+    line.stores(nth(3));
+    line.quiet_until(5000);
+    line.signal(&Signal::of(SignalKind::RouteRestored));
+    assert_eq!((line.status().state, line.status().aid_state), ("resuming", "active"));
+    line.at(5099);
+    line.emits([
+        "5000 net 1+1000 a1 t200/400",
+        "5006 net 1001+1000 a1 t200/400",
+        "5013 net 2001+1000 a1 t200/400",
+        "5020 net 3001+1000 a1 t400/400 ect",
+    ]);
+    line.at(5120);
+    assert_eq!(line.local(nth(0).not_capable()), IN_REPAIR);
+    assert_eq!(line.peer(ack(4001, 400)).0, HELD);
+    line.emits(["5120 tcp a2 t5120/200 w50000", "5120 tcp a4001 t5120/5020 w50000"]);
+    assert_eq!((line.counts().undone, line.status().refused), (1, 0));
+}
+
+/// A route that nobody says is back, and one that is said to be back and is not.
+#[test]
+fn tcp_f_ends_its_snooze_by_itself_and_the_shim_looks_for_the_path() {
+    let mut line = tcp_f();
+    line.at(200);
+    line.sends(0..1);
+    line.at(250);
+    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.quiet_until(20_249);
+    line.at(20_250);
+    assert_eq!(line.status().aid_state, "active");
+    line.emits(["20250 net 1+1000 a1 t200/200"]);
+    // 600 ms without news: it is probed for, twice as rarely each time.
+    line.at(22_500);
+    let times: Vec<String> =
+        line.taken().iter().map(|sent| sent.split(' ').next().unwrap().to_owned()).collect();
+    assert_eq!(times, ["20850", "21250", "22050"]);
+    line.at(22_600);
+    line.peer_is_held(ack(1001, 200));
+    line.emits(["22600 tcp a1001 t22600/22500 w50000"]);
+}
+
+/// It would be the kernel's to know: the driver refuses, and the window that the peer offers does.
+#[test]
+fn a_limit_is_refused_and_replaced() {
+    let mut line = line(|| Box::new(CwndLimit::new(CwndLimitOptions { segments: 3 })));
+    line.at(200);
+    line.sends(0..3);
+    assert_eq!((line.counts().refused_limit, line.status().refused), (1, 1));
+    line.at(300);
+    line.peer_becomes(ack(1001, 200), "a1001 t300/200 w4344");
+    line.peer_passes(ack(2001, 200).window(1000));
+    // It is not for outages: what a router says is for TCP.
+    let fate = line.unreachable(nth(2), wire::UnreachableCode::Host);
+    assert_eq!((fate, line.status().state), (Fate::Pass, "open"));
+}
+
+/// Asks for what it is told to ask for, whenever there is a signal; keeps what came of it, and the
+/// last view.
+#[derive(Default)]
+struct Told {
+    asks: Vec<Act>,
+    verdict: Option<Verdict>,
+    came: Vec<Done>,
+    view: Option<TcpView>,
+}
+
+#[derive(Clone, Default)]
+struct Puppet(Arc<Mutex<Told>>);
+
+impl Puppet {
+    fn line(&self) -> Line {
+        let puppet = self.clone();
+        line(move || Box::new(puppet.clone()))
+    }
+    fn asks(&self, line: &mut Line, act: Act) -> Done {
+        self.0.lock().unwrap().asks.push(act);
+        line.signal(&Signal::of(SignalKind::EcnEcho));
+        self.0.lock().unwrap().came.pop().expect("it was answered")
+    }
+    fn says(&self, verdict: Option<Verdict>) {
+        self.0.lock().unwrap().verdict = verdict;
+    }
+    fn view(&self) -> TcpView {
+        self.0.lock().unwrap().view.expect("it was shown")
+    }
+}
+
+impl Aid for Puppet {
+    fn name(&self) -> &'static str {
+        "puppet"
+    }
+    fn state(&self) -> &'static str {
+        "only"
+    }
+    fn on_down(&mut self, _: Instant, _: &TcpSegment, view: &TcpView) -> Verdict {
+        self.0.lock().unwrap().view = Some(*view);
+        Verdict::Pass
+    }
+    fn on_up(&mut self, _: Instant, _: &TcpSegment, view: &TcpView) -> Verdict {
+        let mut told = self.0.lock().unwrap();
+        told.view = Some(*view);
+        told.verdict.unwrap_or(Verdict::Pass)
+    }
+    fn on_signal(&mut self, _: Instant, _: &Signal, view: &TcpView) {
+        self.0.lock().unwrap().view = Some(*view);
+    }
+    fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
+    fn on_done(&mut self, _: &Act, done: Done) {
+        self.0.lock().unwrap().came.push(done);
+    }
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+    fn poll_act(&mut self) -> Option<Act> {
+        self.0.lock().unwrap().asks.pop()
+    }
+}
+
+fn hold(probe: Option<ProbeSpacing>, step_back: bool, cwnd: Setting<u32>) -> Act {
+    Act::Hold { probe, step_back, freeze_timers: false, cwnd, release: Release::Resume }
+}
+fn resume(cwnd: Setting<u32>) -> Act {
+    Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep }
+}
+fn resend(from: u32, to: u32) -> Act {
+    Act::Resend { range: SeqRange::new(OURS + from, OURS + to), ahead_of_queue: true }
+}
+fn emit(ack: u32, window: u32, copies: u8) -> Act {
+    Act::Emit { ack: THEIRS + ack, window, copies }
+}
+
+#[test]
+fn what_is_known_from_below() {
+    let puppet = Puppet::default();
+    let mut line = puppet.line();
+    line.at(200);
+    line.sends(0..2);
+    let view = puppet.view();
+    // Of before it was sent.
+    assert_eq!((view.una, view.max), (Known::Exact(OURS + 1), Known::Exact(OURS + 1001)));
+    line.at(300);
+    line.peer_passes(ack(1001, 200).window(7000));
+    puppet.asks(&mut line, Act::Undo);
+    let view = puppet.view();
+    assert!(view.synchronized);
+    assert_eq!(view.mss, Known::Estimated(1448));
+    assert_eq!((view.una, view.nxt), (Known::Exact(OURS + 1001), Known::Exact(OURS + 2001)));
+    assert_eq!(view.srtt, Known::Exact(Some(Duration::from_millis(100))));
+    assert_eq!(view.rto, Known::Estimated(Duration::from_millis(300)));
+    assert_eq!((view.ecn, view.persisting), (Known::Exact(true), Known::Estimated(false)));
+    assert_eq!(view.rcv_nxt, Known::Estimated(THEIRS + 1));
+    assert_eq!(view.advertised_window, Known::Exact(60_000));
+    assert_eq!(view.peer_window, Known::Estimated(7000));
+    assert_eq!((view.cwnd, view.ssthresh), (Known::Unknown, Known::Unknown));
+    assert_eq!(view.retransmission_deadline, Known::Unknown);
+    puppet.asks(&mut line, hold(None, true, Setting::Keep));
+    puppet.asks(&mut line, Act::Undo);
+    assert_eq!(puppet.view().persisting, Known::Exact(true));
+    line.at(301);
+}
+
+#[test]
+fn acts_that_cannot_be_done_are_refused_and_counted() {
+    let puppet = Puppet::default();
+    let mut line = puppet.line();
+    line.at(200);
+    line.sends(0..2);
+    let spacing = ProbeSpacing { first: Duration::from_secs(1), max: Duration::from_secs(1) };
+    let refused = [
+        Act::SetTimer { keep_rto: true },
+        Act::Limit { cwnd: Some(1000) },
+        Act::Undo,
+        resume(Setting::Keep),
+        resend(2001, 3001),
+        emit(2, 1000, 1),
+        hold(Some(spacing), true, Setting::Value(20_000)),
+    ];
+    for act in refused {
+        assert_eq!(puppet.asks(&mut line, act), Done::Unsupported, "{act:?}");
+        assert_eq!(line.status().state, "open");
+    }
+    // It resumes; but this window is not to be had.
+    assert_eq!(puppet.asks(&mut line, hold(None, false, Setting::Value(1448))), Done::Done);
+    assert_eq!(line.status().state, "held");
+    assert_eq!(puppet.asks(&mut line, resume(Setting::Value(9000))), Done::Unsupported);
+    assert_eq!(line.status().state, "open");
+    let counts = *line.counts();
+    let each = [
+        counts.refused_set_timer,
+        counts.refused_limit,
+        counts.refused_undo,
+        counts.refused_resend,
+        counts.refused_emit,
+        counts.refused_hold,
+    ];
+    assert_eq!((each, counts.refused_resume), ([1; 6], 2));
+    assert_eq!(line.status().refused, 8);
+}
+
+/// Where ECN was not agreed on, an echo of congestion would mean nothing to TCP.
+#[test]
+fn congestion_is_said_by_an_echo() {
+    let puppet = Puppet::default();
+    let mut line = puppet.line();
+    line.at(200);
+    line.sends(0..4);
+    assert_eq!(puppet.asks(&mut line, Act::Cut), Done::Done);
+    line.at(300);
+    line.peer_becomes(ack(1001, 200), "a1001 t300/200 w50000 ECE");
+    line.peer_becomes(ack(2001, 200), "a2001 t300/200 w50000 ECE");
+    line.passes(nth(4).with(TcpFlags::CWR));
+    line.peer_passes(ack(3001, 200));
+    // What was lost then was lost to congestion.
+    assert_eq!(puppet.asks(&mut line, Act::Undo), Done::Unsupported);
+
+    let puppet = Puppet::default();
+    let aid = puppet.clone();
+    let make = move || Box::new(aid.clone()) as Box<dyn Aid>;
+    let offers = Offers { ecn: false, sack: true };
+    let mut line = Line::opened(Shim::with_aid(config(), make), offers);
+    assert_eq!(puppet.asks(&mut line, Act::Cut), Done::Unsupported);
+    assert_eq!(line.counts().refused_cut, 1);
+}
+
+#[test]
+fn originals_are_sent_again_and_acknowledgments_are_made_up() {
+    let puppet = Puppet::default();
+    let mut line = puppet.line();
+    line.at(200);
+    line.peer_passes(ack(1, 100).carrying(1, 500));
+    line.passes(data(1, 0).not_capable().acking(501).window(5000));
+    line.sends(0..4);
+    line.at(250);
+    assert_eq!(puppet.asks(&mut line, resend(1001, 3001)), Done::Done);
+    line.at(290);
+    line.emits(["250 net 1001+1000 a501 t200/200", "256 net 2001+1000 a501 t200/200"]);
+    assert_eq!(puppet.asks(&mut line, emit(501, 0, 1)), Done::Done);
+    assert_eq!(puppet.asks(&mut line, emit(400, 9000, 2)), Done::Done);
+    line.emits(["290 net a501 t200/200", "290 net a400 t200/200", "290 net a400 t200/200"]);
+    assert_eq!(line.counts().emitted, 3);
+    line.at(400);
+    line.peer_passes(ack(4001, 200));
+}
+
+/// Whatever it would have the local TCP see.
+#[test]
+fn an_aid_can_acknowledge_nothing() {
+    let puppet = Puppet::default();
+    let mut line = puppet.line();
+    line.at(200);
+    line.sends(0..4);
+    line.at(300);
+    let lie = TcpSegment { ack: OURS + 4001, ..ack(1001, 200).segment };
+    for verdict in [Verdict::Replace(lie), Verdict::Hold] {
+        puppet.says(Some(verdict));
+        line.peer_passes(ack(1001, 200));
+    }
+    assert_eq!((line.counts().refused_verdict, line.status().refused), (2, 2));
+    // What it swallows, the local TCP is told when it asks.
+    puppet.says(Some(Verdict::Drop));
+    assert_eq!(line.peer(ack(3001, 200)).0, BY_AID);
+    line.at(500);
+    assert_eq!(line.local(nth(1).not_capable()), IN_REPAIR);
+    line.emits(["500 tcp a3001 t500/500 w50000"]);
+    puppet.says(None);
+    line.at(600);
+    line.peer_passes(ack(4001, 200));
+}
