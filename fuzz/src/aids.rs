@@ -20,12 +20,24 @@ const ICMP: &[SignalKind] = &[
 const ROUTES: &[SignalKind] =
     &[SignalKind::RouteFailed, SignalKind::RouteRestored, SignalKind::Unreachable(Scope::Host)];
 
+/// What carry knows, and what it doesn't.
+const PATHS: &[SignalKind] = &[
+    SignalKind::RouteFailed,
+    SignalKind::RouteRestored,
+    SignalKind::Unreachable(Scope::Net),
+    SignalKind::EcnEcho,
+];
+
 pub fn atcp(input: &[u8]) {
     play("atcp", ICMP, passes_or_drops, input);
 }
 
 pub fn tcp_f(input: &[u8]) {
     play("tcp-f", ROUTES, |verdict, _| verdict == Verdict::Pass, input);
+}
+
+pub fn carry(input: &[u8]) {
+    play("carry", PATHS, |verdict, _| verdict == Verdict::Pass, input);
 }
 
 /// It may make a window smaller.
@@ -111,9 +123,13 @@ fn view(bytes: &mut Bytes, now: Instant) -> TcpView {
         },
         retransmission_deadline: Known::Exact((bytes.u8() & 1 != 0).then_some(deadline)),
         rto: Known::Exact(Duration::from_millis(u64::from(bytes.u16()))),
-        srtt: Known::Unknown,
+        srtt: match bytes.u8() {
+            0 => Known::Unknown,
+            millis => Known::Exact(Some(Duration::from_millis(u64::from(millis)))),
+        },
         recovery: Known::Exact(RecoveryState::Open),
         persisting: Known::Exact(bytes.u8() & 1 != 0),
+        ecn: Known::Exact(bytes.u8() & 1 == 0),
         rcv_nxt: Known::Exact(Seq(bytes.u32())),
         advertised_window: Known::Unknown,
     }

@@ -28,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "atcp", run: aids::atcp },
     Target { name: "tcp-f", run: aids::tcp_f },
     Target { name: "cwnd-limit", run: aids::cwnd_limit },
+    Target { name: "carry", run: aids::carry },
     Target { name: "dsr", run: dsr::run },
     Target { name: "router", run: router::run },
     Target { name: "aodv", run: aodv::run },

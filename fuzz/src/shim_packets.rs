@@ -1,5 +1,5 @@
-//! A shim under arbitrary packets in both directions, signals and times: it edits nothing that it
-//! does not look at, keeps to its memory, moves its timers on, sends what can be read, and never
+//! A shim with any aid under arbitrary packets in both directions, signals and times: it edits nothing
+//! that it does not look at, keeps to its memory, moves its timers on, sends what can be read, and never
 //! acknowledges what the peer has not.
 
 use std::collections::BTreeMap;
@@ -18,6 +18,9 @@ const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 fn there(host: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 1, host)
 }
+
+/// Those that a shim has only if it is told so.
+const OTHERS: [&str; 3] = ["atcp", "tcp-f", "cwnd-limit"];
 
 struct Driver {
     shim: Shim,
@@ -51,8 +54,17 @@ pub fn run(input: &[u8]) {
         suspect_after: (flags & 8 != 0).then_some(u32::from(flags >> 6)),
         ..Config::default()
     };
+    // With carry the upper bits say something else.
+    let aid = if flags & 8 == 0 { usize::from(flags >> 6) } else { 0 };
+    let shim = match OTHERS.get(aid.wrapping_sub(1)).and_then(|name| aid::list::find(name)) {
+        None => Shim::new(config),
+        Some(listed) => Shim::with_aid(config, || match listed.build(&[]) {
+            Ok(aid) => aid,
+            Err(error) => panic!("{}: {error:?}", listed.name),
+        }),
+    };
     let mut driver = Driver {
-        shim: Shim::new(config),
+        shim,
         holds_back: config.hold_back,
         now: Instant::ZERO,
         sent: Vec::new(),
