@@ -96,6 +96,8 @@ Examples:
       also where no router and no link says that the path is broken
   driftway shim --cwnd reset --no-undo-losses
       where the path after an outage is another one, and queues drop without marking
+  driftway shim --aid atcp --aid-option persist_min='500 ms'
+      with another aid than its own, with the options that scenarios have
   driftway shim status
   driftway shim stop
 
@@ -106,6 +108,18 @@ and the path is probed; when it is back, what was lost is sent in order, and the
 was. Losses that are not congestion are undone on connections that have agreed on ECN and timestamps
 (sysctl net.ipv4.tcp_ecn=1 asks for it); on others only outages are handled. A path whose full queues
 drop although the ends have agreed on ECN wants --no-undo-losses.
+
+What decides is an aid, the same code that `driftway run` has above its own TCP: carry, unless --aid
+names another. --cwnd, --no-undo-losses, --suspect-after, --probe-min and --probe-max are short for
+options of carry. From below a foreign TCP an aid gets what can be had: to be held (what TCP sends is
+kept), to go on with the window that it had or with one segment, segments sent again, a reduction taken
+back, one asked for (where ECN was agreed on), acknowledgments of what has arrived. What it can't get
+is refused, and `driftway shim status` lists it by act: a hold or resume with another window (hold,
+resume), a limit of the window (limit), another timeout (set timer), what is not stored (resend), an
+undo while congestion is echoed or with nothing to undo (undo), a reduction without ECN (cut),
+acknowledgments of what has not arrived (emit), and other changes of segments (verdict). ATCP sees no
+timeout coming, because only the kernel knows its timer; TCP-F's messages about routes are the news of
+this host's own links and routes.
 
 If the shim ends, by whatever means, every connection goes on as plain TCP: what it has put into the
 kernel is bound to its process. Connections that are older than the shim, IPv6, UDP, and TCP options

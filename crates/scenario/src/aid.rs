@@ -64,8 +64,8 @@ impl Aid {
     }
 
     /// Two options whose values are in the wrong order, with these values: the one that must not
-    /// be longer comes first.
-    pub(crate) fn out_of_order(&self) -> Option<[(&'static str, Time); 2]> {
+    /// be longer comes first. No aid of a scenario that was read has such.
+    pub fn out_of_order(&self) -> Option<[(&'static str, Time); 2]> {
         let span = |of: &'static str| {
             self.settings.iter().find_map(|(name, value)| match value {
                 OptionValue::Duration(span) if *name == of => Some((of, Time(*span))),

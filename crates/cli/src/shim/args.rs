@@ -1,8 +1,13 @@
 //! `driftway shim` on the command line.
 
 use clap::{Args, Subcommand, ValueEnum};
-use scenario::{Size, Time};
-use shim::{Config, Cwnd};
+use scenario::{Aid, Size, Time};
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde_json::Value;
+use shim::{Config, Cwnd, Shim};
+
+use crate::failure::Failure;
 
 /// The longest name that an interface can have (bytes).
 const NAME: usize = 15;
@@ -46,9 +51,20 @@ the kernel is bound to its process. If there is something nevertheless, this rem
     Stop,
 }
 
+/// What helps a connection unless another is named.
+const CARRY: &str = "carry";
+/// What is short for options of that one.
+const SHORT: [&str; 5] = ["cwnd", "no_undo_losses", "suspect_after", "probe_min", "probe_max"];
+
 /// `driftway shim` itself.
 #[derive(Debug, Args)]
 pub struct StartArgs {
+    /// What helps each connection: carry, atcp, tcp-f or cwnd-limit, as in a scenario
+    #[arg(long, value_name = "NAME", default_value = CARRY, conflicts_with_all = SHORT)]
+    pub aid: String,
+    /// An option of the aid, as in a scenario; can be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = aid_option, conflicts_with_all = SHORT)]
+    pub aid_option: Vec<(String, String)>,
     /// Carry only connections over this interface; can be given several times [default: all]
     #[arg(long, value_name = "NAME", value_parser = interface)]
     pub interface: Vec<String>,
@@ -123,6 +139,41 @@ pub enum Level {
 }
 
 impl StartArgs {
+    /// The shim that is asked for.
+    ///
+    /// # Errors
+    /// What is wrong with the aid's name or options.
+    pub fn shim(&self) -> Result<Shim, Failure> {
+        let config = self.config();
+        if self.aid == CARRY && self.aid_option.is_empty() {
+            return Ok(Shim::new(config));
+        }
+        let aid = self.aid().map_err(|error| Failure::Input(format!("--aid: {error}")))?;
+        if let Some([(short, less), (long, more)]) = aid.out_of_order() {
+            let message = format!("--aid-option: {short} of {less} is longer than {long}, {more}");
+            return Err(Failure::Input(message));
+        }
+        if aid.build(base::Duration::ZERO).is_none() {
+            let message = "--aid none: a shim without an aid does nothing; leave it away";
+            return Err(Failure::Input(message.to_owned()));
+        }
+        let make = move || aid.build(base::Duration::ZERO).expect("it was built before");
+        Ok(Shim::with_aid(config, make))
+    }
+
+    /// The aid and its options, read as a scenario's.
+    fn aid(&self) -> Result<Aid, serde_json::Error> {
+        let name = ("name".to_owned(), Value::String(self.aid.clone()));
+        let options = self.aid_option.iter().map(|(name, value)| {
+            // Counts and switches are what they look like; all else is a word or a quantity.
+            let plain = |value: &Value| value.is_u64() || value.is_boolean();
+            let read = serde_json::from_str(value).ok().filter(plain);
+            (name.clone(), read.unwrap_or_else(|| Value::String(value.clone())))
+        });
+        let pairs: Vec<_> = std::iter::once(name).chain(options).collect();
+        Aid::deserialize(MapAccessDeserializer::new(MapDeserializer::new(pairs.into_iter())))
+    }
+
     /// How the shim is to behave.
     pub fn config(&self) -> Config {
         let (Size(store), Size(store_per_flow)) = (self.store, self.store_per_flow);
@@ -145,6 +196,12 @@ impl StartArgs {
             ..Config::default()
         }
     }
+}
+
+fn aid_option(text: &str) -> Result<(String, String), String> {
+    let (name, value) =
+        text.split_once('=').ok_or("an option is NAME=VALUE, as in persist_min='1 s'")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 fn interface(name: &str) -> Result<String, String> {
@@ -176,6 +233,49 @@ mod test {
     #[test]
     fn said_defaults_are_those_of_the_shim() {
         assert_eq!(read(&[]).unwrap().config(), Config::default());
+    }
+
+    #[test]
+    fn every_aid_and_its_options_are_taken_as_scenarios_have_them() {
+        let shim = |words: &[&str]| read(words).unwrap().shim();
+        for name in ["carry", "atcp", "tcp-f", "cwnd-limit"] {
+            assert!(shim(&["--aid", name]).is_ok(), "{name}");
+        }
+        let given = ["--aid", "atcp", "--aid-option", "persist_min=1 s", "--aid-option"];
+        for last in ["backoff=false", "resend=all", "tick = 100 ms"] {
+            assert!(shim(&[&given[..], &[last]].concat()).is_ok(), "{last}");
+        }
+        assert!(shim(&["--aid", "cwnd-limit", "--aid-option", "segments=3"]).is_ok());
+        assert!(shim(&["--aid-option", "cwnd=reset", "--aid-option", "probe_min=1 s"]).is_ok());
+        assert!(shim(&[]).is_ok());
+    }
+
+    #[test]
+    fn a_mistake_about_the_aid_says_what_would_be_right() {
+        let wrong = |words: &[&str]| match read(words).unwrap().shim() {
+            Err(Failure::Input(message)) => message,
+            other => panic!("{other:?}"),
+        };
+        let says = |words: &[&str], parts: &[&str]| {
+            let message = wrong(words);
+            assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        };
+        says(&["--aid", "actp"], &["`actp` is not known here", "did you mean `atcp`?"]);
+        let option = |aid, option| ["--aid", aid, "--aid-option", option];
+        says(&option("atcp", "persit_min=1 s"), &["unknown key", "did you mean `persist_min`?"]);
+        says(&option("cwnd-limit", "segments=0"), &["`segments` of 0 out of range"]);
+        says(
+            &option("atcp", "persist_min=2 h"),
+            &["persist_min of 7200 s is longer than persist_max"],
+        );
+        says(&["--aid", "none"], &["does nothing"]);
+        for words in [
+            &["--aid-option", "persist_min"][..],
+            &["--aid", "atcp", "--cwnd", "reset"],
+            &["--aid-option", "cwnd=keep", "--suspect-after", "3"],
+        ] {
+            assert!(read(words).is_err(), "{words:?}");
+        }
     }
 
     #[test]

@@ -36,6 +36,10 @@ pub struct Flow {
     pub source: SocketAddrV4,
     pub destination: SocketAddrV4,
     pub state: String,
+    pub aid: String,
+    pub aid_state: String,
+    /// What the aid asked for that can't be done.
+    pub refused: u64,
     pub outstanding_bytes: u64,
     pub stored_bytes: u64,
     /// Segments that wait to be sent.
@@ -86,6 +90,9 @@ impl From<FlowStatus> for Flow {
             source: end(flow.key.source),
             destination: end(flow.key.destination),
             state: flow.state.to_owned(),
+            aid: flow.aid.to_owned(),
+            aid_state: flow.aid_state.to_owned(),
+            refused: flow.refused,
             outstanding_bytes: flow.outstanding.into(),
             stored_bytes: flow.stored_bytes as u64,
             waiting: flow.waiting as u64,
@@ -151,7 +158,7 @@ impl Document {
         ] {
             metric("gauge", name, help, &one(bytes as f64));
         }
-        let flows: Vec<_> = ["open", "disconnected", "resuming"]
+        let flows: Vec<_> = ["open", "held", "disconnected", "resuming"]
             .map(|state| {
                 let flows = self.flows.iter().filter(|flow| flow.state == state).count();
                 (format!("{{state=\"{state}\"}}"), flows as f64)

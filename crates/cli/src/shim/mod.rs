@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
-use host::{Field, Settings, keep_what_is_needed, lacks};
+use host::{Field, keep_what_is_needed, lacks};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -41,6 +41,7 @@ pub fn shim(args: &ShimArgs) -> Result<(), Failure> {
 /// Works until it is asked to end.
 fn start(args: &StartArgs) -> Result<(), Failure> {
     log(args.log);
+    let shim = args.shim()?;
     match lacks() {
         Ok(None) => {}
         Ok(Some(capability)) => {
@@ -62,8 +63,8 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
 
     let address = serve::address().map_err(|e| failed("name a socket", &e))?;
     let listener = UnixListener::bind_addr(&address).map_err(in_use("listen for questions"))?;
-    let settings = Settings { interfaces: args.interface.clone(), shim: args.config() };
-    let mut field = Field::start(&settings).map_err(in_use("take the kernel's packets"))?;
+    let mut field =
+        Field::start_with(&args.interface, shim).map_err(in_use("take the kernel's packets"))?;
     keep_what_is_needed().map_err(|e| failed("give up privileges", &e))?;
     let asker = field.asker();
     std::thread::Builder::new()
@@ -71,16 +72,16 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
         .spawn(move || serve::serve(&listener, &asker))
         .map_err(|e| failed("start a thread", &e))?;
 
-    for name in &settings.interfaces {
+    for name in &args.interface {
         if !std::path::Path::new("/sys/class/net").join(name).exists() {
             warn!(interface = %name, "there is none by this name now");
         }
     }
-    let interfaces = match settings.interfaces.is_empty() {
+    let interfaces = match args.interface.is_empty() {
         true => "all".to_owned(),
-        false => settings.interfaces.join(" "),
+        false => args.interface.join(" "),
     };
-    info!(%interfaces, pid = std::process::id(), "at work");
+    info!(%interfaces, aid = %args.aid, pid = std::process::id(), "at work");
     field.run(asked.as_fd()).map_err(|e| failed("go on; every connection goes on as plain TCP", &e))
 }
 

@@ -69,6 +69,16 @@ fn table(document: &Document) -> String {
             text += &format!("untouched: {} {says}\n", count(counted(name), "packet"));
         }
     }
+    let refused: Vec<_> = document
+        .counts
+        .iter()
+        .filter_map(|(name, count)| Some((name.strip_prefix("refused_")?, *count)))
+        .filter(|(_, count)| *count > 0)
+        .map(|(act, count)| format!("{count} {}", act.replace('_', " ")))
+        .collect();
+    if !refused.is_empty() {
+        text += &format!("asked for by the aid and not to be done: {}\n", refused.join(", "));
+    }
     text
 }
 
@@ -101,6 +111,9 @@ mod test {
             source: "192.168.100.100:54321".parse().unwrap(),
             destination: "192.168.100.200:54321".parse().unwrap(),
             state: "disconnected".to_owned(),
+            aid: "carry".to_owned(),
+            aid_state: "disconnected".to_owned(),
+            refused: 0,
             outstanding_bytes: 1_234_567,
             stored_bytes: 1_234_567,
             waiting: 1000,
@@ -123,14 +136,18 @@ mod test {
             version: String::new(),
             lasted_s: 123_456.0,
             memory: Memory { stored_bytes: 123_456_789, held_bytes: 123_456_789 },
-            counts: BTreeMap::from([("older".to_owned(), 123_456_789_012)]),
+            counts: BTreeMap::from(
+                [("older", 123_456_789_012), ("refused_limit", 12), ("refused_set_timer", 3)]
+                    .map(|(name, count)| (name.to_owned(), count)),
+            ),
             driver: BTreeMap::new(),
             flows: vec![flow],
         };
         let text = table(&document);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         // Nothing had to be broken into two lines.
-        assert_eq!(text.lines().count(), 6, "{text}");
+        assert_eq!(text.lines().count(), 7, "{text}");
+        assert!(text.ends_with("not to be done: 12 limit, 3 set timer\n"), "{text}");
         assert!(text.contains("192.168.100.200:54321"), "{text}");
     }
 

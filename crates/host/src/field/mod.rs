@@ -146,18 +146,26 @@ impl Field {
     /// `AddrInUse`: another one is at work in this namespace. Else what the kernel says; see
     /// [`lacks`] for what it takes.
     pub fn start(settings: &Settings) -> io::Result<Self> {
+        Self::start_with(&settings.interfaces, Shim::new(settings.shim))
+    }
+
+    /// The same with a shim that has been made, with another aid, say.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with(interfaces: &[String], shim: Shim) -> io::Result<Self> {
         let queue = Queue::open()?;
         let injector = Injector::open()?;
         let links = Links::watch()?;
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
         let (asks, questions) = mpsc::channel();
-        let rules = Rules::install(&settings.interfaces)?;
+        let rules = Rules::install(interfaces)?;
         Ok(Self {
             rules,
             queue,
             injector,
             links,
-            shim: Shim::new(settings.shim),
+            shim,
             clock: RealClock::start(),
             account: Account::default(),
             told: (0, 0),
