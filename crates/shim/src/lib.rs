@@ -4,7 +4,28 @@
 //! nor application is changed, and if the shim goes away, each connection goes on as it is. See
 //! [`Shim`] for the contract with a driver.
 //!
-//! # What it does
+//! # What decides
+//!
+//! An aid (crate `aid`), the same code as above our own TCP: [`carry`](aid::carry), or any other of
+//! the list ([`Shim::with_aid`]). The shim is its driver. Which acts it can't do:
+//!
+//! | act | what is done | what is refused |
+//! |---|---|---|
+//! | `Hold` | what the local TCP sends is kept; probes are stored originals; timers run on, and what they did is undone | a window that is neither that of before nor one segment |
+//! | `Resume` | originals in order, new data behind them; or, without `step_back`, what had to wait | another window, a threshold, a timeout: it resumes with what it can |
+//! | `Resend` | whole stored originals, ahead of all that waits | what is not stored |
+//! | `Undo` | the original's echo | with nothing to undo; while congestion is echoed (RFC 4015 §3); for what was sent without ECT |
+//! | `Cut` | ECE on what goes up, until CWR | without ECN |
+//! | `Emit` | on the wire | beyond what the local TCP has acknowledged, or while one is on its way out |
+//! | `SetTimer` | | always |
+//! | `Limit` | | always |
+//!
+//! A segment that the aid drops is dropped; one that it replaces may have a smaller window, and nothing
+//! else; none is kept back. Refusals are counted ([`Counts`], [`FlowStatus::refused`]). Of the view,
+//! window, threshold, deadline and the state of recovery are unknown, RTO, segment size, the peer's
+//! window and what was received estimated.
+//!
+//! # What it does, with carry
 //!
 //! - **Losses** that are not congestion are undone: an acknowledgment that covers what the local TCP
 //!   has sent again gets the echo of the original, which makes the retransmission spurious in the
@@ -45,6 +66,7 @@
 //! | IPv6, fragments, connections without timestamps or with options it does not know (TCP-AO, MD5, MPTCP, Fast Open), older ones than itself, simultaneous opens | passed untouched, and counted by reason: an echo is what undoes, and what is not understood is not to be edited |
 //! | send originals over a path that has become narrower | the local TCP cuts them itself (RFC 1191); what it has cut is not stored any more |
 //! | undo the timeout of a segment of one byte, or of a bare FIN | nothing less than the whole segment could be acknowledged, and that would be a measurement of the round trip, as long as the outage |
+//! | show an aid the peer's SYN where the peer opens the connection | nobody keeps what may be a flood. So `cwnd-limit` does not know the peer's scale there, and limits less |
 //! | carry a handshake, or a reset of the local TCP, over an outage | a SYN is repeated by TCP itself; after a reset the peer learns of it when it next sends |
 //! | carry an outage over the local TCP's own limits (on Linux `tcp_retries2`, about 15 minutes, or TCP_USER_TIMEOUT) | its timeouts go on while its retransmissions are swallowed |
 //! | congestion control of many flows at once after an outage | each spreads its own flight over its own round trip |
