@@ -32,7 +32,9 @@ impl Flow {
         }
         self.note_theirs(cx.now, segment);
         match self.state {
-            State::Disconnected(outage) if cx.now >= outage.stragglers_until => self.resume(cx),
+            State::Disconnected(outage) if cx.now >= outage.stragglers_until => {
+                self.resume(cx, self.tried(cx.now));
+            }
             _ => {}
         }
         let fate = match self.state {

@@ -45,6 +45,7 @@ impl Flow {
                     undo_acks: 0,
                     back: None,
                     resumed: None,
+                    tried: None,
                 }
             }
             // Of what was on its way at the cut, nothing arrives later because a probe had no way.
@@ -76,11 +77,20 @@ impl Flow {
     pub fn on_restored(&mut self, cx: &mut Context<'_>) {
         let alone = matches!(self.state, State::Disconnected(_)) && self.flight.is_empty();
         self.announces = if alone { self.announcements() } else { 0 };
-        self.resume(cx);
+        self.resume(cx, cx.now);
     }
 
-    /// There is a path again.
-    pub(super) fn resume(&mut self, cx: &mut Context<'_>) {
+    /// When what the peer seems to answer now had left: the last probe, unless that was less than a
+    /// round trip ago.
+    pub(super) fn tried(&self, now: Instant) -> Instant {
+        let State::Disconnected(Outage { probed: Some(probed), .. }) = self.state else {
+            return now;
+        };
+        probed.min(now - self.round_trip.least())
+    }
+
+    /// There is a path again, as was tried at `tried`.
+    pub(super) fn resume(&mut self, cx: &mut Context<'_>, tried: Instant) {
         let State::Disconnected(mut outage) = self.state else { return };
         self.came_back = true;
         // RFC 3522: an echo older than the first retransmission is what undoes it. The first
@@ -90,6 +100,7 @@ impl Flow {
         }
         outage.again = true;
         (outage.back, outage.resumed) = (Some(cx.now), None);
+        outage.tried = Some(tried);
         self.flight.all_wait();
         self.rate = outage.flight.max(INITIAL_WINDOW);
         self.next_send = cx.now;
@@ -138,7 +149,6 @@ impl Flow {
         let first = advanced && outage.resumed.is_none();
         if first {
             outage.resumed = Some(cx.now);
-            self.tally.time_to_resume = outage.back.map(|back| cx.now.since(back));
         }
         self.find_lost(cx.now, covered.newest);
         if first {
@@ -191,6 +201,9 @@ impl Flow {
             return;
         }
         outage.undo_acks += 1;
+        if let Some(tried) = outage.tried.take() {
+            self.tally.time_to_resume = Some(cx.now.since(tried));
+        }
         (episode.undone, episode.again) = (true, false);
         self.told = next;
         self.replies.push_back(Reply { ack: next, echo });
@@ -218,6 +231,12 @@ impl Flow {
 
     /// The local TCP is told all that the peer has said.
     fn tell(&mut self, cx: &mut Context<'_>) {
+        if let State::Resuming(outage, _) = &mut self.state
+            && self.told.before(self.flight.una)
+            && let Some(tried) = outage.tried.take()
+        {
+            self.tally.time_to_resume = Some(cx.now.since(tried));
+        }
         if self.told.before(self.flight.una) || self.unsaid {
             self.told = self.flight.una;
             self.unsaid = false;
