@@ -152,7 +152,7 @@ fn a_tcp_that_has_given_up_is_forgotten() {
     line.at(300_400);
     line.taken();
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
-    assert_eq!(line.counts().lost_track, 1);
+    assert_eq!((line.counts().given_up, line.counts().lost_track), (1, 0));
 
     // Without an outage, too.
     let mut line = Line::established();
