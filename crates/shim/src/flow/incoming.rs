@@ -1,6 +1,6 @@
 //! What the peer sends.
 
-use base::Seq;
+use base::{Duration, Seq};
 use wire::TcpFlags;
 
 use super::{Context, Flow, State, Step};
@@ -8,6 +8,9 @@ use crate::config::Config;
 use crate::counts::{Fate, Swallowed, Untouched};
 use crate::flight::Covered;
 use crate::packet::Segment;
+
+/// What Linux's shortest timeout is beyond a round trip (tcp_rto_min).
+const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Acknowledgments from before this are not of this connection.
 const OLD: u32 = 1 << 30;
@@ -116,6 +119,11 @@ impl Flow {
     /// with ECT, and no echo of a mark since before the loss. That both ends have agreed on ECN says
     /// nothing of the routers, though: until one has marked, what looks like congestion is taken for
     /// it, that is a queue, or that much is lost.
+    ///
+    /// Not after a timeout: the echo is a measurement of the round trip, too (RFC 7323 §4.1), and one
+    /// that is as long as a timeout lets the next one be several times as long. And an undo has the
+    /// local TCP take for delivered what else it holds for lost, of which it then learns by the next
+    /// timeout only.
     fn rewrite_echo(
         &mut self,
         cx: &mut Context<'_>,
@@ -126,7 +134,10 @@ impl Flow {
         let Some((stamp, capable)) = covered.resent else { return };
         let allowed = capable && self.may_undo_losses(cx.config);
         let Some(stamps) = segment.stamps.filter(|_| allowed) else { return };
-        if !Seq(stamp).before(Seq(stamps.echo)) {
+        // It was sent a timeout, and the round trip of what was then sent, ago.
+        let timed_out = self.round_trip.smoothed().times(2) + LEAST_TIMEOUT;
+        let by_timeout = Seq(stamp).before(Seq(self.clock.at(cx.now - timed_out)));
+        if by_timeout || !Seq(stamp).before(Seq(stamps.echo)) {
             return;
         }
         segment.set_echo(packet, stamp);
