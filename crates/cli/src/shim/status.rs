@@ -59,6 +59,7 @@ fn table(document: &Document) -> String {
     let reasons = [
         ("older", "of connections that are older than the shim"),
         ("unknown_option", "with an option that it does not know"),
+        ("no_timestamps", "that opened a connection without timestamps"),
         ("fragments", "pieces of packets"),
         ("no_room", "of connections beyond --flows"),
         ("corrupt", "corrupt"),

@@ -14,6 +14,8 @@ use base::Seq;
 use host::{Namespace, Settings, Unseen};
 use nix::libc;
 use nix::net::if_::if_nametoindex;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::TcpFastOpenConnect;
 use socket2::{Domain, Protocol, Socket, Type};
 use wire::{Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment};
 
@@ -21,7 +23,11 @@ use crate::ledger::{Ledger, pattern};
 use crate::pair::{DEVICE, HERE, THERE, pair};
 use crate::shimmed::Shimmed;
 
-tests![each_kind_goes_through_and_is_counted, of_other_interfaces_nothing_is_counted];
+tests![
+    each_kind_goes_through_and_is_counted,
+    of_other_interfaces_nothing_is_counted,
+    connections_that_are_not_followed_are_counted,
+];
 
 const IPIP: i32 = 4;
 const SCTP: i32 = 132;
@@ -82,6 +88,34 @@ fn of_other_interfaces_nothing_is_counted() {
     let shim = Shimmed::start(&near, &settings);
     datagrams([&near, &far], 100, 3, 3);
     assert_eq!(shim.stop().unseen, Unseen { udp: 6, ..Unseen::default() });
+}
+
+/// One without timestamps, and one with an option that the shim does not know.
+fn connections_that_are_not_followed_are_counted() {
+    let [near, far] = pair(false).unwrap();
+    let shim = Shimmed::start(&near, &Settings::default());
+    near.set("net/ipv4/tcp_timestamps", "0").unwrap();
+    carry([&near, &far], 7000, false);
+    let counts = shim.look().counts;
+    assert_eq!((counts.no_timestamps, counts.unknown_option, counts.flows), (1, 0, 0));
+    near.set("net/ipv4/tcp_timestamps", "1").unwrap();
+    // TCP Fast Open: the SYN asks for a cookie (RFC 7413 §4.1.1).
+    carry([&near, &far], 7001, true);
+    let counts = shim.stop().counts;
+    assert_eq!((counts.no_timestamps, counts.unknown_option, counts.flows), (1, 1, 0));
+    assert!(counts.older > 100, "{counts:?}");
+}
+
+/// A connection that asks for Fast Open, or not.
+fn carry([near, far]: [&Namespace; 2], port: u16, fast_open: bool) {
+    let to = SocketAddrV4::new(THERE, port);
+    let listener = far.run(|| TcpListener::bind(to)).unwrap().unwrap();
+    let receives = thread::spawn(move || receive(&listener));
+    let socket = near.run(|| Socket::new(Domain::IPV4, Type::STREAM, None)).unwrap().unwrap();
+    setsockopt(&socket, TcpFastOpenConnect, &fast_open).unwrap();
+    socket.connect(&SocketAddr::V4(to).into()).unwrap();
+    let sent = send(socket.into());
+    assert!(receives.join().unwrap().is_as_sent(&sent));
 }
 
 /// Datagrams of so many bytes there and back.
@@ -167,32 +201,38 @@ fn link_local(namespace: &Namespace) -> Ipv6Addr {
 }
 
 fn tcp_over_ipv6([near, far]: [&Namespace; 2]) {
-    const BYTES: usize = 1_000_000;
     let to = |namespace: &Namespace| {
         let index = namespace.run(|| if_nametoindex(DEVICE)).unwrap().unwrap();
         SocketAddrV6::new(link_local(far), 7000, 0, index)
     };
     let listener = far.run(|| TcpListener::bind(to(far))).unwrap().unwrap();
-    let receives = thread::spawn(move || {
-        let (mut stream, mut received) = (listener.accept().unwrap().0, Ledger::default());
-        let mut buffer = [0; 16_384];
-        loop {
-            match stream.read(&mut buffer).unwrap() {
-                0 => return received,
-                len => received.enter(0, &buffer[..len]),
-            }
+    let receives = thread::spawn(move || receive(&listener));
+    let sent = send(near.run(|| TcpStream::connect(to(near))).unwrap().unwrap());
+    assert!(receives.join().unwrap().is_as_sent(&sent));
+    // The last acknowledgments.
+    thread::sleep(Duration::from_millis(200));
+}
+
+fn receive(listener: &TcpListener) -> Ledger {
+    let (mut stream, mut received) = (listener.accept().unwrap().0, Ledger::default());
+    let mut buffer = [0; 16_384];
+    loop {
+        match stream.read(&mut buffer).unwrap() {
+            0 => return received,
+            len => received.enter(0, &buffer[..len]),
         }
-    });
-    let mut stream = near.run(|| TcpStream::connect(to(near))).unwrap().unwrap();
-    let (mut sent, mut bytes) = (Ledger::default(), vec![0; BYTES]);
+    }
+}
+
+/// Sends a megabyte, and waits for the other end to close.
+fn send(mut stream: TcpStream) -> Ledger {
+    let (mut sent, mut bytes) = (Ledger::default(), vec![0; 1_000_000]);
     pattern(0, 0, &mut bytes);
     stream.write_all(&bytes).unwrap();
     sent.enter(0, &bytes);
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
-    assert!(receives.join().unwrap().is_as_sent(&sent));
-    // The last acknowledgments.
-    thread::sleep(Duration::from_millis(200));
+    sent
 }
 
 /// TCP segments that a namespace has sent and received.
