@@ -4,7 +4,7 @@ CARGO ?= cargo
 TOOLS := target/tools
 RELEASE := target/release/driftway
 
-.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz audit bench field validate diagrams man picture need
+.PHONY: help demo papers verdicts test lint unit broken kernel no-std determinism fuzz-short fuzz audit bench field field-soak validate diagrams man picture need
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
@@ -13,6 +13,7 @@ help:
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
 	@echo "make field     what the shim gives under Linux's TCP, and what it costs; as root, an hour"
+	@echo "make field-soak  a gigabyte under each fault below the shim, every byte checked; as root"
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
 	@echo "make man       write dist/*.1 anew from --help"
@@ -104,6 +105,11 @@ bench: need
 field: need
 	$(CARGO) bench --locked -p driftway-host --bench intercept
 	$(CARGO) bench --locked -p driftway-host --bench field
+
+# SOAK_BYTES (10⁹) under each fault; a quarter of an hour. What arrives otherwise than it was sent is a
+# failure, and so is a connection that does not survive.
+field-soak: need
+	$(CARGO) bench --locked -p driftway-host --bench field -- soak
 
 # Against the stored numbers; with NS2=1 ns-2.35 runs beside (Debian: apt-get install ns2).
 validate: need

@@ -129,6 +129,14 @@ first of them only; root becomes nobody.
 Metrics for Prometheus are at a local socket:
   curl --abstract-unix-socket driftway-shim http://localhost/metrics
 
+A connection lasts as long as the kernel is patient: with data outstanding and no path for about a
+quarter of an hour (net.ipv4.tcp_retries2), or for TCP_USER_TIMEOUT where the program sets it, it
+ends with an error, as it would without the shim; one being opened after about two minutes
+(tcp_syn_retries), or at once where a router tells. The shim forgets it when the path is back, or
+five minutes after the kernel last sent something. Keep-alives of a program are answered by nobody
+while there is no path. Of IPv6, UDP, tunnels and pieces of packets nothing is changed; `driftway
+shim status` counts them.
+
 Exit status: 0 it was asked to end; 1 it failed; 2 the input was wrong, another shim is at work in
 this network namespace, or this machine lacks what it takes (nf_tables and NFQUEUE, Linux 5.12).")]
     Shim(ShimArgs),

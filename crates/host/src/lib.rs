@@ -32,7 +32,7 @@ pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
 pub use driver::{Driver, Strangers};
 pub use emulate::{Account, Carried, Emulation, End, Lateness, Medium, Report, Running};
 pub use field::{
-    Account as FieldAccount, Asker, Field, Settings, Snapshot, keep_what_is_needed, lacks,
+    Account as FieldAccount, Asker, Field, Settings, Snapshot, Unseen, keep_what_is_needed, lacks,
 };
 pub use impair::{Counts, Impairer, Impairment};
 pub use namespace::Namespace;

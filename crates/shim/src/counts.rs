@@ -124,6 +124,9 @@ counts! {
     flows,
     /// Flows that were given up because the shim could not follow them.
     lost_track,
+    /// Flows of which the local TCP has been silent for so long, with data outstanding, that it must
+    /// have given them up ([`Config::forget_after`](crate::Config::forget_after)).
+    given_up,
     /// Acknowledgments whose echo became the original's.
     echoes_rewritten,
     /// Reductions of the local TCP's window that were undone, as far as the shim can tell.

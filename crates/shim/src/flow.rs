@@ -130,6 +130,9 @@ pub(super) struct Outage {
     /// When the path was back, and when the peer then acknowledged something new.
     back: Option<Instant>,
     resumed: Option<Instant>,
+    /// When what showed that it is had left, or this host knew it; `None` once the local TCP has been
+    /// told of something new.
+    tried: Option<Instant>,
 }
 
 /// The repair of what the outage has lost.
@@ -259,7 +262,9 @@ pub struct FlowStatus {
     pub undone: u64,
     /// Outages after which it went on.
     pub survived: u64,
-    /// From the last time that the path was known to be back, to the first new acknowledgment.
+    /// Of the last outage after which the peer acknowledged something: from when the probe left that
+    /// was answered, as far as can be told (or from when this host knew that its own link was back),
+    /// until the local TCP was given the first new acknowledgment. A round trip is the least.
     pub time_to_resume: Option<Duration>,
 }
 

@@ -162,7 +162,7 @@ impl Shim {
             if flow.on_timeout(&mut cx) {
                 self.touch(now, index);
             } else {
-                self.counts.lost_track += 1;
+                self.counts.given_up += 1;
                 self.forget(index);
             }
         }

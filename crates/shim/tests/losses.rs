@@ -53,6 +53,23 @@ fn two_losses_of_one_flight_are_undone_once() {
     assert_eq!((line.counts().undone, line.counts().echoes_rewritten), (1, 2));
 }
 
+/// For the local TCP the echo is a round trip, too: one as long as a timeout and more would make the
+/// next timeout several times as long, and an undo has it forget what else was lost, so that each
+/// hole would take such a timeout.
+#[test]
+fn what_was_sent_again_after_a_timeout_is_not_undone() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..5);
+    for (at, n) in [(501, 0), (602, 1)] {
+        line.at(at);
+        line.passes(nth(n).not_capable());
+        line.at(at + 100);
+        line.peer_passes(ack(1001 + n * 1000, at as u32).sack(&[(2001, 5001)]));
+    }
+    assert_eq!((line.counts().undone, line.counts().echoes_rewritten), (0, 0));
+}
+
 #[test]
 fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
     let mut line = Line::established();

@@ -2,6 +2,7 @@
 
 mod common;
 
+use base::Duration;
 use common::cut::{REPAIR, answers, cut_short};
 use common::line::{IN_OUTAGE, IN_REPAIR, Line, Offers, ack, config, data, nth};
 use shim::{Config, Cwnd};
@@ -16,6 +17,8 @@ fn an_outage_from_its_beginning_to_its_end() {
     assert_eq!(line.status().state, "resuming");
     // One byte, with the echo of the original: older than the retransmission of 400 ms.
     line.emits(["750 tcp a2 t750/200 w50000", REPAIR[0]]);
+    // Since the probe of 650 ms.
+    assert_eq!(line.status().time_to_resume, Some(Duration::from_millis(100)));
     line.at(840);
     line.emits([REPAIR[1], REPAIR[2], REPAIR[3]]);
     answers(&mut line);
@@ -78,6 +81,7 @@ fn nothing_is_made_up_but_the_last_acknowledgment_if_told_so() {
     answers(&mut line);
     line.emits(["871 tcp a5001 t871/771 w50000"]);
     assert_eq!(line.counts().undone, 0);
+    assert_eq!(line.status().time_to_resume, Some(Duration::from_millis(871 - 650)));
 }
 
 /// liu-singh-2001 §III-C: one segment, and twice as many with each round trip.

@@ -114,7 +114,7 @@ fn finish(world: &mut World, case: &Case) {
         assert!(shim.flows().all(|flow| flow.outstanding == 0 && flow.waiting == 0));
         // Each time it is woken it sends something, or begins or ends something.
         let counts = shim.counts();
-        let reasons = end.emitted + counts.lost_track + counts.outages + counts.survived;
+        let reasons = end.emitted + counts.given_up + counts.outages + counts.survived;
         assert!(end.wakes <= reasons + 1, "{} wakes for {reasons}", end.wakes);
         let shown = counts.shown;
         assert!(end.emitted <= 200 + 2 * shown + 25 * world.now.as_nanos() / 1_000_000_000);

@@ -32,14 +32,20 @@ Examples:
   driftway shim status
       a table of flows: the peer, the local port, the kernel's congestion window (segments) and
       retransmission timeout, bytes stored, reductions of the window undone, outages survived, and
-      how long after the last one the first new acknowledgment came
+      how long the kernel's TCP then waited (see time_to_resume_s); below that, what is untouched
   driftway shim status --watch
       the same, once a second, until it is interrupted
   driftway shim status --json | jq '.flows[] | select(.state != \"open\")'
       flows that have no path
 
 In the JSON document every name ends with its unit. `kernel` is what the kernel says of the
-connection (inet_diag), null if it has closed meanwhile.")]
+connection (inet_diag), null if it has closed meanwhile. `time_to_resume_s` is the time from when a
+probe left that found the path again (or this host's own link was back) until the kernel's TCP was
+given the first new acknowledgment; it includes a round trip, and is null as long as there was no
+outage with something to acknowledge. `unseen` counts the packets that go by without being shown to
+the shim: IPv6 (ipv6_tcp, ipv6_other), udp (with the tunnels that use it), tunnels that IP has a
+number for (in IPv4, GRE, IPsec, L2TP, MPLS), other protocols, and pieces of packets, made
+(pieces_out) or put together (pieces_in) by the kernel. The kernel counts them.")]
     Status(StatusArgs),
     /// End the shim of this network namespace
     #[command(after_help = "\

@@ -22,6 +22,8 @@ pub struct Document {
     pub counts: BTreeMap<String, u64>,
     /// What its driver counts.
     pub driver: BTreeMap<String, u64>,
+    /// Packets that go by unseen, which the kernel counts.
+    pub unseen: BTreeMap<String, u64>,
     pub flows: Vec<Flow>,
 }
 
@@ -51,6 +53,8 @@ pub struct Flow {
     pub undone: u64,
     /// Outages after which it went on.
     pub survived: u64,
+    /// From the probe that found the path, or this host's own link being back, to the first new
+    /// acknowledgment that the kernel was given.
     pub time_to_resume_s: Option<f64>,
     pub kernel: Option<Kernel>,
 }
@@ -120,6 +124,7 @@ impl From<Snapshot> for Document {
             },
             counts: snapshot.counts.each().map(named).collect(),
             driver: snapshot.account.each().map(named).collect(),
+            unseen: snapshot.unseen.each().map(named).collect(),
             flows: snapshot.flows.into_iter().map(Flow::from).collect(),
         }
     }
@@ -168,6 +173,7 @@ impl Document {
         for (name, help, counts) in [
             ("events_total", "What the shim did and saw, by kind.", &self.counts),
             ("driver_total", "What its driver did, by kind.", &self.driver),
+            ("unseen_total", "Packets that went by untouched, by kind.", &self.unseen),
         ] {
             let values: Vec<_> = counts
                 .iter()

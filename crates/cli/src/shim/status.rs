@@ -59,15 +59,25 @@ fn table(document: &Document) -> String {
     let reasons = [
         ("older", "of connections that are older than the shim"),
         ("unknown_option", "with an option that it does not know"),
+        ("no_timestamps", "that opened a connection without timestamps"),
         ("fragments", "pieces of packets"),
         ("no_room", "of connections beyond --flows"),
         ("corrupt", "corrupt"),
         ("implausible", "with numbers that may be anybody's"),
     ];
-    for (name, says) in reasons {
-        if counted(name) > 0 {
-            text += &format!("untouched: {} {says}\n", count(counted(name), "packet"));
-        }
+    let unseen = [
+        ("ipv6_tcp", "of TCP over IPv6"),
+        ("ipv6_other", "of IPv6 besides"),
+        ("udp", "of UDP"),
+        ("tunnels", "of tunnels"),
+        ("other", "of other protocols"),
+        ("pieces_in", "that arrived as pieces of larger ones"),
+        ("pieces_out", "that are pieces of larger ones that left"),
+    ];
+    let seen = reasons.map(|(name, says)| (counted(name), says));
+    let unseen = unseen.map(|(name, says)| (document.unseen.get(name).copied().unwrap_or(0), says));
+    for (packets, says) in seen.into_iter().chain(unseen).filter(|(packets, _)| *packets > 0) {
+        text += &format!("untouched: {} {says}\n", count(packets, "packet"));
     }
     let refused: Vec<_> = document
         .counts
@@ -141,6 +151,7 @@ mod test {
                     .map(|(name, count)| (name.to_owned(), count)),
             ),
             driver: BTreeMap::new(),
+            unseen: BTreeMap::from([("pieces_out".to_owned(), 123_456_789_012)]),
             flows: vec![flow],
         };
         let text = table(&document);
@@ -160,11 +171,13 @@ mod test {
             memory: Memory { stored_bytes: 2, held_bytes: 3 },
             counts: BTreeMap::from([("outages".to_owned(), 4)]),
             driver: BTreeMap::from([("sent".to_owned(), 5)]),
+            unseen: BTreeMap::from([("udp".to_owned(), 6)]),
             flows: Vec::new(),
         };
         let text = document.metrics();
         assert!(text.contains("# TYPE driftway_shim_events_total counter\n"), "{text}");
         assert!(text.contains("driftway_shim_events_total{kind=\"outages\"} 4\n"), "{text}");
+        assert!(text.contains("driftway_shim_unseen_total{kind=\"udp\"} 6\n"), "{text}");
         assert!(text.contains("driftway_shim_flows{state=\"disconnected\"} 0\n"), "{text}");
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let (name, value) = line.split_once(' ').unwrap();

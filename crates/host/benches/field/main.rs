@@ -2,19 +2,25 @@
 //! without it at the same time, as tables of means with 90 % intervals (Student's t).
 //!
 //! `make field` runs it; `FIELD_RUNS` says how many pairs (5), a word which tables (`gain`, `cuts`,
-//! `harm`; all). Linux's default congestion control plays no part: each row names its own.
+//! `harm`; these three). `make field-soak` is the word `soak`: transfers under every fault, checked
+//! byte by byte, `SOAK_BYTES` (10⁹) each; words behind it say which (`soak silent killed`). Linux's default congestion control plays no part: each row names its own.
 
 #[path = "../../tests/kernel/ledger.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod ledger;
+#[path = "../../tests/kernel/pair.rs"]
+#[allow(dead_code, reason = "another bench uses more of it")]
+mod pair;
 #[path = "../../tests/kernel/shimmed.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod shimmed;
 
+mod crossing;
 mod emulate;
 mod estimate;
 mod harm;
 mod late;
+mod soak;
 
 use std::process::ExitCode;
 use std::thread;
@@ -162,21 +168,36 @@ fn cuts(runs: u64, told: bool) {
 }
 
 fn main() -> ExitCode {
+    if shimmed::is_meant() {
+        return shimmed::run();
+    }
     if let Err(missing) = available() {
         eprintln!("error: {missing}");
         return ExitCode::FAILURE;
     }
-    let runs = match std::env::var("FIELD_RUNS").map(|text| text.parse()) {
-        Err(_) => 5,
-        Ok(Ok(runs)) if runs > 0 => runs,
-        Ok(_) => {
-            eprintln!("error: FIELD_RUNS is how many pairs are run: a whole number, at least 1");
+    let number = |name: &str, otherwise: u64, what: &str| match std::env::var(name)
+        .map(|text| text.parse())
+    {
+        Err(_) => Ok(otherwise),
+        Ok(Ok(number)) if number > 0 => Ok(number),
+        Ok(_) => Err(format!("{name} is {what}: a whole number, at least 1")),
+    };
+    let runs = number("FIELD_RUNS", 5, "how many pairs are run");
+    let bytes = number("SOAK_BYTES", 1_000_000_000, "what is carried under each fault (bytes)");
+    let (runs, bytes) = match (runs, bytes) {
+        (Ok(runs), Ok(bytes)) => (runs, bytes),
+        (Err(what), _) | (_, Err(what)) => {
+            eprintln!("error: {what}");
             return ExitCode::from(2);
         }
     };
     // Cargo adds an option of its own.
     let words: Vec<String> = std::env::args().skip(1).filter(|w| !w.starts_with('-')).collect();
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
+    if let Some((_, rows)) = words.split_first().filter(|(first, _)| *first == "soak") {
+        let good = soak::table(bytes, rows);
+        return if good { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     if wanted("gain") {
         gain(runs, true);
         gain(runs, false);

@@ -12,8 +12,11 @@ pub const ACK: u16 = 4;
 pub const EXCLUSIVE: u16 = 0x200;
 pub const CREATE: u16 = 0x400;
 pub const APPEND: u16 = 0x800;
-/// The kernel's answer to a message.
+/// Everything that there is.
+pub const DUMP: u16 = 0x300;
+/// The kernel's answer to a message, and the end of several messages.
 const ERROR: u16 = 2;
+const DONE: u16 = 3;
 /// The attribute holds attributes.
 const NESTED: u16 = 0x8000;
 const KIND: u16 = 0x3fff;
@@ -118,17 +121,26 @@ impl<'a> Message<'a> {
         (self.kind == ERROR).then(|| self.body.first_chunk().map(|b| -i32::from_ne_bytes(*b)))?
     }
 
+    /// Is it the last one of several?
+    pub fn is_last(&self) -> bool {
+        self.kind == DONE
+    }
+
     /// What it says: kind and value of each attribute.
     pub fn attributes(&self) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
-        let mut rest = self.body.get(GENERIC..).unwrap_or(&[]);
-        std::iter::from_fn(move || {
-            let len = usize::from(u16::from_ne_bytes(*rest.first_chunk()?));
-            let kind = u16::from_ne_bytes(*rest.get(2..)?.first_chunk()?) & KIND;
-            let value = rest.get(ATTRIBUTE..len)?;
-            rest = rest.get(len.next_multiple_of(4)..).unwrap_or(&[]);
-            Some((kind, value))
-        })
+        attributes(self.body.get(GENERIC..).unwrap_or(&[]))
     }
+}
+
+/// Kind and value of each attribute, of a message or in another attribute.
+pub fn attributes<'a>(mut rest: &'a [u8]) -> impl Iterator<Item = (u16, &'a [u8])> + use<'a> {
+    std::iter::from_fn(move || {
+        let len = usize::from(u16::from_ne_bytes(*rest.first_chunk()?));
+        let kind = u16::from_ne_bytes(*rest.get(2..)?.first_chunk()?) & KIND;
+        let value = rest.get(ATTRIBUTE..len)?;
+        rest = rest.get(len.next_multiple_of(4)..).unwrap_or(&[]);
+        Some((kind, value))
+    })
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod message;
 mod privilege;
 mod queue;
 mod rules;
+mod unseen;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -29,12 +30,14 @@ use shim::{Config, Counts, Fate, FlowStatus, Shim, To};
 use tracing::{debug, info, warn};
 
 pub use privilege::{keep_what_is_needed, lacks};
+pub use unseen::Unseen;
 
 use crate::RealClock;
 use inject::{Injector, destination};
 use links::Links;
 use queue::Queue;
 use rules::Rules;
+use unseen::Pieces;
 
 /// Packets that are worked off before their verdicts go to the kernel.
 const BATCH: usize = 64;
@@ -60,6 +63,9 @@ pub struct Field {
     shim: Shim,
     clock: RealClock,
     account: Account,
+    /// Before it began.
+    pieces: Pieces,
+    unseen: Unseen,
     /// Outages that had begun and were survived when that was last told.
     told: (u64, u64),
     states: Vec<(FlowKey, &'static str)>,
@@ -116,6 +122,8 @@ pub struct Snapshot {
     pub counts: Counts,
     /// What the driver counts.
     pub account: Account,
+    /// What the kernel counts and shows to nobody.
+    pub unseen: Unseen,
     /// Bytes of stored packets, and bytes held for them in all.
     pub memory: (usize, usize),
     /// The flows that are followed, in the order of their keys.
@@ -168,6 +176,8 @@ impl Field {
             shim,
             clock: RealClock::start(),
             account: Account::default(),
+            pieces: Pieces::count()?,
+            unseen: Unseen::default(),
             told: (0, 0),
             states: Vec::new(),
             questions,
@@ -303,11 +313,16 @@ impl Field {
     fn answer(&mut self) {
         // Nothing was written if it says that it would wait.
         let _ = self.asker.wake.read();
+        match self.rules.counts().and_then(|counts| Ok((counts, Pieces::count()?))) {
+            Ok((counts, now)) => self.unseen = Unseen::of(&counts, self.pieces, now),
+            Err(error) => warn!(%error, "the kernel does not say what went by"),
+        }
         while let Ok(question) = self.questions.try_recv() {
             let snapshot = Snapshot {
                 lasted: self.clock.now().since(Instant::ZERO),
                 counts: *self.shim.counts(),
                 account: self.account,
+                unseen: self.unseen,
                 memory: self.shim.memory(),
                 flows: self.shim.flows().collect(),
             };

@@ -5,15 +5,16 @@ use std::io;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 
 use super::inject::PRIORITY;
-use super::message::{ACK, APPEND, Attributes, CREATE, EXCLUSIVE, Message, Messages};
+use super::message::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, Messages};
 use super::queue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, NUMBER};
+use super::unseen::{IPV4, IPV6, Kind, counted, note};
 
 /// Its name; there is one in a network namespace.
 const TABLE: &str = "driftway";
 const CHAINS: [(&str, u8); 2] = [("output", HOOK_LOCAL_OUT), ("input", HOOK_LOCAL_IN)];
 
-/// Only IPv4: of IPv6 nothing is ever shown.
-const FAMILY: u8 = 2;
+/// IPv4 and IPv6, of which nothing is ever shown: it is only counted.
+const FAMILY: u8 = 1;
 const SUBSYSTEM: u16 = 10;
 const BATCH_BEGIN: u16 = 0x10;
 const BATCH_END: u16 = 0x11;
@@ -21,6 +22,7 @@ const NEW_TABLE: u16 = SUBSYSTEM << 8;
 const DELETE_TABLE: u16 = SUBSYSTEM << 8 | 2;
 const NEW_CHAIN: u16 = SUBSYSTEM << 8 | 3;
 const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
+const GET_RULE: u16 = SUBSYSTEM << 8 | 7;
 const DELETE_RULE: u16 = SUBSYSTEM << 8 | 8;
 
 /// The table goes away with the socket that made it (Linux 5.12).
@@ -39,7 +41,9 @@ const META_IIF: u32 = 4;
 const META_OIF: u32 = 5;
 const META_IIFNAME: u32 = 6;
 const META_OIFNAME: u32 = 7;
+const META_NFPROTO: u32 = 15;
 const META_L4PROTO: u32 = 16;
+const NFPROTO_IPV6: u8 = 10;
 const TRANSPORT_HEADER: u32 = 2;
 /// A name of an interface (bytes, zeros included).
 const NAME: usize = 16;
@@ -97,25 +101,55 @@ impl Rules {
         let names = interfaces.iter().map(|name| Some(name.as_str()));
         let every = interfaces.is_empty().then_some(None);
         for name in names.chain(every) {
-            batch.rule("output", |rule| {
-                rule.interface(META_OIFNAME, name);
-                rule.meta(META_L4PROTO, &[TCP]);
-                rule.queue();
-            });
-            batch.rule("input", |rule| {
-                rule.interface(META_IIFNAME, name);
-                rule.meta(META_L4PROTO, &[TCP]);
-                rule.queue();
-            });
-            batch.rule("input", |rule| {
-                rule.interface(META_IIFNAME, name);
-                rule.meta(META_L4PROTO, &[ICMP]);
-                rule.first_byte(UNREACHABLE);
-                rule.queue();
-            });
+            for (chain, interface) in [("output", META_OIFNAME), ("input", META_IIFNAME)] {
+                for kind in &IPV6 {
+                    batch.count(chain, interface, name, kind);
+                }
+                batch.rule(chain, |rule| {
+                    rule.interface(interface, name);
+                    rule.meta(META_L4PROTO, &[TCP]);
+                    rule.queue();
+                });
+                if chain == "input" {
+                    batch.rule(chain, |rule| {
+                        rule.interface(interface, name);
+                        rule.meta(META_L4PROTO, &[ICMP]);
+                        rule.first_byte(UNREACHABLE);
+                        rule.queue();
+                    });
+                }
+                for kind in &IPV4 {
+                    batch.count(chain, interface, name, kind);
+                }
+            }
         }
         rules.commit(batch)?;
         Ok(rules)
+    }
+
+    /// What the kernel has counted: the name of a kind and a number of packets for each rule that
+    /// counts.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn counts(&self) -> io::Result<Vec<(String, u64)>> {
+        let mut question = Messages::default();
+        question.add(GET_RULE, DUMP, FAMILY, 0, |says| says.text(1, TABLE));
+        self.socket.send(question.bytes(), 0)?;
+        let (mut buffer, mut counts) = (vec![0; 65_536], Vec::new());
+        loop {
+            // As with all of netlink, an answer is there as soon as somebody asks for it.
+            let len = self.socket.recv(&mut &mut buffer[..], 0)?;
+            let mut rest = &buffer[..len];
+            while let Some((message, behind)) = Message::first(rest) {
+                match message.answer() {
+                    _ if message.is_last() => return Ok(counts),
+                    Some(number) => return Err(io::Error::from_raw_os_error(number)),
+                    None => counts.extend(counted(&message)),
+                }
+                rest = behind;
+            }
+        }
     }
 
     /// Shows nothing any more. The table stays: with it, the kernel would drop what waits in the
@@ -191,7 +225,7 @@ fn open() -> io::Result<Socket> {
 fn describe(number: i32, batch: &Batch, sequence: u32) -> io::Error {
     let error = io::Error::from_raw_os_error(number);
     let what = match batch.kinds.get(sequence as usize - 1) {
-        Some(&NEW_TABLE) => "a table that is bound to its owner (Linux 5.12, nf_tables)",
+        Some(&NEW_TABLE) => "an inet table that is bound to its owner (Linux 5.12, nf_tables)",
         Some(&NEW_CHAIN) => "a chain of nf_tables",
         Some(&NEW_RULE) => "a rule with NFQUEUE (modules nft_compat, xt_NFQUEUE)",
         _ => "a change of nf_tables",
@@ -218,11 +252,40 @@ impl Batch {
     }
 
     fn rule(&mut self, chain: &str, write: impl FnOnce(&mut Rule<'_, '_>)) {
+        self.noted_rule(chain, None, write);
+    }
+
+    fn noted_rule(
+        &mut self,
+        chain: &str,
+        name: Option<&str>,
+        write: impl FnOnce(&mut Rule<'_, '_>),
+    ) {
         self.add(NEW_RULE, CREATE | APPEND, |says| {
             says.text(1, TABLE);
             says.text(2, chain);
             says.nested(4, |expressions| write(&mut Rule(expressions)));
+            if let Some(name) = name {
+                says.bytes(7, &note(name));
+            }
         });
+    }
+
+    /// Counts what is of this kind, and lets it pass.
+    fn count(&mut self, chain: &str, interface: u32, name: Option<&str>, kind: &Kind) {
+        for protocol in kind.protocols() {
+            self.noted_rule(chain, Some(kind.name), |rule| {
+                rule.interface(interface, name);
+                if kind.over_ipv6 {
+                    rule.meta(META_NFPROTO, &[NFPROTO_IPV6]);
+                }
+                if let Some(protocol) = protocol {
+                    rule.meta(META_L4PROTO, &[protocol]);
+                }
+                rule.count();
+                rule.accept();
+            });
+        }
     }
 
     /// Ends it; gives how many answers come.
@@ -272,6 +335,9 @@ impl Rule<'_, '_> {
             says.number(2, EQUAL);
             says.nested(3, |data| data.bytes(1, value));
         });
+    }
+    fn count(&mut self) {
+        self.expression("counter", |_| {});
     }
     fn accept(&mut self) {
         self.expression("immediate", |says| {

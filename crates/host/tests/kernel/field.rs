@@ -26,22 +26,22 @@ tests![
     one_in_a_namespace_and_nothing_left,
 ];
 
-fn millis(millis: u64) -> Duration {
+pub fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-fn secs(secs: u64) -> Duration {
+pub fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
 /// Two hops of 10 Mbit/s, and 20 ms there and back each, with queues that mark.
-fn marking(more_of_link: &str, more: &str) -> Scenario {
+pub fn marking(more_of_link: &str, more: &str) -> Scenario {
     let link = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
                 queue = { packets = 200, ecn_threshold = 20 }";
     scenario(2, &format!("{link}\n{more_of_link}"), more)
 }
 
-fn cut(first: &str, lasts: &str) -> String {
+pub fn cut(first: &str, lasts: &str) -> String {
     format!(
         "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"{first}\"\n\
          lasts = \"{lasts}\"\n"

@@ -66,6 +66,12 @@ impl Ledger {
         assert_eq!((self.bytes, self.wrong_at), (bytes, None));
     }
 
+    /// Is it whole and right, and the same that went in at the other end?
+    pub fn is_as_sent(&self, sent: &Self) -> bool {
+        let (here, there) = (self.sha256(), sent.sha256());
+        (self.bytes, self.wrong_at, here) == (sent.bytes, None, there)
+    }
+
     /// The same went in at the other end.
     pub fn assert_same(&self, sent: &Self) {
         assert_eq!(self.bytes, sent.bytes);

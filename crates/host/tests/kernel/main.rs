@@ -13,11 +13,14 @@ macro_rules! tests {
 
 mod agreement;
 mod application;
+mod cut_off;
 mod echo;
 mod emulate;
 mod emulate_lab;
 mod endings;
 mod field;
+mod giving_up;
+mod hold_back;
 mod ledger;
 mod loopback;
 mod namespaces;
@@ -26,7 +29,9 @@ mod peer;
 mod shimmed;
 mod transfer;
 mod trouble;
+mod unseen;
 mod windows;
+mod wrapping;
 
 use std::process::ExitCode;
 
@@ -36,9 +41,14 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Its name and what it does.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 11] = [
+const MODULES: [&[Test]; 16] = [
     // The long ones first.
     field::TESTS,
+    giving_up::TESTS,
+    hold_back::TESTS,
+    cut_off::TESTS,
+    wrapping::TESTS,
+    unseen::TESTS,
     emulate_lab::TESTS,
     emulate::TESTS,
     windows::TESTS,

@@ -47,23 +47,29 @@ fn wrong(error: impl Debug) -> io::Error {
 /// its MTU.
 pub fn pair(offload: bool) -> io::Result<[Namespace; 2]> {
     let [near, far] = [Namespace::new()?, Namespace::new()?];
-    let mut peer = LinkMessage::default();
-    peer.attributes.push(LinkAttribute::IfName(DEVICE.into()));
-    peer.attributes.push(LinkAttribute::NetNsFd(far.as_fd().as_raw_fd()));
-    let mut link = LinkMessage::default();
-    link.attributes.push(LinkAttribute::IfName(DEVICE.into()));
-    link.attributes.push(LinkAttribute::LinkInfo(vec![
-        LinkInfo::Kind(InfoKind::Veth),
-        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
-    ]));
-    near.run(|| tell(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL))??;
+    near.run(|| join(DEVICE, &far))??;
     for (namespace, address) in [(&near, HERE), (&far, THERE)] {
         namespace.run(|| up(address, offload))??;
     }
     Ok([near, far])
 }
 
-fn up(address: Ipv4Addr, offload: bool) -> io::Result<()> {
+/// Joins the calling thread's namespace, by a device of this name, to [`DEVICE`] of another.
+pub fn join(name: &str, far: &Namespace) -> io::Result<()> {
+    let mut peer = LinkMessage::default();
+    peer.attributes.push(LinkAttribute::IfName(DEVICE.into()));
+    peer.attributes.push(LinkAttribute::NetNsFd(far.as_fd().as_raw_fd()));
+    let mut link = LinkMessage::default();
+    link.attributes.push(LinkAttribute::IfName(name.into()));
+    link.attributes.push(LinkAttribute::LinkInfo(vec![
+        LinkInfo::Kind(InfoKind::Veth),
+        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+    ]));
+    tell(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
+}
+
+/// Brings [`DEVICE`] of the calling thread's namespace up, with an address.
+pub fn up(address: Ipv4Addr, offload: bool) -> io::Result<()> {
     let index = if_nametoindex(DEVICE)?;
     let mut own = AddressMessage::default();
     own.header.family = AddressFamily::Inet;

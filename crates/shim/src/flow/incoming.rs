@@ -1,13 +1,16 @@
 //! What the peer sends.
 
 use aid::Verdict;
-use base::Seq;
+use base::{Duration, Seq};
 use wire::TcpFlags;
 
 use super::{Context, Flow, State, Step};
 use crate::counts::{Fate, Swallowed, Untouched};
 use crate::flight::Covered;
 use crate::packet::Segment;
+
+/// What Linux's shortest timeout is beyond a round trip (tcp_rto_min).
+const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Acknowledgments from before this are not of this connection.
 const OLD: u32 = 1 << 30;
@@ -124,6 +127,11 @@ impl Flow {
 
     /// Undoes a loss, if the aid wants that: the peer seems to answer the original, which makes the
     /// retransmission a spurious one for the local TCP (RFC 3522 §3.2, RFC 4015).
+    ///
+    /// Not after a timeout: the echo is a measurement of the round trip, too (RFC 7323 §4.1), and one
+    /// that is as long as a timeout lets the next one be several times as long. And an undo has the
+    /// local TCP take for delivered what else it holds for lost, of which it then learns by the next
+    /// timeout only.
     fn rewrite_echo(
         &mut self,
         cx: &mut Context<'_>,
@@ -135,7 +143,10 @@ impl Flow {
         let (wanted, kept) = self.episode.map_or((false, false), |e| (e.wanted, e.kept));
         let allowed = self.undoes || self.congested.is_none() && (wanted && capable || kept);
         let Some(stamps) = segment.stamps.filter(|_| allowed) else { return };
-        if !Seq(stamp).before(Seq(stamps.echo)) {
+        // It was sent a timeout, and the round trip of what was then sent, ago.
+        let timed_out = self.round_trip.smoothed().times(2) + LEAST_TIMEOUT;
+        let by_timeout = Seq(stamp).before(Seq(self.clock.at(cx.now - timed_out)));
+        if by_timeout || !Seq(stamp).before(Seq(stamps.echo)) {
             return;
         }
         segment.set_echo(packet, stamp);

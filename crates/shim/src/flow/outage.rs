@@ -50,6 +50,7 @@ impl Flow {
                     undo_acks: 0,
                     back: None,
                     resumed: None,
+                    tried: None,
                 }
             }
             State::Disconnected(outage) => {
@@ -124,9 +125,20 @@ impl Flow {
         self.spread_until = cx.now + self.round_trip.smoothed();
     }
 
+    /// When what the peer seems to answer now had left: the last probe, unless that was less than a
+    /// round trip ago.
+    fn tried(&self, now: Instant) -> Instant {
+        let State::Disconnected(Outage { probed: Some(probed), .. }) = self.state else {
+            return now;
+        };
+        probed.min(now - self.round_trip.least())
+    }
+
     /// There is a path again, and what was out goes once more.
     fn send_all_again(&mut self, cx: &mut Context<'_>, mut outage: Outage) {
         self.came_back = true;
+        // Either the peer was heard just now, or this host knows it.
+        let tried = if self.heard == cx.now { self.tried(cx.now) } else { cx.now };
         // RFC 3522: an echo older than the first retransmission is what undoes it. The first
         // original of the outage is the one; later ones may be from after that retransmission.
         if outage.oldest.is_none() {
@@ -134,6 +146,7 @@ impl Flow {
         }
         outage.again = true;
         (outage.back, outage.resumed) = (Some(cx.now), None);
+        outage.tried = Some(tried);
         self.flight.all_wait();
         self.rate = outage.flight.max(INITIAL_WINDOW);
         self.next_send = cx.now;
@@ -179,7 +192,6 @@ impl Flow {
         let first = advanced && outage.resumed.is_none();
         if first {
             outage.resumed = Some(cx.now);
-            self.tally.time_to_resume = outage.back.map(|back| cx.now.since(back));
         }
         self.find_lost(cx.now, covered.newest);
         if first {
@@ -232,6 +244,9 @@ impl Flow {
             return;
         }
         outage.undo_acks += 1;
+        if let Some(tried) = outage.tried.take() {
+            self.tally.time_to_resume = Some(cx.now.since(tried));
+        }
         (episode.undone, episode.again) = (true, false);
         self.told = next;
         self.replies.push_back(Reply { ack: next, echo });
@@ -257,6 +272,12 @@ impl Flow {
 
     /// The local TCP is told all that the peer has said.
     pub(super) fn tell(&mut self, cx: &mut Context<'_>) {
+        if let State::Resuming(outage, _) = &mut self.state
+            && self.told.before(self.flight.una)
+            && let Some(tried) = outage.tried.take()
+        {
+            self.tally.time_to_resume = Some(cx.now.since(tried));
+        }
         if self.told.before(self.flight.una) || self.unsaid {
             self.told = self.flight.una;
             self.unsaid = false;

@@ -1,0 +1,473 @@
+//! A gigabyte under each fault, every byte of it checked: SHA-256 at both ends, and each byte
+//! against what has to stand there.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use base::RandomStream;
+use host::{End, Namespace, RealClock, Settings};
+use socket2::{Domain, Socket, Type};
+
+use crate::crossing::Crossing;
+use crate::emulate::scenario;
+use crate::ledger::{Ledger, pattern};
+use crate::pair::{THERE, pair, plug};
+use crate::shimmed::{Path, Process, Shimmed};
+
+/// Connections at once, and what one of them carries (bytes).
+const AT_ONCE: u64 = 16;
+const EACH: u64 = 2_500_000;
+/// Nothing that is cut here lasts so long that a connection may be silent for longer.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// A fault, and what carries so many bytes under it.
+type Row = (&'static str, fn(u64) -> Outcome);
+
+const ROWS: [Row; 12] = [
+    ("losses, one packet in 200", losses),
+    ("reordering", reordering),
+    ("duplicates, flipped bits", damage),
+    ("marks of congestion", marks),
+    ("queues that overflow", overflow),
+    ("cuts, told by ICMP", told_cuts),
+    ("cuts, silent, --suspect-after 2", silent_cuts),
+    ("killed and begun anew, losses and cuts", killed),
+    ("ended and begun anew, losses and cuts", ended),
+    ("cable out and in again at the far end", unplugged),
+    ("same, shim at the far end, --hold-back", held_back),
+    ("all at once, and killed", everything),
+];
+
+/// What became of a row's transfers.
+#[derive(Default)]
+struct Outcome {
+    connections: u64,
+    bytes: u64,
+    mismatches: u64,
+    /// Attempts to connect that an error ended after the near end held them for open: routers tell of
+    /// a cut, and the far end forgets whom it has answered (as Linux does).
+    unopened: u64,
+    /// Connections that an error ended.
+    broken: Vec<String>,
+    lasted_s: f64,
+    kept: Kept,
+}
+
+/// What became of the shim.
+#[derive(Default)]
+struct Kept {
+    /// Times that one began.
+    begun: u64,
+    /// Unknown where it is killed.
+    counted: Option<[u64; 2]>,
+    /// Flows and bytes that it has when all is over.
+    left: (usize, usize),
+}
+
+impl Kept {
+    fn add(&mut self, shim: Shimmed) {
+        let last = shim.stop();
+        let [survived, undone] = self.counted.unwrap_or_default();
+        self.counted = Some([survived + last.counts.survived, undone + last.counts.undone]);
+        self.left = (last.flows.len(), last.memory.0);
+    }
+}
+
+/// Runs those in whose name one of the words is, or all; `false`: something arrived otherwise than it
+/// was sent, or not at all.
+pub fn table(bytes: u64, words: &[String]) -> bool {
+    println!(
+        "\nEvery byte checked, SHA-256 at both ends: {AT_ONCE} connections at once, cubic, {} kB each",
+        EACH / 1000
+    );
+    println!(
+        "{:<40}{:>6}{:>7}{:>8}{:>7}{:>10}{:>7}{:>8}{:>7}{:>10}{:>8}",
+        "",
+        "MB",
+        "s",
+        "Mbit/s",
+        "flows",
+        "unopened",
+        "wrong",
+        "broken",
+        "shims",
+        "survived",
+        "undone"
+    );
+    let mut good = true;
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
+    for (name, run) in ROWS.into_iter().filter(|(name, _)| wanted(name)) {
+        let outcome = run(bytes);
+        let Outcome { connections, unopened, mismatches, lasted_s, broken, kept, .. } = &outcome;
+        let megabytes = outcome.bytes as f64 / 1e6;
+        let counted = |n: usize| kept.counted.map_or("–".to_owned(), |all| all[n].to_string());
+        println!(
+            "{name:<40}{megabytes:>6.0}{lasted_s:>7.1}{:>8.0}{connections:>7}{unopened:>10}\
+             {mismatches:>7}{:>8}{:>7}{:>10}{:>8}",
+            megabytes * 8.0 / lasted_s,
+            broken.len(),
+            kept.begun,
+            counted(0),
+            counted(1),
+        );
+        for what in broken.iter().take(3) {
+            println!("  {what}");
+        }
+        if kept.left != (0, 0) {
+            println!("  left in the shim: {} flows, {} bytes", kept.left.0, kept.left.1);
+        }
+        good &= *mismatches == 0
+            && broken.is_empty()
+            && outcome.bytes == share(bytes) * AT_ONCE
+            && kept.left == (0, 0);
+    }
+    good
+}
+
+/// Whole connections of each of those at once.
+fn share(bytes: u64) -> u64 {
+    bytes.div_ceil(AT_ONCE).next_multiple_of(EACH)
+}
+
+/// Carries the bytes from near to far; `keep` has a shim there until it is told that all is done.
+fn carry(
+    [near, far]: [&Namespace; 2],
+    to: Ipv4Addr,
+    bytes: u64,
+    keep: impl FnOnce(&Sender<()>, &AtomicBool) -> Kept + Send,
+) -> Outcome {
+    let (sent_all, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (ready, is_ready) = channel();
+    let mut outcome = Outcome::default();
+    thread::scope(|scope| {
+        let keeper = scope.spawn(|| keep(&ready, &done));
+        is_ready.recv().expect("the shim begins");
+        let clock = RealClock::start();
+        let workers: Vec<_> = (0..AT_ONCE)
+            .map(|n| {
+                let to = SocketAddrV4::new(to, 7000 + n as u16);
+                let listener = listen(far, to).expect("nobody else listens");
+                let sent_all = &sent_all;
+                let receives = scope.spawn(move || receive_all(&listener, sent_all));
+                let sends = scope.spawn(move || send_all(near, to, share(bytes) / EACH));
+                (sends, receives)
+            })
+            .collect();
+        let (senders, receivers): (Vec<_>, Vec<_>) = workers.into_iter().unzip();
+        let sent: Vec<_> = senders.into_iter().map(|s| s.join().expect("it ends")).collect();
+        outcome.lasted_s = clock.now().as_secs_f64();
+        sent_all.store(true, Ordering::Relaxed);
+        for (sent, receives) in sent.into_iter().zip(receivers) {
+            outcome.enter(sent, receives.join().expect("it ends"));
+        }
+        // The last of the last acknowledgments.
+        nap(500);
+        done.store(true, Ordering::Relaxed);
+        outcome.kept = keeper.join().expect("the shim fails");
+    });
+    outcome
+}
+
+impl Outcome {
+    fn enter(&mut self, sent: Vec<io::Result<Ledger>>, received: Received) {
+        for (number, sent) in sent.into_iter().enumerate() {
+            let arrived = received.iter().find(|(which, _)| *which == number as u64);
+            match (sent, arrived) {
+                (Ok(sent), Some((_, Ok(received)))) => {
+                    self.connections += 1;
+                    self.bytes += received.bytes();
+                    self.mismatches += u64::from(!received.is_as_sent(&sent));
+                }
+                // For the far end there was no connection yet.
+                (Err(_), None) => self.unopened += 1,
+                (sent, arrived) => {
+                    let arrived = arrived.map(|(_, received)| received);
+                    self.broken.push(format!("sender: {:?}, receiver: {arrived:?}", sent.err()));
+                }
+            }
+        }
+    }
+}
+
+/// Each connection begins with its number.
+const NUMBER: usize = 8;
+
+/// As many as are to be carried; one that fails is repeated with another number.
+fn send_all(near: &Namespace, to: SocketAddrV4, connections: u64) -> Vec<io::Result<Ledger>> {
+    let (mut sent, mut good) = (Vec::new(), 0);
+    while good < connections && sent.len() < 4 * connections as usize {
+        let one = connect(near, to).and_then(|stream| send(stream, sent.len() as u64));
+        good += u64::from(one.is_ok());
+        sent.push(one);
+    }
+    sent
+}
+
+fn send(mut stream: TcpStream, number: u64) -> io::Result<Ledger> {
+    stream.write_all(&number.to_be_bytes())?;
+    let (mut sent, mut buffer) = (Ledger::default(), [0; 65_536]);
+    while sent.bytes() < EACH {
+        let room = (EACH - sent.bytes()).min(buffer.len() as u64) as usize;
+        pattern(number, sent.bytes(), &mut buffer[..room]);
+        let taken = stream.write(&buffer[..room])?;
+        sent.enter(number, &buffer[..taken]);
+    }
+    stream.shutdown(Shutdown::Write)?;
+    match stream.read(&mut buffer)? {
+        0 => Ok(sent),
+        _ => Err(io::Error::other("it says something")),
+    }
+}
+
+/// Where routers tell of a cut, and where this host has no route, TCP gives up an attempt at once
+/// (RFC 5461 §4.1); whoever wants to connect then tries again.
+fn connect(near: &Namespace, to: SocketAddrV4) -> io::Result<TcpStream> {
+    loop {
+        let socket = near.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
+        socket.set_tcp_congestion(b"cubic")?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_write_timeout(Some(PATIENCE))?;
+        match socket.connect(&SocketAddr::V4(to).into()) {
+            Ok(()) => return Ok(socket.into()),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
+                ) =>
+            {
+                nap(50);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// By the number of the connection.
+type Received = Vec<(u64, io::Result<Ledger>)>;
+
+fn listen(far: &Namespace, at: SocketAddrV4) -> io::Result<Socket> {
+    let socket = far.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
+    socket.bind(&SocketAddr::V4(at).into())?;
+    socket.listen(16)?;
+    // How long `accept` waits.
+    socket.set_read_timeout(Some(std::time::Duration::from_millis(100)))?;
+    Ok(socket)
+}
+
+fn receive_all(listener: &Socket, sent_all: &AtomicBool) -> Received {
+    let mut received = Vec::new();
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                let mut number = [0; NUMBER];
+                let mut stream = TcpStream::from(stream);
+                let begun = stream
+                    .set_read_timeout(Some(PATIENCE))
+                    .and_then(|()| stream.read_exact(&mut number));
+                // One that says nothing was never used.
+                if begun.is_ok() {
+                    let number = u64::from_be_bytes(number);
+                    received.push((number, receive(stream, number)));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                if sent_all.load(Ordering::Relaxed) {
+                    return received;
+                }
+            }
+            // It had gone before it was accepted.
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+fn receive(mut stream: TcpStream, number: u64) -> io::Result<Ledger> {
+    let (mut received, mut buffer) = (Ledger::default(), vec![0; 65_536]);
+    loop {
+        match stream.read(&mut buffer)? {
+            0 => return Ok(received),
+            len => received.enter(number, &buffer[..len]),
+        }
+    }
+}
+
+fn nap(millis: u64) {
+    thread::sleep(std::time::Duration::from_millis(millis));
+}
+
+/// One shim from the beginning to the end, while `meanwhile` is done again and again.
+fn steadily(
+    namespace: &Namespace,
+    settings: &Settings,
+    ready: &Sender<()>,
+    done: &AtomicBool,
+    mut meanwhile: impl FnMut(),
+) -> Kept {
+    let shim = Shimmed::start(namespace, settings);
+    ready.send(()).expect("somebody waits");
+    while !done.load(Ordering::Relaxed) {
+        meanwhile();
+    }
+    let mut kept = Kept { begun: 1, ..Kept::default() };
+    kept.add(shim);
+    kept
+}
+
+/// One shim after the other, each for a random while.
+fn again_and_again(
+    namespace: &Namespace,
+    kill: bool,
+    ready: &Sender<()>,
+    done: &AtomicBool,
+) -> Kept {
+    let mut kept = Kept::default();
+    let mut random = RandomStream::new(1, "soak", u64::from(kill));
+    while !done.load(Ordering::Relaxed) {
+        kept.begun += 1;
+        let lasts = 20 + random.below(3000);
+        // Whoever waits for the first has it; nobody waits for others.
+        if kill {
+            let shim = Process::start(namespace);
+            ready.send(()).expect("it is kept");
+            nap(lasts);
+            shim.kill();
+        } else {
+            let shim = Shimmed::start(namespace, &Settings::default());
+            ready.send(()).expect("it is kept");
+            nap(lasts);
+            kept.add(shim);
+        }
+        // For a moment there is none.
+        nap(random.below(100));
+    }
+    kept
+}
+
+/// Over a path of the lab.
+fn emulated(
+    link: &str,
+    faults: &str,
+    bytes: u64,
+    keep: impl FnOnce(&Namespace, &Sender<()>, &AtomicBool) -> Kept + Send,
+) -> Outcome {
+    let path = Path::start(&scenario(link, faults), 1, true);
+    let ends = End::BOTH.map(|end| path.running.namespace(end));
+    let outcome =
+        carry(ends, path.addresses[1], bytes, |ready, done| keep(path.near(), ready, done));
+    path.running.stop().expect("the path fails");
+    outcome
+}
+
+fn with_one(link: &str, faults: &str, bytes: u64, settings: &Settings) -> Outcome {
+    emulated(link, faults, bytes, |near, ready, done| {
+        steadily(near, settings, ready, done, || nap(10))
+    })
+}
+
+/// A second without a path, every four.
+fn cuts(told: bool) -> String {
+    let signal = if told { "icmp-unreachable" } else { "none" };
+    format!(
+        "[[network.fault]]\nkind = \"partition\"\nhop = 2\nevery = \"4 s\"\nfirst = \"2 s\"\n\
+         lasts = \"1 s\"\nsignal = \"{signal}\"\n"
+    )
+}
+
+const RATE: &str = "rate = \"200 Mbit/s\"";
+const DELAY: &str = "delay = \"5 ms\"";
+const ANY_ORDER: &str = "delay = { uniform = [\"4 ms\", \"6 ms\"] }\norder = \"free\"";
+const LONG_QUEUE: &str = "queue = { packets = 500 }";
+const MARKS: &str = "queue = { packets = 500, ecn_threshold = 100 }";
+const LOSSES: &str = "packet_error_rate = 0.0025";
+
+fn link(parts: [&str; 4]) -> String {
+    parts.join("\n")
+}
+
+fn losses(bytes: u64) -> Outcome {
+    with_one(&link([RATE, DELAY, MARKS, LOSSES]), "", bytes, &Settings::default())
+}
+
+fn reordering(bytes: u64) -> Outcome {
+    with_one(&link([RATE, ANY_ORDER, MARKS, ""]), "", bytes, &Settings::default())
+}
+
+fn marks(bytes: u64) -> Outcome {
+    let few = "queue = { packets = 500, ecn_threshold = 20 }";
+    with_one(&link([RATE, DELAY, few, ""]), "", bytes, &Settings::default())
+}
+
+fn overflow(bytes: u64) -> Outcome {
+    with_one(&link([RATE, DELAY, "queue = { packets = 40 }", ""]), "", bytes, &Settings::default())
+}
+
+fn told_cuts(bytes: u64) -> Outcome {
+    with_one(&link([RATE, DELAY, LONG_QUEUE, ""]), &cuts(true), bytes, &Settings::default())
+}
+
+fn silent_cuts(bytes: u64) -> Outcome {
+    let mut settings = Settings::default();
+    settings.shim.suspect_after = Some(2);
+    with_one(&link([RATE, DELAY, LONG_QUEUE, ""]), &cuts(false), bytes, &settings)
+}
+
+fn replaced(bytes: u64, delay: &str, kill: bool) -> Outcome {
+    emulated(&link([RATE, delay, MARKS, LOSSES]), &cuts(true), bytes, |near, ready, done| {
+        again_and_again(near, kill, ready, done)
+    })
+}
+
+fn killed(bytes: u64) -> Outcome {
+    replaced(bytes, DELAY, true)
+}
+
+fn ended(bytes: u64) -> Outcome {
+    replaced(bytes, DELAY, false)
+}
+
+fn everything(bytes: u64) -> Outcome {
+    replaced(bytes, ANY_ORDER, true)
+}
+
+/// Over a path that doubles packets and flips bits, besides that it loses and reorders them.
+fn damage(bytes: u64) -> Outcome {
+    let crossing = Crossing::start().expect("this machine allows it");
+    let [near, _] = crossing.ends();
+    let outcome = carry(crossing.ends(), crossing.far_address(), bytes, |ready, done| {
+        steadily(near, &Settings::default(), ready, done, || nap(10))
+    });
+    let [there, back] = crossing.stop().expect("the crossing fails");
+    for counts in [there, back] {
+        assert!(counts.duplicated > 0 && counts.corrupted > 0, "{counts:?}");
+    }
+    outcome
+}
+
+/// Over a cable of the kernel's, which is out for a second and a half at a time. The kernel takes up
+/// to a second to tell.
+fn flapping(bytes: u64, shim_at: End, settings: &Settings) -> Outcome {
+    let ends = pair(false).expect("this machine allows it");
+    let [near, far] = &ends;
+    carry([near, far], THERE, bytes, |ready, done| {
+        steadily(&ends[shim_at as usize], settings, ready, done, || {
+            for (plugged, millis) in [(false, 1500), (true, 1500)] {
+                far.run(|| plug(plugged)).expect("it runs").expect("it can be unplugged");
+                nap(millis);
+            }
+        })
+    })
+}
+
+fn unplugged(bytes: u64) -> Outcome {
+    flapping(bytes, End::Near, &Settings::default())
+}
+
+fn held_back(bytes: u64) -> Outcome {
+    let mut settings = Settings::default();
+    settings.shim.hold_back = true;
+    flapping(bytes, End::Far, &settings)
+}

@@ -1,0 +1,93 @@
+//! Cuts that last longer than the kernel's own patience.
+
+use std::io::{ErrorKind, Write};
+use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::thread;
+
+use base::{Duration, Instant};
+use host::{End, Settings};
+use socket2::{Domain, SockRef, Socket, Type};
+
+use crate::field::{cut, marking, millis, secs};
+use crate::shimmed::{Path, Shimmed};
+
+tests![a_connection_ends_when_the_kernel_has_lost_patience];
+
+/// TCP_USER_TIMEOUT of one connection.
+const USER_TIMEOUT: Duration = Duration::from_secs(2);
+
+fn connect(path: &Path, port: u16, timeout: Option<Duration>) -> [TcpStream; 2] {
+    let to = SocketAddrV4::new(path.addresses[1], port);
+    let listener = path.running.namespace(End::Far).run(|| TcpListener::bind(to));
+    let listener = listener.unwrap().unwrap();
+    let socket = || Socket::new(Domain::IPV4, Type::STREAM, None);
+    let socket = path.near().run(socket).unwrap().unwrap();
+    socket.set_tcp_congestion(b"cubic").unwrap();
+    let timeout = timeout.map(|span| std::time::Duration::from_nanos(span.as_nanos()));
+    SockRef::from(&socket).set_tcp_user_timeout(timeout).unwrap();
+    socket.connect(&SocketAddr::V4(to).into()).unwrap();
+    [socket.into(), listener.accept().unwrap().0]
+}
+
+/// From the cut, at 1 s, to the error, and which one.
+fn patience(path: &Path, mut stream: TcpStream) -> (Duration, ErrorKind) {
+    path.sleep_until(millis(900));
+    loop {
+        if let Err(error) = stream.write_all(&[7; 1000]) {
+            return (path.clock.now().since(Instant::ZERO + secs(1)), error.kind());
+        }
+        thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// How long the kernel waits, without a limit of the application's and with one. The shim, if there is
+/// one, forgets after so long, or first finds the path again.
+fn patiences(forget_after: Option<Duration>) -> [Duration; 2] {
+    // Nobody tells: after that the kernel would give another error.
+    let silent = cut("1 s", "9 s") + "signal = \"none\"\n";
+    let path = Path::start(&marking("", &silent), 11, true);
+    // About 15 times the first timeout instead of about 924 s.
+    path.near().set("net/ipv4/tcp_retries2", "3").unwrap();
+    let shim = forget_after.map(|forget_after| {
+        let mut settings = Settings::default();
+        settings.shim.suspect_after = Some(1);
+        settings.shim.forget_after = forget_after;
+        Shimmed::start(path.near(), &settings)
+    });
+    let [patient, far] = connect(&path, 7000, None);
+    let [hasty, other_far] = connect(&path, 7001, Some(USER_TIMEOUT));
+    let took = thread::scope(|scope| {
+        let runs = [patient, hasty].map(|stream| scope.spawn(|| patience(&path, stream)));
+        runs.map(|run| {
+            let (took, error) = run.join().unwrap();
+            assert_eq!(error, ErrorKind::TimedOut, "after {took:?}");
+            took
+        })
+    });
+    if let Some(shim) = shim {
+        // The kernel tells nobody.
+        let stood = shim.look();
+        assert_eq!((stood.counts.outages, stood.flows.len()), (2, 2), "{stood:?}");
+        assert!(stood.flows.iter().all(|flow| flow.state == "disconnected"), "{stood:?}");
+        path.sleep_until(secs(11));
+        let stood = shim.stop();
+        assert_eq!((stood.flows.len(), stood.memory.0), (0, 0), "{stood:?}");
+        // The peer answers the first probe after the cut, and meets a kernel that resets what it does
+        // not know.
+        let given_up = if forget_after < Some(secs(9)) { 2 } else { 0 };
+        assert_eq!((stood.counts.given_up, stood.counts.lost_track), (given_up, 0), "{stood:?}");
+    }
+    drop((far, other_far));
+    path.running.stop().unwrap();
+    took
+}
+
+fn a_connection_ends_when_the_kernel_has_lost_patience() {
+    let arms = [None, Some(secs(6)), Some(secs(300))];
+    let arms = arms.map(|arm| thread::spawn(move || patiences(arm)));
+    for took in arms.map(|arm| arm.join().unwrap()) {
+        let [patient, hasty] = took;
+        assert!(patient >= secs(1) && patient <= secs(10), "{took:?}");
+        assert!(hasty >= USER_TIMEOUT && hasty <= USER_TIMEOUT.times(2), "{took:?}");
+    }
+}

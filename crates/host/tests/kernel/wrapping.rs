@@ -1,0 +1,138 @@
+//! Connections of this kernel whose sequence numbers go beyond 2³².
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::thread;
+
+use host::{End, Namespace, Settings};
+use nix::libc;
+use nix::sys::socket::sockopt::{self, TcpRepair};
+use nix::sys::socket::{getsockopt, setsockopt};
+use socket2::{Domain, Socket, Type};
+
+use crate::field::{cut, marking};
+use crate::ledger::{Ledger, pattern};
+use crate::shimmed::{Path, Shimmed};
+
+tests![our_numbers_wrap, the_peers_numbers_wrap];
+
+const PORT: u16 = 7000;
+/// Bytes each way.
+const BYTES: u64 = 1_200_000;
+
+/// Which queue the next one is about (linux/tcp.h).
+#[derive(Clone, Copy, Debug)]
+struct TcpRepairQueue;
+nix::setsockopt_impl!(
+    TcpRepairQueue,
+    libc::IPPROTO_TCP,
+    libc::TCP_REPAIR_QUEUE,
+    u32,
+    sockopt::SetStruct<'_, u32>
+);
+/// Where its numbers begin.
+#[derive(Clone, Copy, Debug)]
+struct TcpQueueSeq;
+nix::setsockopt_impl!(
+    TcpQueueSeq,
+    libc::IPPROTO_TCP,
+    libc::TCP_QUEUE_SEQ,
+    u32,
+    sockopt::SetStruct<'_, u32>
+);
+nix::getsockopt_impl!(
+    TcpQueueSeq,
+    libc::IPPROTO_TCP,
+    libc::TCP_QUEUE_SEQ,
+    u32,
+    sockopt::GetStruct<u32>
+);
+const SEND_QUEUE: u32 = 2;
+/// Leaves repair without a probe of the peer's window.
+const OFF: u32 = u32::MAX;
+
+/// A socket in a namespace whose SYN will have this number.
+pub fn numbered(namespace: &Namespace, isn: u32) -> Socket {
+    let socket = namespace.run(|| Socket::new(Domain::IPV4, Type::STREAM, None)).unwrap().unwrap();
+    socket.set_tcp_congestion(b"cubic").unwrap();
+    setsockopt(&socket, TcpRepair, &1).unwrap();
+    setsockopt(&socket, TcpRepairQueue, &SEND_QUEUE).unwrap();
+    setsockopt(&socket, TcpQueueSeq, &isn).unwrap();
+    setsockopt(&socket, TcpRepair, &0).unwrap();
+    socket
+}
+
+/// The number of what it sends next.
+fn sends_next(socket: &Socket) -> u32 {
+    setsockopt(&socket, TcpRepair, &1).unwrap();
+    setsockopt(&socket, TcpRepairQueue, &SEND_QUEUE).unwrap();
+    let next = getsockopt(&socket, TcpQueueSeq).unwrap();
+    setsockopt(&socket, TcpRepair, &OFF).unwrap();
+    next
+}
+
+/// Sends and receives `BYTES` at once; gives what was sent and what was received.
+fn exchange(stream: TcpStream, sends: u64) -> [Ledger; 2] {
+    let mut writes = stream.try_clone().unwrap();
+    let writer = thread::spawn(move || {
+        let (mut sent, mut buffer) = (Ledger::default(), [0; 16_384]);
+        while sent.bytes() < BYTES {
+            let room = (BYTES - sent.bytes()).min(buffer.len() as u64) as usize;
+            pattern(sends, sent.bytes(), &mut buffer[..room]);
+            let taken = writes.write(&buffer[..room]).unwrap();
+            sent.enter(sends, &buffer[..taken]);
+        }
+        writes.shutdown(Shutdown::Write).unwrap();
+        sent
+    });
+    let (mut reads, mut received, mut buffer) = (stream, Ledger::default(), [0; 65_536]);
+    reads.set_read_timeout(Some(std::time::Duration::from_secs(50))).unwrap();
+    loop {
+        match reads.read(&mut buffer).unwrap() {
+            0 => return [writer.join().unwrap(), received],
+            len => received.enter(1 - sends, &buffer[..len]),
+        }
+    }
+}
+
+/// A transfer both ways, with losses and a cut, of a connection that `opens` opens with numbers that
+/// end so many bytes later.
+fn wraps(opens: End, after: u32) {
+    let path =
+        Path::start(&marking("packet_error_rate = 0.005", &cut("500 ms", "700 ms")), 8, true);
+    let shim = Shimmed::start(path.near(), &Settings::default());
+    let listens = opens.other();
+    let to = SocketAddrV4::new(path.addresses[listens as usize], PORT);
+    let listener = path.running.namespace(listens).run(|| TcpListener::bind(to)).unwrap().unwrap();
+    let accepts = thread::spawn(move || exchange(listener.accept().unwrap().0, 1));
+    // The SYN has a number, too.
+    let socket = numbered(path.running.namespace(opens), 0_u32.wrapping_sub(after + 1));
+    socket.connect(&SocketAddr::V4(to).into()).unwrap();
+    assert_eq!(sends_next(&socket), 0_u32.wrapping_sub(after));
+    let [sent, received] = exchange(socket.into(), 0);
+    let [sent_there, received_there] = accepts.join().unwrap();
+    for (sent, received) in [(sent, received_there), (sent_there, received)] {
+        sent.assert(BYTES);
+        assert!(received.is_as_sent(&sent), "{after}: {sent:?} {received:?}");
+    }
+    let stood = shim.stop();
+    let counts = stood.counts;
+    assert_eq!((counts.flows, counts.lost_track, counts.implausible), (1, 0, 0), "{stood:?}");
+    assert_eq!((counts.outages, counts.survived), (1, 1), "{after}: {stood:?}");
+    path.running.stop().unwrap();
+}
+
+/// At once: before, in and after the cut; with the handshake.
+fn everywhere(opens: End) {
+    let cases = [0, 150_000, 400_000, 900_000];
+    let runs = cases.map(|after| thread::spawn(move || wraps(opens, after)));
+    runs.into_iter().for_each(|run| run.join().unwrap());
+}
+
+fn our_numbers_wrap() {
+    everywhere(End::Near);
+}
+
+fn the_peers_numbers_wrap() {
+    everywhere(End::Far);
+}
