@@ -157,7 +157,7 @@ mod test {
         let text = table(&document);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         // Nothing had to be broken into two lines.
-        assert_eq!(text.lines().count(), 7, "{text}");
+        assert_eq!(text.lines().count(), 8, "{text}");
         assert!(text.ends_with("not to be done: 12 limit, 3 set timer\n"), "{text}");
         assert!(text.contains("192.168.100.200:54321"), "{text}");
     }
