@@ -19,6 +19,7 @@ mod crossing;
 mod emulate;
 mod estimate;
 mod harm;
+mod numbered;
 mod soak;
 
 use std::process::ExitCode;
