@@ -20,6 +20,7 @@ mod emulate;
 mod estimate;
 mod harm;
 mod late;
+mod numbered;
 mod soak;
 
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 use std::io;
 
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+use tracing::warn;
 
 use super::inject::PRIORITY;
 use super::message::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, Messages};
@@ -13,8 +14,10 @@ use super::unseen::{IPV4, IPV6, Kind, counted, note};
 const TABLE: &str = "driftway";
 const CHAINS: [(&str, u8); 2] = [("output", HOOK_LOCAL_OUT), ("input", HOOK_LOCAL_IN)];
 
-/// IPv4 and IPv6, of which nothing is ever shown: it is only counted.
-const FAMILY: u8 = 1;
+/// IPv4, and IPv6, of which nothing is ever shown: it is only counted, in a table of its own, for the
+/// tools that list tables do not know what queues in one of both.
+const IP: u8 = 2;
+const IP6: u8 = 10;
 const SUBSYSTEM: u16 = 10;
 const BATCH_BEGIN: u16 = 0x10;
 const BATCH_END: u16 = 0x11;
@@ -41,9 +44,7 @@ const META_IIF: u32 = 4;
 const META_OIF: u32 = 5;
 const META_IIFNAME: u32 = 6;
 const META_OIFNAME: u32 = 7;
-const META_NFPROTO: u32 = 15;
 const META_L4PROTO: u32 = 16;
-const NFPROTO_IPV6: u8 = 10;
 const TRANSPORT_HEADER: u32 = 2;
 /// A name of an interface (bytes, zeros included).
 const NAME: usize = 16;
@@ -56,9 +57,11 @@ const UNREACHABLE: u8 = 3;
 /// `xt_NFQ_info_v3`: if nobody takes the packets, they pass.
 const BYPASS: u16 = 1;
 
-/// The table, as long as this value, and the process, lives.
+/// The tables, as long as this value, and the process, lives.
 pub struct Rules {
     socket: Socket,
+    /// Whether there is one for IPv6.
+    ipv6: bool,
 }
 
 impl Rules {
@@ -68,62 +71,12 @@ impl Rules {
     /// # Errors
     /// `AddrInUse`: there is a table by that name. Else what the kernel says.
     pub fn install(interfaces: &[String]) -> io::Result<Self> {
-        let rules = Self { socket: open()? };
-        let mut batch = Batch::new();
-        batch.add(NEW_TABLE, CREATE | EXCLUSIVE, |says| {
-            says.text(1, TABLE);
-            says.number(2, OWNED);
-        });
-        for ((chain, hook), priority) in CHAINS.into_iter().zip(PRIORITIES) {
-            batch.add(NEW_CHAIN, CREATE, |says| {
-                says.text(1, TABLE);
-                says.text(3, chain);
-                says.nested(4, |place| {
-                    place.number(1, hook.into());
-                    place.number(2, priority as u32);
-                });
-                says.text(7, "filter");
-            });
+        let mut rules = Self { socket: open()?, ipv6: false };
+        rules.commit(shown(interfaces))?;
+        match rules.commit(only_counted(interfaces)) {
+            Ok(()) => rules.ipv6 = true,
+            Err(error) => warn!(%error, "IPv6 is not counted"),
         }
-        batch.rule("output", |rule| {
-            rule.meta(META_PRIORITY, &PRIORITY.to_ne_bytes());
-            rule.accept();
-        });
-        batch.rule("output", |rule| {
-            rule.meta(META_OIF, &LOOPBACK.to_ne_bytes());
-            rule.accept();
-        });
-        // Also what we make up for the local TCP.
-        batch.rule("input", |rule| {
-            rule.meta(META_IIF, &LOOPBACK.to_ne_bytes());
-            rule.accept();
-        });
-        let names = interfaces.iter().map(|name| Some(name.as_str()));
-        let every = interfaces.is_empty().then_some(None);
-        for name in names.chain(every) {
-            for (chain, interface) in [("output", META_OIFNAME), ("input", META_IIFNAME)] {
-                for kind in &IPV6 {
-                    batch.count(chain, interface, name, kind);
-                }
-                batch.rule(chain, |rule| {
-                    rule.interface(interface, name);
-                    rule.meta(META_L4PROTO, &[TCP]);
-                    rule.queue();
-                });
-                if chain == "input" {
-                    batch.rule(chain, |rule| {
-                        rule.interface(interface, name);
-                        rule.meta(META_L4PROTO, &[ICMP]);
-                        rule.first_byte(UNREACHABLE);
-                        rule.queue();
-                    });
-                }
-                for kind in &IPV4 {
-                    batch.count(chain, interface, name, kind);
-                }
-            }
-        }
-        rules.commit(batch)?;
         Ok(rules)
     }
 
@@ -133,17 +86,25 @@ impl Rules {
     /// # Errors
     /// What the kernel says.
     pub fn counts(&self) -> io::Result<Vec<(String, u64)>> {
+        let mut counts = Vec::new();
+        for family in self.families() {
+            self.count_of(family, &mut counts)?;
+        }
+        Ok(counts)
+    }
+
+    fn count_of(&self, family: u8, counts: &mut Vec<(String, u64)>) -> io::Result<()> {
         let mut question = Messages::default();
-        question.add(GET_RULE, DUMP, FAMILY, 0, |says| says.text(1, TABLE));
+        question.add(GET_RULE, DUMP, family, 0, |says| says.text(1, TABLE));
         self.socket.send(question.bytes(), 0)?;
-        let (mut buffer, mut counts) = (vec![0; 65_536], Vec::new());
+        let mut buffer = vec![0; 65_536];
         loop {
             // As with all of netlink, an answer is there as soon as somebody asks for it.
             let len = self.socket.recv(&mut &mut buffer[..], 0)?;
             let mut rest = &buffer[..len];
             while let Some((message, behind)) = Message::first(rest) {
                 match message.answer() {
-                    _ if message.is_last() => return Ok(counts),
+                    _ if message.is_last() => return Ok(()),
                     Some(number) => return Err(io::Error::from_raw_os_error(number)),
                     None => counts.extend(counted(&message)),
                 }
@@ -152,34 +113,48 @@ impl Rules {
         }
     }
 
-    /// Shows nothing any more. The table stays: with it, the kernel would drop what waits in the
+    fn families(&self) -> impl Iterator<Item = u8> {
+        [Some(IP), self.ipv6.then_some(IP6)].into_iter().flatten()
+    }
+
+    /// Shows nothing any more. The tables stay: with the first, the kernel would drop what waits in the
     /// queue.
     ///
     /// # Errors
     /// What the kernel says.
     pub fn clear(&self) -> io::Result<()> {
-        let mut batch = Batch::new();
-        for (chain, _) in CHAINS {
-            batch.add(DELETE_RULE, 0, |says| {
-                says.text(1, TABLE);
-                says.text(2, chain);
-            });
+        for family in self.families() {
+            let mut batch = Batch::new(family);
+            for (chain, _) in CHAINS {
+                batch.add(DELETE_RULE, 0, |says| {
+                    says.text(1, TABLE);
+                    says.text(2, chain);
+                });
+            }
+            self.commit(batch)?;
         }
-        self.commit(batch)
+        Ok(())
     }
 
-    /// Removes a table that nobody owns; was there one?
+    /// Removes tables that nobody owns; were there any?
     ///
     /// # Errors
     /// `AddrInUse`: somebody owns it. Else what the kernel says.
     pub fn remove_leftover() -> io::Result<bool> {
-        let rules = Self { socket: open()? };
-        let mut batch = Batch::new();
-        batch.add(DELETE_TABLE, 0, |says| says.text(1, TABLE));
-        match rules.commit(batch) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            done => done.map(|()| true),
+        let rules = Self { socket: open()?, ipv6: false };
+        let mut found = false;
+        for family in [IP, IP6] {
+            let mut batch = Batch::new(family);
+            batch.add(DELETE_TABLE, 0, |says| says.text(1, TABLE));
+            match rules.commit(batch) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                done => {
+                    done?;
+                    found = true;
+                }
+            }
         }
+        Ok(found)
     }
 
     fn commit(&self, mut batch: Batch) -> io::Result<()> {
@@ -213,6 +188,60 @@ impl Rules {
     }
 }
 
+/// What is shown, and what is counted besides, of IPv4.
+fn shown(interfaces: &[String]) -> Batch {
+    let mut batch = Batch::new(IP);
+    batch.table();
+    batch.rule("output", |rule| {
+        rule.meta(META_PRIORITY, &PRIORITY.to_ne_bytes());
+        rule.accept();
+    });
+    // Also what we make up for the local TCP.
+    batch.pass_loopback();
+    for name in names(interfaces) {
+        for (chain, interface) in [("output", META_OIFNAME), ("input", META_IIFNAME)] {
+            batch.rule(chain, |rule| {
+                rule.interface(interface, name);
+                rule.meta(META_L4PROTO, &[TCP]);
+                rule.queue();
+            });
+            if chain == "input" {
+                batch.rule(chain, |rule| {
+                    rule.interface(interface, name);
+                    rule.meta(META_L4PROTO, &[ICMP]);
+                    rule.first_byte(UNREACHABLE);
+                    rule.queue();
+                });
+            }
+            for kind in &IPV4 {
+                batch.count(chain, interface, name, kind);
+            }
+        }
+    }
+    batch
+}
+
+/// What is counted of IPv6.
+fn only_counted(interfaces: &[String]) -> Batch {
+    let mut batch = Batch::new(IP6);
+    batch.table();
+    batch.pass_loopback();
+    for name in names(interfaces) {
+        for (chain, interface) in [("output", META_OIFNAME), ("input", META_IIFNAME)] {
+            for kind in &IPV6 {
+                batch.count(chain, interface, name, kind);
+            }
+        }
+    }
+    batch
+}
+
+/// Those that are asked for; `None`: any.
+fn names(interfaces: &[String]) -> impl Iterator<Item = Option<&str>> {
+    let every = interfaces.is_empty().then_some(None);
+    interfaces.iter().map(|name| Some(name.as_str())).chain(every)
+}
+
 fn open() -> io::Result<Socket> {
     let mut socket = Socket::new(NETLINK_NETFILTER)?;
     socket.bind_auto()?;
@@ -225,7 +254,7 @@ fn open() -> io::Result<Socket> {
 fn describe(number: i32, batch: &Batch, sequence: u32) -> io::Error {
     let error = io::Error::from_raw_os_error(number);
     let what = match batch.kinds.get(sequence as usize - 1) {
-        Some(&NEW_TABLE) => "an inet table that is bound to its owner (Linux 5.12, nf_tables)",
+        Some(&NEW_TABLE) => "a table that is bound to its owner (Linux 5.12, nf_tables)",
         Some(&NEW_CHAIN) => "a chain of nf_tables",
         Some(&NEW_RULE) => "a rule with NFQUEUE (modules nft_compat, xt_NFQUEUE)",
         _ => "a change of nf_tables",
@@ -236,18 +265,47 @@ fn describe(number: i32, batch: &Batch, sequence: u32) -> io::Error {
 /// Messages that take effect together, or none of them.
 struct Batch {
     messages: Messages,
+    family: u8,
     kinds: Vec<u16>,
 }
 
 impl Batch {
-    fn new() -> Self {
+    fn new(family: u8) -> Self {
         let mut messages = Messages::default();
         messages.add(BATCH_BEGIN, 0, 0, SUBSYSTEM, |_| {});
-        Self { messages, kinds: vec![BATCH_BEGIN] }
+        Self { messages, family, kinds: vec![BATCH_BEGIN] }
+    }
+
+    /// A table of ours with its chains.
+    fn table(&mut self) {
+        self.add(NEW_TABLE, CREATE | EXCLUSIVE, |says| {
+            says.text(1, TABLE);
+            says.number(2, OWNED);
+        });
+        for ((chain, hook), priority) in CHAINS.into_iter().zip(PRIORITIES) {
+            self.add(NEW_CHAIN, CREATE, |says| {
+                says.text(1, TABLE);
+                says.text(3, chain);
+                says.nested(4, |place| {
+                    place.number(1, hook.into());
+                    place.number(2, priority as u32);
+                });
+                says.text(7, "filter");
+            });
+        }
+    }
+
+    fn pass_loopback(&mut self) {
+        for (chain, interface) in [("output", META_OIF), ("input", META_IIF)] {
+            self.rule(chain, |rule| {
+                rule.meta(interface, &LOOPBACK.to_ne_bytes());
+                rule.accept();
+            });
+        }
     }
 
     fn add(&mut self, kind: u16, flags: u16, write: impl FnOnce(&mut Attributes<'_>)) {
-        self.messages.add(kind, flags | ACK, FAMILY, 0, write);
+        self.messages.add(kind, flags | ACK, self.family, 0, write);
         self.kinds.push(kind);
     }
 
@@ -276,9 +334,6 @@ impl Batch {
         for protocol in kind.protocols() {
             self.noted_rule(chain, Some(kind.name), |rule| {
                 rule.interface(interface, name);
-                if kind.over_ipv6 {
-                    rule.meta(META_NFPROTO, &[NFPROTO_IPV6]);
-                }
                 if let Some(protocol) = protocol {
                     rule.meta(META_L4PROTO, &[protocol]);
                 }

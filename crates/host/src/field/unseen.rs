@@ -1,4 +1,4 @@
-//! What goes by and is not shown: the kernel counts it, in the table that shows the rest, and where it
+//! What goes by and is not shown: the kernel counts it, beside the rules that show the rest, and where it
 //! takes packets to pieces and puts them together.
 
 use std::{fs, io, iter};
@@ -8,23 +8,20 @@ use super::message::{Message, attributes};
 /// One kind of what is counted by rules.
 pub struct Kind {
     pub name: &'static str,
-    pub over_ipv6: bool,
     /// The numbers that IP has for them; none: whatever is left.
     protocols: &'static [u8],
 }
 
 /// Behind what of IPv4 is shown.
 pub const IPV4: [Kind; 3] = [
-    Kind { name: "udp", over_ipv6: false, protocols: &[17] },
+    Kind { name: "udp", protocols: &[17] },
     // IPv4 and IPv6 in IPv4, GRE, ESP, AH, L2TP, MPLS. Others look like UDP.
-    Kind { name: "tunnels", over_ipv6: false, protocols: &[4, 41, 47, 50, 51, 115, 137] },
-    Kind { name: "other", over_ipv6: false, protocols: &[] },
+    Kind { name: "tunnels", protocols: &[4, 41, 47, 50, 51, 115, 137] },
+    Kind { name: "other", protocols: &[] },
 ];
-/// Before that.
-pub const IPV6: [Kind; 2] = [
-    Kind { name: "ipv6_tcp", over_ipv6: true, protocols: &[6] },
-    Kind { name: "ipv6_other", over_ipv6: true, protocols: &[] },
-];
+/// Of IPv6.
+pub const IPV6: [Kind; 2] =
+    [Kind { name: "ipv6_tcp", protocols: &[6] }, Kind { name: "ipv6_other", protocols: &[] }];
 
 impl Kind {
     /// What rules have to ask for, one each.
