@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -70,12 +71,16 @@ impl Transfer<'_> {
             Ok(listener)
         };
         let listener = running.namespace(End::Far).run(listen)??;
+        let done = AtomicBool::new(false);
         thread::scope(|scope| {
             let sends = scope.spawn(|| {
                 let near = running.namespace(End::Near);
-                near.run(|| self.send(far, clock))?
+                let sent = near.run(|| self.send(far, clock, &done))?;
+                done.store(true, Ordering::Relaxed);
+                sent
             });
-            let arrived = self.receive(&listener, clock);
+            let arrived = self.receive(&listener, clock, &done);
+            done.store(true, Ordering::Relaxed);
             let sent = sends.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             // A kernel that gives up is a result.
             let refused = sent.err().map(|error| error.to_string());
@@ -83,22 +88,29 @@ impl Transfer<'_> {
         })
     }
 
-    fn is_over(&self, clock: RealClock) -> bool {
-        clock.now() >= self.until
+    fn is_over(&self, clock: RealClock, done: &AtomicBool) -> bool {
+        done.load(Ordering::Relaxed) || clock.now() >= self.until
     }
 
-    fn send(&self, far: Ipv4Addr, clock: RealClock) -> io::Result<()> {
+    fn send(&self, far: Ipv4Addr, clock: RealClock, done: &AtomicBool) -> io::Result<()> {
         let socket = socket_with(self.congestion_control)?;
         connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(far, PORT)))?;
         let mut stream = TcpStream::from(socket);
         stream.set_write_timeout(Some(TICK))?;
+        stream.set_read_timeout(Some(TICK))?;
         let (mut sent, mut buffer) = (0, [0; CHUNK]);
-        while sent < self.bytes && !self.is_over(clock) {
+        while !self.is_over(clock, done) {
             let room = (self.bytes - sent).min(CHUNK as u64) as usize;
             for (at, byte) in (sent..).zip(&mut buffer[..room]) {
                 *byte = pattern(at);
             }
-            match stream.write(&buffer[..room]) {
+            // What was closed Linux gives up after some hundred seconds without an answer
+            // (tcp_orphan_retries), and the paper's cuts are longer.
+            let result = match room {
+                0 => stream.read(&mut [0]),
+                _ => stream.write(&buffer[..room]),
+            };
+            match result {
                 Ok(taken) => sent += taken as u64,
                 Err(error) if is_timeout(&error) => {}
                 Err(error) => return Err(error),
@@ -107,12 +119,17 @@ impl Transfer<'_> {
         Ok(())
     }
 
-    fn receive(&self, listener: &TcpListener, clock: RealClock) -> io::Result<Arrived> {
+    fn receive(
+        &self,
+        listener: &TcpListener,
+        clock: RealClock,
+        done: &AtomicBool,
+    ) -> io::Result<Arrived> {
         let mut arrived = Arrived { bytes: 0, complete: None, refused: None };
         let mut stream = loop {
             match listener.accept() {
                 Ok((stream, _)) => break stream,
-                Err(error) if is_timeout(&error) && !self.is_over(clock) => {
+                Err(error) if is_timeout(&error) && !self.is_over(clock, done) => {
                     thread::sleep(Duration::from_millis(10));
                 }
                 Err(error) if is_timeout(&error) => return Ok(arrived),
@@ -122,7 +139,7 @@ impl Transfer<'_> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(TICK))?;
         let mut buffer = [0; CHUNK];
-        while arrived.bytes < self.bytes && !self.is_over(clock) {
+        while arrived.bytes < self.bytes && !self.is_over(clock, done) {
             let len = match stream.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(len) => len,
