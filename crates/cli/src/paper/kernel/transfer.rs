@@ -104,7 +104,7 @@ impl Transfer<'_> {
             for (at, byte) in (sent..).zip(&mut buffer[..room]) {
                 *byte = pattern(at);
             }
-            // What was closed Linux gives up after some hundred seconds without an answer
+            // What was closed Linux gives up after about a hundred seconds without answer
             // (tcp_orphan_retries), and the paper's cuts are longer.
             let result = match room {
                 0 => stream.read(&mut [0]),
