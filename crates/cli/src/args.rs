@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use scenario::Size;
 
 use crate::shim::args::ShimArgs;
 
@@ -151,6 +152,8 @@ Examples:
       all of it: tables and verdicts here, and a page with the figures in results/index.html
   driftway paper liu-singh-2001 --figure 8 --json
       one figure, and the statements about it, as one document
+  driftway paper liu-singh-2001 --kernel --quick
+      as root: its figures by this machine's own TCP in real time, in a quarter of an hour
 
 For each statement: what the paper says, what was measured, and whether they agree. A number in the
 prose agrees if the 90 % interval meets it ± 10 % (± 5 points for percentages); a trend agrees if
@@ -163,7 +166,14 @@ told, but the exit status does not depend on them. Statements about what was not
 such.
 
 NAME is looked for in ./papers, then among the papers built in; a directory with a paper.toml does
-as well. --jobs never changes a result.")]
+as well. --jobs never changes a result.
+
+With --kernel each point is a transfer of this machine's own TCP over the scenario's path in real
+time, as `driftway emulate` has it, without and with `driftway shim` in the sending namespace; the lab
+runs the same scenarios with the same seeds beside it. Many runs go on at once (--jobs), because each
+takes minutes and little else. One in which packets were late is repeated twice at most, then told.
+Transfers that take longer than an hour do not complete. --quick ends transfers early and runs the
+ends of each axis. No statement is judged: a kernel never does the same twice.")]
     Paper(PaperArgs),
     /// Draw results as one HTML page that needs no network
     #[command(after_help = "\
@@ -288,10 +298,19 @@ pub struct PaperArgs {
     /// How many runs a point [default: as many as the paper has]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub runs: Option<NonZeroU64>,
-    /// Run the part of it that its [quick] names
+    /// Run a part of it: what its paper.toml names in [quick], with --kernel in [kernel]
     #[arg(long)]
     pub quick: bool,
-    /// How many runs at a time [default: one a processor]
+    /// Run it with this machine's own TCP, in real time, without and with `driftway shim` below it
+    #[arg(long)]
+    pub kernel: bool,
+    /// Which of the kernel's congestion controls; can be given several times [default: cubic, reno]
+    #[arg(long, value_name = "NAME", requires = "kernel")]
+    pub congestion_control: Vec<String>,
+    /// With a kernel: end each transfer after so much
+    #[arg(long, value_name = "SIZE", requires = "kernel")]
+    pub transfer: Option<Size>,
+    /// How many runs at a time [default: 1 a processor; with --kernel 80]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
     /// Write results.json, index.html, the traces and the paper's files there

@@ -161,7 +161,7 @@ fn keep(
 }
 
 /// So large that the flows' segments fit, if they have no TCP options.
-fn mtu(scenario: &Scenario) -> u16 {
+pub fn mtu(scenario: &Scenario) -> u16 {
     let segments = scenario.flows.iter().filter_map(|flow| flow.tcp.as_ref());
     let largest = segments
         .map(|tcp| {

@@ -6,7 +6,7 @@ use scenario::{
 };
 use sim::results::METRICS;
 
-use super::format::{Against, Axis, Figure, Measure, Of, Paper, Settings, Trace};
+use super::format::{Against, Axis, Figure, Kernel, Measure, Of, Paper, Settings, Trace};
 use super::number::Setting;
 use crate::text::list;
 
@@ -69,6 +69,36 @@ pub fn names(file: &File, paper: &Paper) -> Result<(), Error> {
     for (number, figure) in paper.quick.figures.iter().enumerate() {
         let keys = keys!["quick", "figures", number];
         one_of(file, &keys, "figure", figure, &figure_names(paper))?;
+    }
+    paper.kernel.as_ref().map_or(Ok(()), |kernel| of_kernel(file, paper, kernel))
+}
+
+/// The names of `[kernel]`.
+fn of_kernel(file: &File, paper: &Paper, kernel: &Kernel) -> Result<(), Error> {
+    for (keys, runs) in
+        [(&["kernel", "runs"][..], kernel.runs), (&["kernel", "quick", "runs"], kernel.quick.runs)]
+    {
+        if !(2..=MOST_RUNS).contains(&runs) {
+            let message = format!("{runs} runs out of range 2–{MOST_RUNS}\none has no interval");
+            return Err(file.error(keys, &message));
+        }
+    }
+    for (key, arms) in [("arms", &kernel.arms), ("twins", &kernel.twins)] {
+        for (number, arm) in arms.iter().enumerate() {
+            one_of(file, &keys!["kernel", key, number], "arm", arm, &arm_names(paper))?;
+        }
+    }
+    if kernel.twins.is_empty() {
+        let message = "there must be an arm whose scenario the kernel runs over";
+        return Err(file.error(&["kernel", "twins"], message));
+    }
+    for (number, figure) in kernel.figures.iter().enumerate() {
+        let keys = keys!["kernel", "figures", number];
+        let at = one_of(file, &keys, "figure", figure, &figure_names(paper))?;
+        if paper.figures[at].y.iter().all(|measure| measure.metric != COMPLETION) {
+            let message = format!("figure {figure} does not measure `{COMPLETION}`");
+            return Err(file.error(&keys, &message));
+        }
     }
     Ok(())
 }

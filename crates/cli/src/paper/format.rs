@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use scenario::Coordinate;
+use scenario::{Coordinate, Size};
 use serde::Deserialize;
 
 use super::number::{Number, Setting};
@@ -32,6 +32,8 @@ pub struct Paper {
     pub first_seed: u64,
     /// What `--quick` runs.
     pub quick: Quick,
+    /// What `--kernel` runs.
+    pub kernel: Option<Kernel>,
     /// What groups of arms are called: `text = "as the text says"`. Figures show the arms of the
     /// first group at once, and the others when asked.
     #[serde(rename = "group")]
@@ -66,6 +68,37 @@ pub struct Quick {
     /// Which points of each axis. Default: all.
     #[serde(default)]
     pub points: QuickPoints,
+}
+
+/// `[kernel]`: figures that can be run with a real kernel's TCP in the place of the lab's. What is
+/// sent is what the figure's flow sends, over the path of its scenario, at every point.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of kernel")]
+pub struct Kernel {
+    /// Which figures. Each measures `completion_s`.
+    pub figures: Vec<String>,
+    /// The arms of the paper's own TCPs, which are simulated beside it.
+    pub arms: Vec<String>,
+    /// The arms of the kernel's TCP as the lab has it. They are simulated beside it, too, with the
+    /// growth that the kernel runs; the first one's scenario is what the kernel runs over.
+    pub twins: Vec<String>,
+    /// Runs a point.
+    pub runs: u64,
+    /// What `--quick` runs of it.
+    pub quick: QuickKernel,
+}
+
+/// `[kernel.quick]`: a part that takes minutes, because real time can't be hurried.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a quick kernel")]
+pub struct QuickKernel {
+    /// Runs a point.
+    pub runs: u64,
+    /// Which points of each axis. Default: all.
+    #[serde(default)]
+    pub points: QuickPoints,
+    /// Transfers end after so much.
+    pub transfer: Size,
 }
 
 /// Which points of an axis are run.

@@ -5,6 +5,7 @@ mod document;
 mod draw;
 mod find;
 mod format;
+mod kernel;
 mod measure;
 mod number;
 mod outcome;
@@ -45,6 +46,9 @@ const LIST: &str = "list";
 pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     if args.name == LIST {
         return print::papers(args.json);
+    }
+    if args.kernel {
+        return kernel::kernel(args);
     }
     let plan = plan(Source::find(&args.name)?)?;
     let selection = select(&plan, args)?;

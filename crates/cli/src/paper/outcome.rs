@@ -263,7 +263,12 @@ impl Outcome<'_> {
     }
 }
 
-fn point(x: Option<f64>, measured: Option<measure::Measured>, incomplete: usize) -> PointResult {
+/// A point of an arm, or of a difference.
+pub fn point(
+    x: Option<f64>,
+    measured: Option<measure::Measured>,
+    incomplete: usize,
+) -> PointResult {
     PointResult {
         x,
         mean: measured.map(|m| m.mean),

@@ -389,3 +389,32 @@ fn a_paper_that_is_built_in_runs_in_small() {
         assert!(mean(atcp) < mean(tcp));
     }
 }
+
+#[test]
+fn what_a_kernel_cannot_run_is_said_before_anything_runs() {
+    let bench = bench(&[]);
+    for (arguments, says) in [
+        (&["--kernel"][..], "has no table [kernel]"),
+        (&["--transfer", "4 kB"], "--kernel"),
+        (&["--congestion-control", "reno"], "--kernel"),
+    ] {
+        let arguments = [&["paper", "two"], arguments].concat();
+        bench.driftway(&arguments).assert().code(2).stderr(contains(says)).stdout(is_empty());
+    }
+    let table = |figures: &str, twins: &str| {
+        format!(
+            "[kernel]\nfigures = [{figures}]\narms = []\ntwins = [{twins}]\nruns = 5\n\
+             quick = {{ runs = 3, transfer = \"4 kB\" }}\n\n[[group]]"
+        )
+    };
+    for (figures, twins, says) in [
+        ("\"8\"", "\"tpc\"", "did you mean `tcp`?"),
+        ("\"7\"", "\"tcp\"", "there is no figure `7`"),
+        ("\"9\"", "\"tcp\"", "figure 9 does not measure `completion_s`"),
+        ("\"8\"", "", "there must be an arm"),
+    ] {
+        let bench = self::bench(&[("[[group]]", &table(figures, twins))]);
+        let arguments = ["paper", "two", "--kernel"];
+        bench.driftway(&arguments).assert().code(2).stderr(contains(says)).stdout(is_empty());
+    }
+}

@@ -1,0 +1,129 @@
+//! Who is compared: the lab's TCPs, and this machine's kernel without and with the shim.
+
+use serde::Serialize;
+
+use super::super::format::{Arm, Group, Kernel, Settings};
+use super::super::plan::Plan;
+use crate::failure::Failure;
+
+/// The paper's TCP is Reno; most hosts of today run CUBIC.
+pub const CONGESTION_CONTROLS: [&str; 2] = ["cubic", "reno"];
+
+/// Growths of the window that the lab has, too.
+const GROWTHS: [&str; 2] = ["cubic", "reno"];
+
+/// Which TCP a kernel's arm has, and what is below it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stack {
+    /// As the kernel calls it.
+    pub congestion_control: String,
+    /// Is the shim below it?
+    pub shim: bool,
+}
+
+/// Who runs an arm.
+#[derive(Debug)]
+pub enum By {
+    /// The lab: the number of the paper's arm, and how the window is to grow.
+    Lab(usize, Option<&'static str>),
+    /// The kernel.
+    Kernel(Stack),
+}
+
+/// An arm, and who runs it.
+#[derive(Debug)]
+pub struct Planned {
+    /// What is shown of it.
+    pub arm: Arm,
+    /// Who runs it.
+    pub by: By,
+}
+
+/// All arms: what is simulated first, the kernel's behind them.
+///
+/// # Errors
+/// What is no name of a congestion control.
+pub fn arms(
+    whole: &Plan,
+    kernel: &Kernel,
+    congestion_controls: &[String],
+) -> Result<Vec<Planned>, Failure> {
+    let numbers = |names: &[String]| -> Vec<usize> {
+        let of = |name: &String| whole.paper.arms.iter().position(|arm| arm.name == *name);
+        names.iter().filter_map(of).collect()
+    };
+    let mut lab = Vec::new();
+    for number in numbers(&kernel.arms) {
+        let Arm { name, label, set, .. } = whole.paper.arms[number].clone();
+        lab.push(Planned { arm: arm("lab", name, label, set), by: By::Lab(number, None) });
+    }
+    against_the_first(&mut lab);
+    let mut stacks = Vec::new();
+    for name in congestion_controls {
+        let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        if name.is_empty() || !name.bytes().all(legal) {
+            return Err(Failure::Input(format!(
+                "--congestion-control {name}: what is wanted is a name, as in cubic"
+            )));
+        }
+        let shown = written(name);
+        let growth = GROWTHS.into_iter().find(|growth| growth == name);
+        let twin = |number: usize| {
+            let Arm { name: twin, label, set, .. } = whole.paper.arms[number].clone();
+            let arm = arm("lab", format!("{twin}-{name}"), format!("{label}, {shown}"), set);
+            Planned { arm, by: By::Lab(number, growth) }
+        };
+        let twins = numbers(&kernel.twins).into_iter().filter(|_| growth.is_some());
+        let mut twins: Vec<Planned> = twins.map(twin).collect();
+        against_the_first(&mut twins);
+        lab.extend(twins);
+        let stack = |shim: bool| {
+            let (ending, with) = if shim { ("-shim", " over the shim") } else { ("", "") };
+            let (name, label) = (format!("kernel-{name}{ending}"), format!("{shown}{with}"));
+            (arm("kernel", name, label, Settings::new()), shim)
+        };
+        let both = [false, true].map(stack).map(|(arm, shim)| {
+            let by = By::Kernel(Stack { congestion_control: name.clone(), shim });
+            Planned { arm, by }
+        });
+        let mut both = Vec::from(both);
+        against_the_first(&mut both);
+        stacks.extend(both);
+    }
+    lab.extend(stacks);
+    Ok(lab)
+}
+
+fn arm(group: &str, name: String, label: String, set: Settings) -> Arm {
+    Arm { name, label, group: group.to_owned(), set, scenario: None, against: None }
+}
+
+/// The first is TCP alone; the others have something below it.
+fn against_the_first(arms: &mut [Planned]) {
+    if let [first, others @ ..] = arms {
+        for other in others {
+            other.arm.against = Some(first.arm.name.clone());
+        }
+    }
+}
+
+/// As people write it.
+fn written(congestion_control: &str) -> String {
+    match congestion_control {
+        "reno" => "Reno".to_owned(),
+        "cubic" | "bbr" => congestion_control.to_uppercase(),
+        other => other.to_owned(),
+    }
+}
+
+/// The groups of those arms.
+pub fn groups() -> Vec<Group> {
+    let group = |name: &str, label: &str| Group { name: name.to_owned(), label: label.to_owned() };
+    vec![
+        group(
+            "kernel",
+            "this machine's own TCP, in real time, without and with `driftway shim` below it",
+        ),
+        group("lab", "the same scenarios and seeds simulated, with ATCP as the paper has it"),
+    ]
+}

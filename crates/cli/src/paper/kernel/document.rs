@@ -1,0 +1,130 @@
+//! What came out, as `driftway paper --kernel --json` prints it.
+
+use std::fs;
+
+use serde::Serialize;
+
+use super::super::document::{self, FigureResult, PointResult, Timing};
+use super::super::measure::measure;
+use super::super::outcome::{Outcome, point};
+use super::super::simulate::Results;
+use super::super::statement::{Cell, Quantity};
+use super::arms::Stack;
+use super::one::Ran;
+use super::work::Work;
+
+/// Everything that came out: a paper's document, whose arms are the lab's and the kernel's, and what
+/// there is to be said of the kernel's runs.
+#[derive(Debug, Serialize)]
+pub struct Document {
+    #[serde(flatten)]
+    pub paper: document::Document,
+    pub kernel: OfKernel,
+}
+
+/// What only a kernel has.
+#[derive(Debug, Serialize)]
+pub struct OfKernel {
+    /// Which one it was.
+    pub release: String,
+    /// Where transfers ended that would have been longer; `null`: none would.
+    pub transfer_bytes: Option<u64>,
+    /// Time with the shim, or with the paper's aid, over time without: of the means, paired by seed.
+    pub ratios: Vec<Ratio>,
+    /// Each run.
+    pub runs: Vec<OneRun>,
+}
+
+/// An arm's time over that of the arm without.
+#[derive(Debug, Serialize)]
+pub struct Ratio {
+    pub figure: String,
+    pub arm: String,
+    pub against: String,
+    pub points: Vec<PointResult>,
+    /// The arm's number.
+    #[serde(skip)]
+    pub of: usize,
+}
+
+/// One run, and where it belongs.
+#[derive(Debug, Serialize)]
+pub struct OneRun {
+    pub figure: String,
+    /// In base units.
+    pub x: Option<f64>,
+    pub seed: u64,
+    #[serde(flatten)]
+    pub stack: Stack,
+    #[serde(flatten)]
+    pub ran: Ran,
+}
+
+impl Document {
+    /// From what ran.
+    pub fn new(work: &Work, results: &Results, ran: Vec<Ran>, jobs: u64, wall_s: f64) -> Self {
+        let (plan, selection) = (&work.plan, &work.selection);
+        let outcome = Outcome { plan, selection, results };
+        let runs = results.runs + ran.len() as u64;
+        let timing = Timing { wall_s, runs, jobs, events_per_s: None };
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease");
+        let each = work.runs.iter().zip(ran).map(|(run, ran)| {
+            let (figure, x) = run.at;
+            OneRun {
+                figure: plan.paper.figures[figure].id.clone(),
+                x: plan.figures[figure].xs[x].value,
+                seed: run.seed,
+                stack: run.stack.clone(),
+                ran,
+            }
+        });
+        let figures = 0..plan.figures.len();
+        let ratios = figures.flat_map(|figure| {
+            let outcome = &outcome;
+            (0..plan.figures[figure].arms.len()).filter_map(move |row| ratio(outcome, figure, row))
+        });
+        Self {
+            kernel: OfKernel {
+                release: release.map_or_else(|_| "unknown".to_owned(), |r| r.trim().to_owned()),
+                transfer_bytes: work.transfer,
+                ratios: ratios.collect(),
+                runs: each.collect(),
+            },
+            paper: outcome.document(timing),
+        }
+    }
+
+    /// As it is printed and kept.
+    pub fn json(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        text.expect("a document is plain values with text as keys") + "\n"
+    }
+
+    /// The ratio of one of the paper's arms in a figure.
+    pub fn ratio(&self, figure: &FigureResult, arm: usize) -> Option<&Ratio> {
+        let here = |ratio: &&Ratio| ratio.figure == figure.figure && ratio.of == arm;
+        self.kernel.ratios.iter().find(here)
+    }
+}
+
+/// What an arm of a figure takes, over what the one takes that it is compared with.
+fn ratio(outcome: &Outcome, figure: usize, row: usize) -> Option<Ratio> {
+    let plan = outcome.plan;
+    let (planned, arms) = (&plan.figures[figure], &plan.paper.arms);
+    let of = planned.arms[row];
+    let against = arms[of].against.as_ref()?;
+    let other = planned.arms.iter().position(|&arm| arms[arm].name == *against)?;
+    let points = outcome.selection.points[figure].iter().map(|&x| {
+        let quantity = Quantity::Ratio(Cell { arm: row, x }, Cell { arm: other, x });
+        let read = |cell| outcome.samples(figure, 0, cell);
+        let late = |arm| read(Cell { arm, x }).iter().filter(|sample| sample.at_least).count();
+        point(planned.xs[x].value, measure(&quantity, read), late(row) + late(other))
+    });
+    Some(Ratio {
+        figure: plan.paper.figures[figure].id.clone(),
+        arm: arms[of].name.clone(),
+        against: against.clone(),
+        points: points.collect(),
+        of,
+    })
+}

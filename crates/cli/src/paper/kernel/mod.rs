@@ -1,0 +1,165 @@
+//! `driftway paper --kernel`: the same figures by a real kernel's TCP, without and with the shim.
+//!
+//! Each point is a transfer between two network namespaces over the scenario's path in real time, as
+//! `driftway emulate` makes it. Many go on at once: they are slow, and need little.
+
+mod arms;
+mod counters;
+mod document;
+mod one;
+mod page;
+mod print;
+mod transfer;
+mod work;
+
+use std::fs;
+use std::io::Write;
+
+use host::{available, lacks};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use sim::results::FlowResult;
+
+use super::find::Source;
+use super::plan::plan;
+use super::simulate::{Results, simulate};
+use crate::args::PaperArgs;
+use crate::failure::Failure;
+use crate::files::Destination;
+use crate::jobs::in_order;
+use crate::run::progress;
+use document::Document;
+use one::Ran;
+use work::{Run, Work};
+
+/// How many go on at once by default for each processor: one needs some thousandths of it.
+const JOBS: u64 = 80;
+/// How often one is run that is not to be trusted.
+const ATTEMPTS: u32 = 3;
+/// Files that a run has open at most.
+const FILES: u64 = 32;
+
+/// Runs what is asked for and tells what came out.
+///
+/// # Errors
+/// What is wrong with the paper, the command line or the machine.
+pub fn kernel(args: &PaperArgs) -> Result<(), Failure> {
+    let whole = plan(Source::find(&args.name)?)?;
+    let work = work::work(&whole, args)?;
+    if let Some(dir) = args.out.as_deref().filter(|dir| dir.exists() && !dir.is_dir()) {
+        let dir = dir.display();
+        return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
+    }
+    check(&work)?;
+    let destination = args.out.as_deref().map(Destination::open).transpose()?;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = args.jobs.map_or(JOBS * processors as u64, |jobs| jobs.get());
+    let document = match run(&work, processors, jobs) {
+        Ok(document) => document,
+        Err(failure) => {
+            if let Some(destination) = destination {
+                destination.abandon();
+            }
+            return Err(failure);
+        }
+    };
+    if let Some(destination) = destination {
+        let html = page::page(&work, &document)
+            .map_err(|error| Failure::Failed(format!("the page: {error}")))?;
+        let mut staging = destination.stage()?;
+        staging.write_text("results.json", &document.json())?;
+        staging.write_text(super::PAGE, &html)?;
+        staging.commit()?;
+    }
+    let mut out = anstream::stdout().lock();
+    if args.json {
+        write!(out, "{}", document.json())?;
+    } else {
+        write!(out, "{}", print::document(&work, &document))?;
+        if let Some(dir) = &args.out {
+            writeln!(out, "Written to {}", dir.join(super::PAGE).display())?;
+        }
+    }
+    Ok(())
+}
+
+/// Does this machine have what it takes?
+fn check(work: &Work) -> Result<(), Failure> {
+    available().map_err(|missing| Failure::Input(format!("--kernel: {missing}")))?;
+    match lacks() {
+        Ok(None) => {}
+        Ok(Some(name)) => {
+            return Err(Failure::Input(format!(
+                "--kernel: this process lacks {name}: run it as root"
+            )));
+        }
+        Err(error) => return Err(Failure::Failed(format!("can't read capabilities: {error}"))),
+    }
+    for name in &work.congestion_controls {
+        transfer::socket_with(name).map_err(|_| {
+            let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+            let known = known.map_or(String::new(), |known| format!("\nhelp: it has {known}"));
+            Failure::Input(format!("--congestion-control {name}: this kernel has none{known}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Runs it all: the lab first, which says what takes long.
+fn run(work: &Work, processors: usize, jobs: u64) -> Result<Document, Failure> {
+    #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
+    let started = std::time::Instant::now();
+    let mut results = simulate(&work.plan, &work.selection, processors)?;
+    let expected = |run: &Run| expected_s(&results, run.twin);
+    // What takes longest begins first.
+    let mut order: Vec<usize> = (0..work.runs.len()).collect();
+    order.sort_by(|a, b| expected(&work.runs[*b]).total_cmp(&expected(&work.runs[*a])));
+
+    let jobs = jobs.min(may_open()? / FILES).max(1).min(order.len() as u64);
+    let bar = progress(order.len() as u64);
+    let ran = in_order(jobs as usize, order.len(), |at| {
+        let ran = trusted(work, &work.runs[order[at]]);
+        bar.inc(1);
+        ran
+    });
+    bar.finish_and_clear();
+    let mut done: Vec<(usize, Ran)> = order.into_iter().zip(ran?).collect();
+    done.sort_by_key(|(at, _)| *at);
+    let ran: Vec<Ran> = done.into_iter().map(|(_, ran)| ran).collect();
+    for (run, ran) in work.runs.iter().zip(&ran) {
+        let completion_s = ran.completion_s;
+        results.flows[run.job].push(vec![FlowResult { completion_s, ..FlowResult::default() }]);
+    }
+    Ok(Document::new(work, &results, ran, jobs, started.elapsed().as_secs_f64()))
+}
+
+/// How long about the same takes in the lab, where it was run there.
+fn expected_s(results: &Results, job: usize) -> f64 {
+    let flows = results.flows.get(job).into_iter().flatten().flatten();
+    flows.filter_map(|flow| flow.completion_s).fold(0.0, f64::max)
+}
+
+/// One run, again if it is not to be trusted.
+fn trusted(work: &Work, run: &Run) -> Result<Ran, Failure> {
+    let job = &work.plan.jobs[run.job];
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        let ran = one::run(&job.scenario, &run.stack, run.seed).map_err(|error| {
+            let name = &job.scenario.name;
+            Failure::Failed(format!("can't run {name} with seed {}: {error}", run.seed))
+        })?;
+        if ran.trusted || attempts == ATTEMPTS {
+            return Ok(Ran { attempts, ..ran });
+        }
+    }
+}
+
+/// How many files this process may have open, once it has asked for as many as it can get.
+fn may_open() -> Result<u64, Failure> {
+    let failed = |error| Failure::Failed(format!("can't have more files open: {error}"));
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(failed)?;
+    if soft < hard {
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard).map_err(failed)?;
+    }
+    Ok(hard)
+}

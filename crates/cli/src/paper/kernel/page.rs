@@ -1,0 +1,99 @@
+//! What came out, as one page.
+
+use askama::Template;
+
+use super::super::draw;
+use super::document::Document;
+use super::print::{summary, table};
+use super::work::Work;
+use crate::report::figure::Figure;
+use crate::report::page::{SCRIPT, STYLE, library};
+use crate::run::quoted;
+use crate::text::Grid;
+
+/// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
+/// from this crate: style, script, and the figures' JSON.
+#[derive(Template)]
+#[template(path = "kernel.html")]
+struct Page<'a> {
+    title: &'a str,
+    /// Who, where and when.
+    source: String,
+    version: &'static str,
+    /// How much was run, and whether to trust it.
+    summary: Vec<String>,
+    sections: Vec<Section<'a>>,
+    /// What runs it again.
+    again: String,
+    library: String,
+    style: String,
+    script: &'static str,
+}
+
+/// A figure of the paper.
+struct Section<'a> {
+    id: &'a str,
+    title: &'a str,
+    /// What it is drawn against.
+    against: Option<&'a str>,
+    note: Option<&'a str>,
+    table: Grid,
+    plot: String,
+    figure: Figure,
+}
+
+/// The page.
+///
+/// # Errors
+/// The template can't be rendered.
+pub fn page(work: &Work, document: &Document) -> Result<String, askama::Error> {
+    let paper = &work.plan.paper;
+    let section = |result| {
+        let result: &super::super::document::FigureResult = result;
+        let figure = &paper.figures[result.at.0];
+        Section {
+            id: &figure.id,
+            title: &figure.title,
+            against: figure.x.as_ref().map(|axis| axis.label.as_str()),
+            note: figure.note.as_deref(),
+            table: table(work, document, result),
+            plot: format!("plot-{}", result.at.0),
+            // Its numbers stand in the table.
+            figure: Figure { numbers: None, ..draw::figure(&work.plan, result) },
+        }
+    };
+    let page = Page {
+        title: &paper.title,
+        source: format!("{}. {}.", paper.authors.join(", "), paper.source),
+        version: env!("CARGO_PKG_VERSION"),
+        summary: summary(document),
+        sections: document.paper.figures.iter().map(section).collect(),
+        again: again(work),
+        library: library(),
+        style: format!("{STYLE}{}", include_str!("../../../templates/paper.css")),
+        script: SCRIPT,
+    };
+    page.render()
+}
+
+/// The command that runs the same.
+fn again(work: &Work) -> String {
+    let plan = &work.plan;
+    let mut command = format!("driftway paper {} --kernel", quoted(&plan.source.argument()));
+    let all = plan.paper.kernel.as_ref().map_or(0, |kernel| kernel.figures.len());
+    if plan.paper.figures.len() < all {
+        for figure in &plan.paper.figures {
+            command += &format!(" --figure {}", quoted(&figure.id));
+        }
+    }
+    for name in &work.congestion_controls {
+        command += &format!(" --congestion-control {name}");
+    }
+    if work.selection.quick {
+        command += " --quick";
+    }
+    if let Some(bytes) = work.transfer {
+        command += &format!(" --transfer {}", quoted(&format!("{bytes} B")));
+    }
+    command + &format!(" --runs {}", work.selection.seeds.len())
+}

@@ -1,0 +1,109 @@
+//! What came out, for people.
+
+use std::fmt::Write as _;
+
+use super::super::document::{FigureResult, PointResult};
+use super::super::tables::{late, points};
+use super::document::Document;
+use super::work::Work;
+use crate::text::{Grid, Scale, count, list, mean_in, value, wrapped};
+use sim::results::Estimate;
+
+/// A table a figure, and what to think of it.
+pub fn document(work: &Work, document: &Document) -> String {
+    let paper = &work.plan.paper;
+    let mut text = format!("{}\n{}\n", paper.title, paper.source);
+    for group in &paper.groups {
+        text += &wrapped(&format!("{}: {}", group.name, group.label), 2);
+    }
+    for figure in &document.paper.figures {
+        text += &wrapped(&format!("\nFigure {}: {}", figure.figure, figure.title), 2);
+        if let Some(x) = &figure.x {
+            let _ = writeln!(text, "against {}", x.label);
+        }
+        text += &table(work, document, figure).to_string();
+        text += &late(&work.plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
+        let note = &paper.figures[figure.at.0].note;
+        text += &note.as_ref().map_or_else(String::new, |note| wrapped(note, 0));
+    }
+    text += "\n";
+    text.extend(summary(document).iter().map(|line| wrapped(line, 0)));
+    text
+}
+
+/// All arms, and below each that has something below its TCP what that gives.
+pub fn table(work: &Work, document: &Document, figure: &FigureResult) -> Grid {
+    let Grid { header, rows } = points(&work.plan, figure);
+    let scale = Scale { factor: 1.0, unit: "" };
+    let cell = |point: &PointResult| {
+        let Some(mean) = point.mean else { return "–".to_owned() };
+        let mark = if point.incomplete > 0 { " *" } else { "" };
+        let estimate = Estimate { mean, ci90: point.ci90, ci95: None, n: point.n };
+        mean_in(scale, &estimate).replace("± ", "±\u{a0}") + mark
+    };
+    let mut all = Vec::new();
+    for row in rows {
+        let arm = figure.arms.0.iter().find(|arm| work.plan.paper.arms[arm.arm].label == row[0]);
+        all.push(row);
+        if let Some(ratio) = arm.and_then(|arm| document.ratio(figure, arm.arm)) {
+            let name = "  of the time without".to_owned();
+            all.push(std::iter::once(name).chain(ratio.points.iter().map(cell)).collect());
+        }
+    }
+    Grid { header, rows: all }
+}
+
+/// What was run, and whether it is to be trusted.
+pub fn summary(document: &Document) -> Vec<String> {
+    let kernel = &document.kernel;
+    let mut lines = Vec::new();
+    if let Some(bytes) = kernel.transfer_bytes {
+        lines.push(format!(
+            "A part of it: transfers end after {}, so the paper's numbers are left out.",
+            value("_bytes", bytes as f64)
+        ));
+    }
+    let runs = kernel.runs.len() as u64;
+    let timing = &document.paper.timing;
+    lines.push(format!(
+        "Linux {}: {} in {:.0} s of real time, {} at a time. Means over {}, ± half of the 90 % \
+         interval (Student's t); the ratio is that of the means, paired by seed.",
+        kernel.release,
+        count(runs, "run"),
+        timing.wall_s,
+        timing.jobs,
+        count(document.paper.seeds.len() as u64, "seed"),
+    ));
+    let again = kernel.runs.iter().filter(|run| run.ran.attempts > 1).count() as u64;
+    if again > 0 {
+        lines.push(format!("{} repeated, because packets were late.", count(again, "run")));
+    }
+    let doubts: Vec<String> = kernel
+        .runs
+        .iter()
+        .filter(|run| !run.ran.trusted)
+        .map(|run| {
+            let with = if run.stack.shim { " with the shim" } else { "" };
+            let control = &run.stack.congestion_control;
+            let why = run.ran.because.join("; ");
+            format!("figure {}, {control}{with}, seed {} ({why})", run.figure, run.seed)
+        })
+        .collect();
+    lines.push(match doubts.is_empty() {
+        true => "Packets left in time in every run: all are to be trusted.".to_owned(),
+        false => format!("Not to be trusted: {}. With fewer --jobs they may be.", list(&doubts)),
+    });
+    let given_up: Vec<String> = kernel
+        .runs
+        .iter()
+        .filter_map(|run| {
+            let why = run.ran.refused.as_ref()?;
+            let control = &run.stack.congestion_control;
+            Some(format!("figure {}, {control}, seed {}: {why}", run.figure, run.seed))
+        })
+        .collect();
+    if !given_up.is_empty() {
+        lines.push(format!("The kernel gave connections up: {}.", list(&given_up)));
+    }
+    lines
+}

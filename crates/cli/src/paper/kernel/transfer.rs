@@ -1,0 +1,180 @@
+//! Bytes from one end of a path to the other, by the kernels' TCP.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use base::Instant;
+use host::{End, RealClock, Running};
+use nix::libc;
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt,
+};
+
+const PORT: u16 = 7000;
+/// How often whoever waits looks whether there is time left.
+const TICK: Duration = Duration::from_secs(1);
+/// Bytes that are written or read at once.
+const CHUNK: usize = 16_384;
+/// The period of the bytes that are sent: no power of two, so that no whole segment looks like
+/// another one.
+const PERIOD: u64 = 251;
+
+/// The largest window that a receiver offers (tcp(7)); nix has no name for it.
+#[derive(Clone, Copy, Debug)]
+struct WindowClamp;
+nix::setsockopt_impl!(
+    WindowClamp,
+    libc::IPPROTO_TCP,
+    libc::TCP_WINDOW_CLAMP,
+    u32,
+    nix::sys::socket::sockopt::SetStruct<u32>
+);
+
+/// What is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer<'a> {
+    /// The sender's congestion control, as the kernel calls it.
+    pub congestion_control: &'a str,
+    /// So many bytes.
+    pub bytes: u64,
+    /// The largest window that the receiver offers (bytes).
+    pub window: u32,
+    /// When to give up.
+    pub until: Instant,
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Arrived {
+    /// Bytes that arrived.
+    pub bytes: u64,
+    /// When the last of them did, if all did.
+    pub complete: Option<Instant>,
+    /// What the sending kernel said, if it gave up.
+    pub refused: Option<String>,
+}
+
+impl Transfer<'_> {
+    /// Sends from near to far, until all has arrived or time is up.
+    ///
+    /// # Errors
+    /// There is no socket to be had, or bytes arrive that were not sent.
+    pub fn run(self, running: &Running, far: Ipv4Addr, clock: RealClock) -> io::Result<Arrived> {
+        let listen = || -> io::Result<TcpListener> {
+            let listener = TcpListener::bind((far, PORT))?;
+            setsockopt(&listener, WindowClamp, &self.window)?;
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        };
+        let listener = running.namespace(End::Far).run(listen)??;
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let sends = scope.spawn(|| {
+                let near = running.namespace(End::Near);
+                let sent = near.run(|| self.send(far, clock, &done))?;
+                done.store(true, Ordering::Relaxed);
+                sent
+            });
+            let arrived = self.receive(&listener, clock, &done);
+            done.store(true, Ordering::Relaxed);
+            let sent = sends.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            // A kernel that gives up is a result.
+            let refused = sent.err().map(|error| error.to_string());
+            arrived.map(|arrived| Arrived { refused, ..arrived })
+        })
+    }
+
+    fn is_over(&self, clock: RealClock, done: &AtomicBool) -> bool {
+        done.load(Ordering::Relaxed) || clock.now() >= self.until
+    }
+
+    fn send(&self, far: Ipv4Addr, clock: RealClock, done: &AtomicBool) -> io::Result<()> {
+        let socket = socket_with(self.congestion_control)?;
+        connect(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(far, PORT)))?;
+        let mut stream = TcpStream::from(socket);
+        stream.set_write_timeout(Some(TICK))?;
+        stream.set_read_timeout(Some(TICK))?;
+        let (mut sent, mut buffer) = (0, [0; CHUNK]);
+        while !self.is_over(clock, done) {
+            let room = (self.bytes - sent).min(CHUNK as u64) as usize;
+            for (at, byte) in (sent..).zip(&mut buffer[..room]) {
+                *byte = pattern(at);
+            }
+            // What was closed Linux gives up after about a hundred seconds without answer
+            // (tcp_orphan_retries), and the paper's cuts are longer.
+            let result = match room {
+                0 => stream.read(&mut [0]),
+                _ => stream.write(&buffer[..room]),
+            };
+            match result {
+                Ok(taken) => sent += taken as u64,
+                Err(error) if is_timeout(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(
+        &self,
+        listener: &TcpListener,
+        clock: RealClock,
+        done: &AtomicBool,
+    ) -> io::Result<Arrived> {
+        let mut arrived = Arrived { bytes: 0, complete: None, refused: None };
+        let mut stream = loop {
+            match listener.accept() {
+                Ok((stream, _)) => break stream,
+                Err(error) if is_timeout(&error) && !self.is_over(clock, done) => {
+                    thread::sleep(Duration::from_millis(10));
+                }
+                Err(error) if is_timeout(&error) => return Ok(arrived),
+                Err(error) => return Err(error),
+            }
+        };
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(TICK))?;
+        let mut buffer = [0; CHUNK];
+        while arrived.bytes < self.bytes && !self.is_over(clock, done) {
+            let len = match stream.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(len) => len,
+                Err(error) if is_timeout(&error) => continue,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
+                Err(error) => return Err(error),
+            };
+            let now = clock.now();
+            if (arrived.bytes..).zip(&buffer[..len]).any(|(at, byte)| *byte != pattern(at)) {
+                let what = format!("other bytes arrived than were sent, after {}", arrived.bytes);
+                return Err(io::Error::new(ErrorKind::InvalidData, what));
+            }
+            arrived.bytes += len as u64;
+            arrived.complete = (arrived.bytes == self.bytes).then_some(now);
+        }
+        Ok(arrived)
+    }
+}
+
+/// A socket with this congestion control, which it has to have before it is connected: one that was
+/// there before may leave its pacing behind.
+///
+/// # Errors
+/// The kernel has none by this name.
+pub fn socket_with(congestion_control: &str) -> io::Result<OwnedFd> {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    setsockopt(&socket, sockopt::TcpCongestion, &congestion_control.into())?;
+    Ok(socket)
+}
+
+/// A call that took too long, which is no error. (A connection that did says ETIMEDOUT.)
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+fn pattern(at: u64) -> u8 {
+    (at % PERIOD) as u8
+}

@@ -1,0 +1,329 @@
+//! What there is to run: the paper's plan with arms of this machine's kernel beside the lab's.
+//!
+//! A kernel's arm is an arm like others, with jobs of its own, so that everything that shows a
+//! paper shows it. Only who runs its jobs is another.
+
+use scenario::{Application, Scenario, Size};
+
+use super::super::check::COMPLETION;
+use super::super::find::FILE;
+use super::super::format::QuickPoints;
+use super::super::plan::{Job, Plan, PlannedFigure};
+use super::super::select::Selection;
+use super::arms::{By, CONGESTION_CONTROLS, Planned, Stack, arms, groups};
+use crate::args::PaperArgs;
+use crate::failure::Failure;
+
+/// How long a run may take. Only few of the paper's own take longer.
+const LIMIT: &str = "3600 s";
+/// One run of a kernel.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Which job of the plan.
+    pub job: usize,
+    /// Which figure of the plan, and point of it.
+    pub at: (usize, usize),
+    /// The job in which the lab does about the same.
+    pub twin: usize,
+    /// Over which stack.
+    pub stack: Stack,
+    /// The seed.
+    pub seed: u64,
+}
+
+/// Everything there is to do.
+#[derive(Debug)]
+pub struct Work {
+    /// The figures that are run, each arm with jobs, the kernel's as well.
+    pub plan: Plan,
+    /// Which points and seeds; its jobs are the lab's.
+    pub selection: Selection,
+    /// What the kernel runs.
+    pub runs: Vec<Run>,
+    /// Congestion controls, in order.
+    pub congestion_controls: Vec<String>,
+    /// Where transfers end that would be longer (bytes), if any would.
+    pub transfer: Option<u64>,
+}
+
+/// What the command line asks for.
+///
+/// # Errors
+/// What is wrong with it, or that the paper says nothing of kernels.
+pub fn work(whole: &Plan, args: &PaperArgs) -> Result<Work, Failure> {
+    let paper = &whole.paper;
+    let Some(kernel) = &paper.kernel else {
+        let place = whole.source.place(FILE);
+        return Err(Failure::Input(format!(
+            "--kernel: {} can't be run with a kernel: {place} has no table [kernel]",
+            whole.source.name
+        )));
+    };
+    if let Some(figure) = args.figure.iter().find(|figure| !kernel.figures.contains(figure)) {
+        return Err(Failure::Input(format!(
+            "--figure {figure}: it can't be run with a kernel\nhelp: those that can are {}",
+            kernel.figures.join(", ")
+        )));
+    }
+    let wanted = |id: &String| match args.figure.is_empty() {
+        true => kernel.figures.contains(id),
+        false => args.figure.contains(id),
+    };
+    let runs =
+        args.runs.map_or(if args.quick { kernel.quick.runs } else { kernel.runs }, |n| n.get());
+    if paper.first_seed.checked_add(runs - 1).is_none() {
+        return Err(Failure::Input(format!("--runs {runs}: seeds end at {}", u64::MAX)));
+    }
+    let congestion_controls: Vec<String> = match &args.congestion_control[..] {
+        [] => CONGESTION_CONTROLS.map(str::to_owned).to_vec(),
+        given => given.to_vec(),
+    };
+    let most = args.transfer.or(args.quick.then_some(kernel.quick.transfer));
+    let arms = arms(whole, kernel, &congestion_controls)?;
+    let mut building = Building {
+        whole,
+        most,
+        cut: false,
+        plan: Plan {
+            source: whole.source.clone(),
+            paper: paper.clone(),
+            files: whole.files.clone(),
+            jobs: Vec::new(),
+            figures: Vec::new(),
+            statements: Vec::new(),
+        },
+        runs: Vec::new(),
+        lab: Vec::new(),
+    };
+    let plan = &mut building.plan;
+    (plan.paper.statements, plan.paper.open) = (Vec::new(), Vec::new());
+    plan.paper.figures.retain(|figure| wanted(&figure.id));
+    for figure in &mut plan.paper.figures {
+        figure.y.retain(|measure| measure.metric == COMPLETION);
+    }
+    plan.paper.groups = groups();
+    plan.paper.arms = arms.iter().map(|planned| planned.arm.clone()).collect();
+    let seeds: Vec<u64> = (0..runs).map(|at| paper.first_seed + at).collect();
+    let ends = args.quick && kernel.quick.points == QuickPoints::Ends;
+    let mut points = Vec::new();
+    for (number, figure) in paper.figures.iter().enumerate().filter(|(_, f)| wanted(&f.id)) {
+        let all = whole.figures[number].xs.len();
+        points.push(if ends && all > 2 { vec![0, all - 1] } else { (0..all).collect() });
+        building.figure(
+            number,
+            &figure.scenario,
+            &arms,
+            points.last().map_or(&[], Vec::as_slice),
+            &seeds,
+        )?;
+    }
+    let Building { mut plan, runs, lab, cut, .. } = building;
+    if cut {
+        // They are of whole transfers.
+        for figure in &mut plan.paper.figures {
+            figure.paper.clear();
+            figure.line.clear();
+        }
+    }
+    let selection = Selection {
+        seeds,
+        points,
+        jobs: lab,
+        traces: Vec::new(),
+        quick: args.quick,
+        reduced: args.quick || cut,
+    };
+    let transfer = most.filter(|_| cut).map(|Size(bytes)| bytes);
+    Ok(Work { plan, selection, runs, congestion_controls, transfer })
+}
+
+struct Building<'a> {
+    whole: &'a Plan,
+    /// The largest transfer.
+    most: Option<Size>,
+    /// Was one larger?
+    cut: bool,
+    plan: Plan,
+    runs: Vec<Run>,
+    /// Jobs of the lab.
+    lab: Vec<usize>,
+}
+
+impl Building<'_> {
+    /// A figure's jobs, and the kernel's runs of it.
+    fn figure(
+        &mut self,
+        number: usize,
+        file: &str,
+        arms: &[Planned],
+        points: &[usize],
+        seeds: &[u64],
+    ) -> Result<(), Failure> {
+        let planned = &self.whole.figures[number];
+        let at = self.plan.figures.len();
+        let row_of = |arm: usize| planned.arms.iter().position(|&of| of == arm);
+        let kernel = self.whole.paper.kernel.as_ref();
+        let twin = kernel.and_then(|kernel| {
+            self.whole.paper.arms.iter().position(|arm| kernel.twins.first() == Some(&arm.name))
+        });
+        let Some(twin_row) = twin.and_then(row_of) else {
+            let id = &self.whole.paper.figures[number].id;
+            return Err(Failure::Input(format!("figure {id} does not have the arms of [kernel]")));
+        };
+        let text = self.whole.source.read(file)?;
+        let (mut rows, mut shown) = (Vec::new(), Vec::new());
+        let mut twins = vec![0; planned.xs.len()];
+        for (arm, Planned { by, .. }) in arms.iter().enumerate() {
+            let row = match by {
+                By::Lab(of, _) => row_of(*of),
+                By::Kernel(_) => Some(twin_row),
+            };
+            let Some(row) = row else { continue };
+            let mut jobs = Vec::new();
+            for (x, twin_job) in twins.iter_mut().enumerate() {
+                let job = &self.whole.jobs[planned.jobs[row][x]];
+                let job = self.job(&text, job, by)?;
+                if points.contains(&x) {
+                    match by {
+                        By::Lab(..) => self.lab.push(job),
+                        By::Kernel(stack) => self.runs.extend(seeds.iter().map(|&seed| Run {
+                            job,
+                            at: (at, x),
+                            twin: *twin_job,
+                            stack: stack.clone(),
+                            seed,
+                        })),
+                    }
+                }
+                if matches!(by, By::Lab(of, _) if Some(*of) == twin) {
+                    *twin_job = job;
+                }
+                jobs.push(job);
+            }
+            shown.push(arm);
+            rows.push(jobs);
+        }
+        let (xs, unit) = (planned.xs.clone(), planned.unit);
+        self.plan.figures.push(PlannedFigure { arms: shown, xs, unit, jobs: rows });
+        Ok(())
+    }
+
+    /// A job like `job`, with what is changed here.
+    fn job(&mut self, text: &str, job: &Job, by: &By) -> Result<usize, Failure> {
+        let mut set = job.set.clone();
+        match by {
+            By::Lab(_, Some(growth)) => set.push(("flow.0.tcp.growth".into(), (*growth).into())),
+            By::Lab(_, None) => {}
+            By::Kernel(_) => set.push(("duration".into(), LIMIT.into())),
+        }
+        if let Some((most, Application::Transfer(whole))) =
+            self.most.zip(job.scenario.flows.first().map(|flow| flow.application))
+            && whole > most
+        {
+            let Size(bytes) = most;
+            set.push(("flow.0.application.transfer".into(), format!("{bytes} B")));
+            self.cut = true;
+        }
+        let scenario = Scenario::parse(&job.file, text, &set)
+            .map_err(|error| Failure::Input(error.to_string()))?;
+        self.plan.jobs.push(Job { scenario, file: job.file.clone(), set });
+        Ok(self.plan.jobs.len() - 1)
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use std::sync::LazyLock;
+
+    use clap::Parser;
+    use scenario::Aid;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+    use crate::paper::find::Source;
+    use crate::paper::plan::plan;
+
+    static WHOLE: LazyLock<Plan> =
+        LazyLock::new(|| plan(Source::find("liu-singh-2001").unwrap()).unwrap());
+
+    fn asked(words: &[&str]) -> Result<Work, String> {
+        let line = [&["driftway", "paper", "liu-singh-2001", "--kernel"], words].concat();
+        let Ok(Cli { command: Command::Paper(args) }) = Cli::try_parse_from(line) else {
+            panic!("{words:?}");
+        };
+        work(&WHOLE, &args).map_err(|failure| match failure {
+            Failure::Input(message) => message,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn all_of_it_is_each_point_with_each_stack_and_seed() {
+        let work = asked(&[]).unwrap();
+        let ids: Vec<_> = work.plan.paper.figures.iter().map(|f| f.id.as_str()).collect();
+        assert_eq!(ids, ["8", "13", "14", "15", "17", "18"]);
+        let points = 5 * 5 + 2;
+        assert_eq!(work.runs.len(), points * 2 * 2 * 5);
+        assert_eq!(work.transfer, None);
+        // Two arms of the paper's, and two twins for each congestion control.
+        assert_eq!(work.selection.jobs.len(), points * (2 + 2 * 2));
+        // The paper's numbers stand beside.
+        assert_eq!(work.plan.paper.figures[0].paper.len(), 2);
+        for run in &work.runs {
+            let scenario = &work.plan.jobs[run.job].scenario;
+            assert_eq!(scenario.duration.to_string(), "3600 s");
+            let flow = &scenario.flows[0];
+            assert_eq!(flow.tcp.as_ref().unwrap().preset.as_deref(), Some("linux"));
+            assert_eq!(flow.aid, Aid::default());
+            assert!(flow.tcp.as_ref().unwrap().ecn);
+            // The lab's twin is over the same path, and no run of the kernel's own.
+            let twin = &work.plan.jobs[run.twin].scenario;
+            assert_eq!(twin.network, scenario.network);
+            assert!(work.selection.jobs.contains(&run.twin));
+            assert!(!work.selection.jobs.contains(&run.job));
+        }
+    }
+
+    #[test]
+    fn quick_is_the_ends_of_each_axis_and_short_transfers() {
+        let work = asked(&["--quick"]).unwrap();
+        assert_eq!(work.runs.len(), 6 * 2 * 2 * 2 * 3);
+        assert_eq!((work.transfer, work.selection.reduced), (Some(300_000), true));
+        for job in &work.plan.jobs {
+            let Application::Transfer(Size(bytes)) = job.scenario.flows[0].application else {
+                panic!("{job:?}");
+            };
+            // Figure 15 has less.
+            assert!([300_000, 200_000].contains(&bytes), "{bytes}");
+        }
+        assert!(work.plan.paper.figures.iter().all(|f| f.paper.is_empty() && f.line.is_empty()));
+        // What is not cut is the paper's, ends or not.
+        let whole = asked(&["--quick", "--transfer", "1 MB"]).unwrap();
+        assert_eq!((whole.transfer, whole.plan.paper.figures[0].paper.len()), (None, 2));
+    }
+
+    #[test]
+    fn each_congestion_control_has_twins_where_the_lab_knows_it() {
+        let words = ["--figure", "8", "--congestion-control", "reno", "--runs", "2"];
+        let work = asked(&words).unwrap();
+        let names: Vec<_> = work.plan.paper.arms.iter().map(|arm| arm.name.as_str()).collect();
+        let lab = ["tcp", "atcp", "linux-reno", "atcp-linux-reno"];
+        assert_eq!(names, [&lab[..], &["kernel-reno", "kernel-reno-shim"]].concat());
+        let arm = work.plan.paper.arms.iter().position(|arm| arm.name == "linux-reno").unwrap();
+        let job = &work.plan.jobs[work.plan.figures[0].jobs[arm][0]];
+        assert!(job.set.contains(&("flow.0.tcp.growth".into(), "reno".into())), "{:?}", job.set);
+        assert_eq!(work.plan.paper.arms[5].against.as_deref(), Some("kernel-reno"));
+
+        let work = asked(&["--figure", "8", "--congestion-control", "bbr"]).unwrap();
+        let names: Vec<_> = work.plan.paper.arms.iter().map(|arm| arm.name.as_str()).collect();
+        assert_eq!(names, ["tcp", "atcp", "kernel-bbr", "kernel-bbr-shim"]);
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_said() {
+        let wrong = asked(&["--figure", "9"]).unwrap_err();
+        assert!(wrong.contains("--figure 9") && wrong.contains("8, 13, 14, 15, 17, 18"), "{wrong}");
+        let wrong = asked(&["--congestion-control", "a b"]).unwrap_err();
+        assert!(wrong.contains("a name, as in cubic"), "{wrong}");
+    }
+}
