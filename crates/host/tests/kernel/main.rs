@@ -12,6 +12,7 @@ macro_rules! tests {
 }
 
 mod agreement;
+mod aids;
 mod application;
 mod echo;
 mod emulate;
@@ -36,9 +37,10 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Its name and what it does.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 11] = [
+const MODULES: [&[Test]; 12] = [
     // The long ones first.
     field::TESTS,
+    aids::TESTS,
     emulate_lab::TESTS,
     emulate::TESTS,
     windows::TESTS,
