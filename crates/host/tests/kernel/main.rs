@@ -12,6 +12,7 @@ macro_rules! tests {
 }
 
 mod agreement;
+mod aids;
 mod application;
 mod cut_off;
 mod echo;
@@ -41,10 +42,11 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Its name and what it does.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 16] = [
+const MODULES: [&[Test]; 17] = [
     // The long ones first.
     field::TESTS,
     giving_up::TESTS,
+    aids::TESTS,
     hold_back::TESTS,
     cut_off::TESTS,
     wrapping::TESTS,

@@ -29,8 +29,16 @@ pub struct Shimmed {
 
 impl Shimmed {
     pub fn start(namespace: &Namespace, settings: &Settings) -> Self {
+        Self::start_by(namespace, || Field::start(settings))
+    }
+
+    /// One that `make` makes in there.
+    pub fn start_by(
+        namespace: &Namespace,
+        make: impl FnOnce() -> io::Result<Field> + Send,
+    ) -> Self {
         let start = || {
-            let mut field = Field::start(settings)?;
+            let mut field = make()?;
             let asker = field.asker();
             let (stopped, stop) = io::pipe()?;
             let thread = thread::spawn(move || field.run(stopped.as_fd()));

@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use aid::{Aid, Verdict};
-use base::{Act, Done, ProbeSpacing, Release, Seq, SeqRange, Setting, Signal, SignalKind, TcpView};
+use base::{Act, Done, Instant, Release, Seq, SeqRange, Setting, Signal, SignalKind, TcpView};
 use wire::TcpSegment;
 
 use super::view::seen;
@@ -40,7 +40,7 @@ pub(crate) struct Emitted {
 
 impl Flow {
     /// Shows the handshake to the aid, as far as it was seen: what both ends offered.
-    pub fn opened(&mut self, now: base::Instant, ours: &TcpSegment, theirs: &Segment) {
+    pub fn opened(&mut self, now: Instant, ours: &TcpSegment, theirs: &Segment) {
         let view = TcpView::default();
         self.aid.0.on_down(now, ours, &view);
         if theirs.has(wire::TcpFlags::SYN) {
@@ -257,11 +257,6 @@ impl Flow {
         self.emits = (copies > 0).then_some(Emitted { ack, window, copies });
         true
     }
-}
-
-/// How a path is looked for that the shim itself takes to be gone.
-pub(super) fn own_probes(first: base::Duration, longest: base::Duration) -> ProbeSpacing {
-    ProbeSpacing { first, max: longest.max(first) }
 }
 
 fn answer(done: bool) -> Done {

@@ -1,8 +1,7 @@
 //! From the loss of the path to its repair.
 
-use base::{Duration, Instant, Seq};
+use base::{Duration, Instant, ProbeSpacing, Seq};
 
-use super::acts::own_probes;
 use super::{Context, Flow, Held, Outage, Repair, Reply, State};
 use crate::config::Config;
 use crate::counts::Fate;
@@ -71,8 +70,10 @@ impl Flow {
     /// nobody has said so. Whatever arrives says that it is back.
     fn relapse(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(outage, _) = self.state else { return };
-        let least = self.round_trip.least().max(cx.config.probe_min);
-        let probe = outage.held.probe.unwrap_or(own_probes(least, cx.config.probe_max));
+        // An aid that waits to be told has no probes.
+        let first = self.round_trip.least().max(cx.config.probe_min);
+        let own = ProbeSpacing { first, max: first.max(cx.config.probe_max) };
+        let probe = outage.held.probe.unwrap_or(own);
         self.hold_tcp(
             cx,
             Held { probe: Some(probe), step_back: true, any_ack: true, ..outage.held },
