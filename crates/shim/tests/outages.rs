@@ -192,6 +192,31 @@ fn what_is_lost_again_is_sent_again() {
     line.emits(["971 tcp a5001 t971/871 w50000"]);
 }
 
+/// Before the outage a queue made round trips of 600 ms of 100: the repair meets none.
+#[test]
+fn the_margin_for_reordering_is_that_of_an_empty_path() {
+    let mut line = Line::established();
+    for n in 0..12 {
+        line.at(1000 * u64::from(n) + 200);
+        line.sends(n..n + 1);
+        line.at(1000 * u64::from(n) + 800);
+        line.peer_passes(ack(1000 * n + 1001, 1000 * n + 200));
+    }
+    line.at(12_200);
+    line.sends(12..18);
+    line.at(12_250);
+    line.cut(12);
+    line.at(13_000);
+    line.taken();
+    line.peer_is_held(ack(13_001, 12_200));
+    line.at(13_100);
+    line.taken();
+    line.peer_is_held(ack(13_001, 12_200).sack(&[(14_001, 15_001)]));
+    line.at(13_200);
+    line.taken();
+    assert_eq!(line.counts().repaired, 1);
+}
+
 #[test]
 fn a_long_flight_is_repaired_by_what_is_reported() {
     let mut line = Line::established();

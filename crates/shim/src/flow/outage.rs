@@ -205,13 +205,14 @@ impl Flow {
     /// What was sent well before something that has arrived, is lost (RFC 8985 §6.2); without
     /// SACK the oldest after three duplicates.
     fn find_lost(&mut self, now: Instant, newest: Option<Instant>) {
-        let round_trip = self.round_trip.smoothed();
+        let (round_trip, least) = (self.round_trip.smoothed(), self.round_trip.least());
         let State::Resuming(_, repair) = &mut self.state else { return };
         // RFC 8985 §6.2, step 2: what is answered sooner than that arrived before, from before the
-        // outage.
-        let newest = newest.filter(|at| now.since(*at) >= round_trip.over(2));
+        // outage. The queues are empty after it: neither this nor the margin for reordering is of the
+        // round trip that a full one made.
+        let newest = newest.filter(|at| now.since(*at) >= least.over(2));
         let third = !self.agreed.sack && repair.duplicates == 3;
-        let lost = self.flight.find_lost(newest, round_trip.over(4), third);
+        let lost = self.flight.find_lost(newest, least.over(4), third);
         // RFC 5681 §3.1, at most once a round trip: nobody else reduces for this.
         if lost && now.since(repair.reduced) >= round_trip {
             repair.reduced = now;
