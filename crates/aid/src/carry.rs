@@ -25,6 +25,7 @@
 //! and sequence numbers are checked here again, RFC 5927 §4). A driver without leaves TCP on its own.
 
 mod options;
+mod queue;
 mod state;
 #[cfg(test)]
 mod test;
@@ -38,6 +39,7 @@ use wire::{TcpFlags, TcpSegment};
 use crate::list::Configure;
 use crate::{Aid, Verdict};
 pub use options::{CarryOptions, Cwnd};
+use queue::Queue;
 pub use state::{Cause, State, diagram};
 
 /// The round trip before the first measurement: not shorter than most.
@@ -69,36 +71,6 @@ impl Loss {
     /// than the few of a hundred that a radio link loses.
     fn looks_congested(&self) -> bool {
         self.full || self.segments > HEAVY_FROM && self.resent > self.flight / HEAVY
-    }
-}
-
-/// How long queues are, as round trips show it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Queue {
-    /// The shortest round trip.
-    least: Option<Duration>,
-    /// How long the queue was (in time) when something was lost.
-    full: Duration,
-}
-
-impl Queue {
-    fn on_round_trip(&mut self, srtt: Duration) {
-        self.least = Some(self.least.map_or(srtt, |least| least.min(srtt)));
-    }
-
-    /// Something was lost. Did it meet a queue that may be full? One that is about as long as when
-    /// something was lost before: a queue that drops does so at one length, other losses at any.
-    fn on_loss(&mut self, srtt: Option<Duration>) -> bool {
-        let (Some(least), Some(srtt)) = (self.least, srtt) else { return false };
-        let queue = srtt.saturating_sub(least);
-        if queue <= least.over(4) {
-            return false;
-        }
-        let full = queue > self.full.over(4).times(3) && queue <= self.full.over(8).times(9);
-        // A measurement that was too long is forgotten by and by.
-        let less = if full { Duration::ZERO } else { self.full.over(16) };
-        self.full = self.full.saturating_sub(less).max(queue);
-        full
     }
 }
 
@@ -177,7 +149,7 @@ impl Carry {
         }
         // One in a round trip of an empty path: what is new to the peer arrives within two and a
         // half after the path is back, also where it had the oldest segment already.
-        let gap = self.queue.least.unwrap_or(UNKNOWN).max(self.options.probe_min);
+        let gap = self.queue.least().unwrap_or(UNKNOWN).max(self.options.probe_min);
         self.hold(gap);
     }
 
@@ -240,6 +212,8 @@ impl Carry {
 
     /// The peer acknowledges everything before `ack`, which is news.
     fn on_acknowledged(&mut self, ack: Seq, view: &TcpView) {
+        let una = view.una.value().unwrap_or(ack);
+        self.queue.on_acknowledged(ack.since(una), view.srtt.value().flatten());
         // What is left behind with the old path is not to come back.
         let anew = self.state == State::Resuming && self.options.cwnd == Cwnd::Reset;
         let covered = self.loss.is_some_and(|loss| ack.after(loss.hull.start));

@@ -178,22 +178,6 @@ fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
 }
 
 #[test]
-fn a_queue_that_is_as_long_as_at_the_last_loss_may_be_full() {
-    let mut queue = Queue::default();
-    let mut lost_at = |srtt: u64| {
-        queue.on_round_trip(ms(100));
-        queue.on_loss(Some(ms(srtt)))
-    };
-    assert!(!lost_at(120) && !lost_at(120), "none to speak of");
-    assert!(!lost_at(140), "never as long before");
-    assert!(lost_at(140));
-    assert!(!lost_at(160), "it was no longer full at 40 ms");
-    assert!(!lost_at(140), "it has been longer");
-    assert!(lost_at(155));
-    assert!(!Queue::default().on_loss(Some(ms(100))) && !queue.on_loss(None));
-}
-
-#[test]
 fn an_outage_from_its_beginning_to_its_end() {
     let mut line = ten_sent();
     gone(&mut line);
