@@ -80,8 +80,8 @@ ends, all that still runs at either end is ended. The scenario's flows do not ru
 the traffic. The devices' MTU is the largest `mss` among them and 40 bytes. IPv4 only.
 
 At the end it says on standard error (with --json on standard output, and COMMAND's output goes to
-standard error) how late packets were, and whether that is too much: if one in a hundred was late by
-more than a tenth of the shortest time of a full packet over any hop, do not trust the result.
+standard error) how late packets were, and whether that is too much: if one in a hundred was late
+by more than a tenth of the shortest time of a full packet over any hop, do not trust the result.
 
 Exit status: COMMAND's own, 128 and the signal's number if one ended it; 2 if the input was wrong,
 or this machine lacks what it takes (root, /dev/net/tun, network namespaces).")]
@@ -102,37 +102,38 @@ Examples:
   driftway shim status
   driftway shim stop
 
-Neither programs nor kernel are changed, nor are routes, addresses or settings. The kernel shows the
-shim each TCP packet below its own TCP; the shim keeps what is not acknowledged. While there is no
-path (a router's ICMP, the host's own link or --suspect-after say so) retransmissions are swallowed
-and the path is probed; when it is back, what was lost is sent in order, and the window is what it
-was. Losses that are not congestion are undone on connections that have agreed on ECN and timestamps
-(sysctl net.ipv4.tcp_ecn=1 asks for it); on others only outages are handled. A path whose full queues
-drop although the ends have agreed on ECN wants --no-undo-losses.
+Neither programs nor kernel are changed, nor are routes, addresses or settings. The kernel shows
+the shim each TCP packet below its own TCP; the shim keeps what is not acknowledged. While there
+is no path (a router's ICMP, the host's own link or --suspect-after say so) retransmissions are
+swallowed and the path is probed; when it is back, what was lost is sent in order, and the window
+is what it was. Losses that are not congestion are undone on connections that have agreed on ECN
+and timestamps (sysctl net.ipv4.tcp_ecn=1 asks for it); on others only outages are handled. A path
+whose full queues drop although the ends have agreed on ECN wants --no-undo-losses.
 
-What decides is an aid, the same code that `driftway run` has above its own TCP: carry, unless --aid
-names another. --cwnd, --no-undo-losses, --suspect-after, --probe-min and --probe-max are short for
-options of carry. From below a foreign TCP an aid gets what can be had: to be held (what TCP sends is
-kept), to go on with the window that it had or with one segment, segments sent again, a reduction taken
-back, one asked for (where ECN was agreed on), acknowledgments of what has arrived. What it can't get
-is refused, and `driftway shim status` lists it by act: a hold or resume with another window (hold,
-resume), a limit of the window (limit), another timeout (set timer), what is not stored (resend), an
-undo while congestion is echoed or with nothing to undo (undo), a reduction without ECN (cut),
-acknowledgments of what has not arrived (emit), and other changes of segments (verdict). ATCP sees no
-timeout coming, because only the kernel knows its timer; TCP-F's messages about routes are the news of
-this host's own links and routes.
+What decides is an aid, the same code that `driftway run` has above its own TCP: carry, unless
+--aid names another. --cwnd, --no-undo-losses, --suspect-after, --probe-min and --probe-max are
+short for options of carry. From below a foreign TCP an aid gets what can be had: to be held (what
+TCP sends is kept), to go on with the window that it had or with one segment, segments sent again,
+a reduction taken back, one asked for (where ECN was agreed on), acknowledgments of what has
+arrived. What it can't get is refused, and `driftway shim status` lists it by act: a hold or
+resume with another window (hold, resume), a limit of the window (limit), another timeout (set
+timer), what is not stored (resend), an undo while congestion is echoed or with nothing to undo
+(undo), a reduction without ECN (cut), acknowledgments of what has not arrived (emit), and other
+changes of segments (verdict). ATCP sees no timeout coming, because only the kernel knows its
+timer; TCP-F's messages about routes are the news of this host's own links and routes.
 
-If the shim ends, by whatever means, every connection goes on as plain TCP: what it has put into the
-kernel is bound to its process. Connections that are older than the shim, IPv6, UDP, and TCP options
-that it does not know pass untouched. It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and keeps the
-first of them only; root becomes nobody.
+If the shim ends, by whatever means, every connection goes on as plain TCP: what it has put into
+the kernel is bound to its process. Connections that are older than the shim, IPv6, UDP, and TCP
+options that it does not know pass untouched. It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and
+keeps the first of them only; root becomes nobody.
 
 Metrics for Prometheus are at a local socket:
   curl --abstract-unix-socket driftway-shim http://localhost/metrics
 
 A connection lasts as long as the kernel is patient: with data outstanding and no path for about a
 quarter of an hour (net.ipv4.tcp_retries2), or for TCP_USER_TIMEOUT where the program sets it, it
-ends with an error, as it would without the shim; one being opened after about two minutes
+ends with an error, as it would without the shim; one that the program has closed already after
+about a hundred seconds (tcp_orphan_retries); one being opened after about two minutes
 (tcp_syn_retries), or at once where a router tells. The shim forgets it when the path is back, or
 five minutes after the kernel last sent something. Keep-alives of a program are answered by nobody
 while there is no path. Of IPv6, UDP, tunnels and pieces of packets nothing is changed; `driftway
@@ -169,11 +170,11 @@ NAME is looked for in ./papers, then among the papers built in; a directory with
 as well. --jobs never changes a result.
 
 With --kernel each point is a transfer of this machine's own TCP over the scenario's path in real
-time, as `driftway emulate` has it, without and with `driftway shim` in the sending namespace; the lab
-runs the same scenarios with the same seeds beside it. Many runs go on at once (--jobs), because each
-takes minutes and little else. One in which packets were late is repeated twice at most, then told.
-Transfers that take longer than an hour do not complete. --quick ends transfers early and runs the
-ends of each axis. No statement is judged: a kernel never does the same twice.")]
+time, as `driftway emulate` has it, without and with `driftway shim` in the sending namespace; the
+lab runs the same scenarios with the same seeds beside it. Many runs go on at once (--jobs),
+because each takes minutes and little else. One in which packets were late is repeated twice at
+most, then told. Transfers that take longer than an hour do not complete. --quick ends transfers
+early and runs the ends of each axis. No statement is judged: a kernel never does the same twice.")]
     Paper(PaperArgs),
     /// Draw results as one HTML page that needs no network
     #[command(after_help = "\
@@ -298,22 +299,22 @@ pub struct PaperArgs {
     /// How many runs a point [default: as many as the paper has]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub runs: Option<NonZeroU64>,
-    /// Run a part of it: what its paper.toml names in [quick], with --kernel in [kernel]
+    /// Run a part: what its paper.toml names in [quick], or [kernel]
     #[arg(long)]
     pub quick: bool,
-    /// Run it with this machine's own TCP, in real time, without and with `driftway shim` below it
+    /// Run it with this machine's own TCP, without and with the shim
     #[arg(long)]
     pub kernel: bool,
-    /// Which of the kernel's congestion controls; can be given several times [default: cubic, reno]
+    /// Congestion control, can be repeated [default: cubic, reno]
     #[arg(long, value_name = "NAME", requires = "kernel")]
     pub congestion_control: Vec<String>,
     /// With a kernel: end each transfer after so much
     #[arg(long, value_name = "SIZE", requires = "kernel")]
     pub transfer: Option<Size>,
-    /// How many runs at a time [default: 1 a processor; with --kernel 80]
+    /// Runs at a time [default: 1 a processor; with --kernel 80]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
-    /// Write results.json, index.html, the traces and the paper's files there
+    /// Write results.json, index.html, traces, the paper's files there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document instead of tables

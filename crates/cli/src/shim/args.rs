@@ -26,7 +26,7 @@ pub struct ShimArgs {
 /// What to do with one that is at work.
 #[derive(Debug, Subcommand)]
 pub enum ShimCommand {
-    /// Show what the shim of this network namespace does: its flows, and the kernel's view of them
+    /// Show what this namespace's shim does: its flows, and the kernel's view of them
     #[command(after_help = "\
 Examples:
   driftway shim status
@@ -83,12 +83,10 @@ pub struct StartArgs {
     /// Make up no acknowledgment but the one that ends an outage
     #[arg(long)]
     pub no_undo_ack: bool,
-    /// As a receiver, hold back the acknowledgment of two bytes, to wake up a sender without a shim
-    /// when this host's link is back
+    /// As a receiver, hold back two bytes' acknowledgment, to wake up a sender later
     #[arg(long)]
     pub hold_back: bool,
-    /// Hold the path for broken after N retransmissions without an answer [default: only signals
-    /// say so]
+    /// Hold the path for broken after N retransmissions [default: only signals say so]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub suspect_after: Option<u32>,
     /// Least time between probes for a path
