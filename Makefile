@@ -50,6 +50,8 @@ lint: need
 # release build, which can't, has to give the same results to the byte (`determinism`). Where root,
 # namespaces and TUN are there, a skipped test against the kernel is a failure.
 UNIT := $(CARGO) test --locked --workspace --features driftway-sim/broken
+# A fresh checkout is built once: what is kept for the next time would take a sixth longer.
+export CARGO_INCREMENTAL ?= 0
 # Property tests draw the same cases each time here, and new ones under a plain `cargo test`.
 export PROPTEST_RNG_SEED ?= 20260101
 unit: need
@@ -70,7 +72,7 @@ determinism: need
 	@scripts/determinism target/debug/driftway $(RELEASE)
 
 fuzz-short: need
-	cd fuzz && $(CARGO) run --release --locked --target-dir ../target/fuzz --bin try -- --seconds 20
+	cd fuzz && $(CARGO) run --release --locked --target-dir ../target/fuzz --bin try -- --seconds 12
 
 # Coverage counters come from flags that a stable compiler takes.
 FUZZ_SECONDS ?= 600
