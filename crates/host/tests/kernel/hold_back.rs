@@ -93,11 +93,12 @@ fn idle(hold_back: bool) -> [Duration; 2] {
 
 fn a_sender_is_woken_up_by_what_was_held_back() {
     // The kernel takes up to a second until it tells that a link is back; on a busy machine more.
-    let runs = [true, false, true].map(|hold_back| thread::spawn(move || idle(hold_back)));
-    let [first, without, second] = runs.map(|run| run.join().unwrap());
-    for [idle, left] in [first, second] {
-        assert!(idle + millis(1000) < left, "{first:?} {without:?} {second:?}");
+    let with = [(); 2].map(|()| thread::spawn(|| idle(true)));
+    // Now and then the last acknowledgment is lost with the link, and then it is news without that.
+    let without = (0..5).map(|_| idle(false)).find(|[idle, left]| *idle + millis(500) > *left);
+    let with = with.map(|run| run.join().unwrap());
+    for [idle, left] in with {
+        assert!(idle + millis(1000) < left, "{with:?}");
     }
-    let [idle, left] = without;
-    assert!(idle + millis(500) > left, "{first:?} {without:?} {second:?}");
+    assert!(without.is_some(), "it is woken up by anything: {with:?}");
 }
