@@ -6,7 +6,8 @@ mod common;
 
 use aid::list::{AIDS, Listed};
 use base::Instant;
-use common::net::{MS, Path, World, like_linux};
+use common::net::{Path, World, like_linux};
+use common::paths::path;
 use proptest::prelude::*;
 use shim::{Config, Shim};
 use tcp::GrowthKind;
@@ -40,34 +41,6 @@ fn the_aids_of_the_papers_help_from_below() {
         assert_eq!((counts.outages, counts.survived), (3, 3), "{name}");
         assert!(bytes * 100 >= plain * 110, "{name}: {plain} and {bytes}");
     }
-}
-
-fn path() -> impl Strategy<Value = Path> {
-    let span = (100_u64..20_000, 1_u64..15_000);
-    let faults = (0.0..0.05, 0.0..0.02, 0.0..0.05, 0.0..0.02, 0.0..=1.0);
-    (faults, prop::collection::vec(span, 0..4), 5_u64..100, 1_u64..40, any::<(bool, bool)>())
-        .prop_map(
-            |((data, acks, late, doubled, icmp), spans, delay, mbits, (link_signals, edge))| {
-                let (mut cuts, mut at) = (Vec::new(), Instant::ZERO);
-                for (after, lasts) in spans {
-                    at += MS(after);
-                    cuts.push((at, at + MS(lasts)));
-                    at += MS(lasts);
-                }
-                Path {
-                    bits_per_second: mbits * 1_000_000,
-                    delay: MS(delay),
-                    loss: [data, acks],
-                    late: (late, MS(30)),
-                    doubled,
-                    cuts,
-                    icmp,
-                    link_signals,
-                    edge,
-                    ..Path::clean()
-                }
-            },
-        )
 }
 
 proptest! {

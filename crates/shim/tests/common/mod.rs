@@ -4,3 +4,4 @@
 pub mod cut;
 pub mod line;
 pub mod net;
+pub mod paths;
