@@ -35,8 +35,8 @@ pub enum Untouched {
 /// Why a packet was swallowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swallowed {
-    /// A retransmission of the local TCP while there is no path; the original is stored.
-    RetransmissionInOutage,
+    /// A retransmission of the local TCP of what the aid repairs; the original is stored.
+    RetransmissionInHold,
     /// A retransmission of the local TCP of what the shim is repairing, or has had acknowledged.
     RetransmissionInRepair,
     /// An acknowledgment of the peer during repair; what it says is told later.
@@ -108,8 +108,8 @@ counts! {
     implausible,
     /// [`Untouched::NotBelieved`]
     not_believed,
-    /// [`Swallowed::RetransmissionInOutage`]
-    retransmissions_in_outage,
+    /// [`Swallowed::RetransmissionInHold`]
+    retransmissions_in_hold,
     /// [`Swallowed::RetransmissionInRepair`]
     retransmissions_in_repair,
     /// [`Swallowed::AckHeld`]
@@ -151,6 +151,8 @@ counts! {
     repaired,
     /// Outages that began.
     outages,
+    /// Flows that were given up because nothing of the local TCP's carried what the shim wanted to send.
+    no_carrier,
     /// Repairs of which nothing arrived although the peer was heard, so that they were left to the
     /// local TCP.
     left_to_tcp,
@@ -218,7 +220,7 @@ impl Counts {
                 Untouched::NotBelieved => &mut self.not_believed,
             },
             Fate::Swallowed(reason) => match reason {
-                Swallowed::RetransmissionInOutage => &mut self.retransmissions_in_outage,
+                Swallowed::RetransmissionInHold => &mut self.retransmissions_in_hold,
                 Swallowed::RetransmissionInRepair => &mut self.retransmissions_in_repair,
                 Swallowed::AckHeld => &mut self.acks_held,
                 Swallowed::IcmpTaken => &mut self.icmp_taken,

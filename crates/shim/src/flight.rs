@@ -193,21 +193,31 @@ impl Flight {
         pool.give_back(piece);
     }
 
-    /// The local TCP believes `range` lost, and sends it again. Where it cuts an original into smaller
-    /// segments, the path takes no longer ones any more (RFC 1191): then its bytes are of no use.
-    pub fn on_sent_again(&mut self, range: SeqRange, pool: &mut Pool) {
+    /// The local TCP believes `range` lost, and sends it again in a packet of `total` bytes. A segment
+    /// that ends within an original was cut anew: the path takes no longer packets any more (RFC 1191),
+    /// and no stored one that is longer is of use.
+    pub fn on_sent_again(&mut self, range: SeqRange, total: usize, pool: &mut Pool) {
         let first = self.index_of(range.start);
-        let cut = self.originals.get(first).is_some_and(|original| {
-            range.start == original.range.start && range.end.before(original.range.end)
-        });
-        if cut {
-            self.drop_bytes(first, pool);
-        }
+        let mut cut = false;
         for original in self.originals.range_mut(first..) {
             if original.range.start.at_or_after(range.end) {
                 break;
             }
             original.resent = true;
+            cut |= range.end.before(original.range.end);
+        }
+        if cut {
+            self.drop_longer(total, pool);
+        }
+    }
+
+    /// Packets longer than `total` bytes are not stored any more.
+    fn drop_longer(&mut self, total: usize, pool: &mut Pool) {
+        for index in 0..self.originals.len() {
+            let packet = self.get(index).and_then(|original| original.packet.as_ref());
+            if packet.is_some_and(|packet| packet.bytes().len() > total) {
+                self.drop_bytes(index, pool);
+            }
         }
     }
 
@@ -448,7 +458,7 @@ mod test {
             let original = original(&mut pool, start, n);
             flight.push(original, &mut pool);
         }
-        flight.on_sent_again(SeqRange::new(start + 100, start + 300), &mut pool);
+        flight.on_sent_again(SeqRange::new(start + 100, start + 300), 300, &mut pool);
         (flight, pool)
     }
 
@@ -524,12 +534,19 @@ mod test {
         let (mut flight, mut pool) = flight();
         let start = flight.una;
         assert_eq!(flight.stored_to(), start + 400);
+        // A full packet that ends where an original ends says nothing of the path.
+        flight.on_sent_again(SeqRange::new(start + 150, start + 300), 200, &mut pool);
+        assert_eq!((flight.stored_to(), flight.stored), (start + 400, 4 * 512));
         // A segment that is cut: the path has become narrower.
-        flight.on_sent_again(SeqRange::new(start + 200, start + 250), &mut pool);
-        assert_eq!(flight.stored_to(), start + 200);
-        assert_eq!(flight.stored, 3 * 512);
-        flight.advance(start + 300, &mut pool);
-        assert_eq!(flight.stored_to(), start + 400);
+        flight.on_sent_again(SeqRange::new(start + 200, start + 250), 300, &mut pool);
+        assert_eq!(flight.stored_to(), start + 400, "none is longer");
+        flight.on_sent_again(SeqRange::new(start + 200, start + 250), 250, &mut pool);
+        assert_eq!((flight.stored_to(), flight.stored), (start, 0));
+        let mut later = original(&mut pool, start, 4);
+        later.packet = pool.store(&[4; 250]);
+        flight.push(later, &mut pool);
+        flight.advance(start + 400, &mut pool);
+        assert_eq!(flight.stored_to(), start + 500);
     }
 
     #[test]

@@ -36,7 +36,8 @@ impl fmt::Debug for MakeAid {
 /// Where a packet of the shim's goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
-    /// Away from this host.
+    /// Away from this host, in the place of an acknowledgment of the local TCP's
+    /// ([`Shim::solicit`]): so it takes the way that the local TCP's own packets take, and none else.
     Network,
     /// To the TCP of this host.
     Local,
@@ -47,8 +48,8 @@ pub enum To {
 /// *Look*: [`counts`](Self::counts), [`flows`](Self::flows), [`memory`](Self::memory),
 /// [`next_timeout`](Self::next_timeout). *Events*: [`on_outgoing`](Self::on_outgoing),
 /// [`on_incoming`](Self::on_incoming), [`on_signal`](Self::on_signal),
-/// [`on_timeout`](Self::on_timeout). *Commands*: [`let_go`](Self::let_go). *Poll*:
-/// [`poll`](Self::poll).
+/// [`on_timeout`](Self::on_timeout), [`on_not_carried`](Self::on_not_carried). *Commands*:
+/// [`let_go`](Self::let_go). *Polls*: [`poll`](Self::poll), [`solicit`](Self::solicit).
 ///
 /// The driver shows every packet, does with it what the [`Fate`] says, and only then polls until
 /// there is nothing, then asks `next_timeout`. Time never goes back. If the driver goes away at any
@@ -187,6 +188,26 @@ impl Shim {
             self.ready.wake(index, next);
         }
         None
+    }
+
+    /// Writes what has the local TCP acknowledge at once: a byte from before what it expects (RFC 9293
+    /// §3.10.7.4). That acknowledgment is to carry what [`poll`](Self::poll) gave for the network.
+    /// `false`: no such flow is followed.
+    pub fn solicit(&self, flow: FlowKey, packet: &mut Vec<u8>) -> bool {
+        let index = self.table.find(flow);
+        match index.and_then(|index| self.table.get(index)) {
+            Some(Followed::Flow(flow)) => flow.solicit(packet).is_some(),
+            Some(Followed::Opening(_)) | None => false,
+        }
+    }
+
+    /// What [`poll`](Self::poll) gave for the network was not carried by anything of the local TCP's:
+    /// the flow goes on as plain TCP.
+    pub fn on_not_carried(&mut self, flow: FlowKey) {
+        if let Some(index) = self.table.find(flow) {
+            self.counts.no_carrier += 1;
+            self.forget(index);
+        }
     }
 
     /// How many flows look for a path to the host that the one at `index` looks for now, before it

@@ -13,9 +13,7 @@ use base::{
     Act, Done, Duration, Instant, Known, ProbeSpacing, Release, SeqRange, Setting, Signal,
     SignalKind, TcpView,
 };
-use common::line::{
-    HELD, IN_OUTAGE, IN_REPAIR, Line, OURS, Offers, THEIRS, ack, config, data, nth,
-};
+use common::line::{HELD, IN_HOLD, IN_REPAIR, Line, OURS, Offers, THEIRS, ack, config, data, nth};
 use shim::{Fate, Shim, Swallowed};
 use wire::{TcpFlags, TcpSegment};
 
@@ -51,7 +49,7 @@ fn atcp_repairs_a_loss_of_which_tcp_learns_nothing() {
     // TCP can't be kept from sending; what it sends waits, and its timeout leads to nothing.
     line.stores(nth(5));
     line.at(390);
-    assert_eq!(line.local(nth(0).not_capable()), IN_OUTAGE);
+    assert_eq!(line.local(nth(0).not_capable()), IN_HOLD);
     line.at(400);
     // The original's echo: an Eifel sender undoes the timeout.
     line.peer_passes(ack(5001, 200));
@@ -92,25 +90,25 @@ fn atcp_waits_for_a_route() {
     line.cut(0);
     assert_eq!(line.status().aid_state, "disconnected");
     line.at(400);
-    assert_eq!(line.local(nth(0).not_capable()), IN_OUTAGE);
+    line.passes(nth(0).not_capable());
     line.stores(nth(4));
     // Each probe draws one more message, which changes nothing.
     line.at(2300);
-    line.emits(["2250 net 1+1000 a1 t200/400"]);
+    line.emits(["2250 net 1+1000 a1 t400/400"]);
     line.cut(0);
     line.at(6300);
-    line.emits(["6250 net 1+1000 a1 t200/400"]);
+    line.emits(["6250 net 1+1000 a1 t400/400"]);
     line.at(6350);
     line.peer_is_held(ack(1001, 200));
     assert_eq!(line.status().state, "resuming");
     line.at(6449);
-    line.emits(["6350 net 1001+1000 a1 t200/400", "6356 net 2001+1000 a1 t200/400"]);
+    line.emits(["6350 net 1001+1000 a1 t400/400", "6356 net 2001+1000 a1 t400/400"]);
     line.at(6450);
     line.peer_is_held(ack(2001, 200));
     line.at(6456);
     line.peer_is_held(ack(3001, 200));
     line.at(6470);
-    line.emits(["6450 net 3001+1000 a1 t200/400", "6456 net 4001+1000 a1 t400/400 ect"]);
+    line.emits(["6450 net 3001+1000 a1 t400/400", "6456 net 4001+1000 a1 t400/400 ect"]);
     line.at(6556);
     line.peer_is_held(ack(5001, 400));
     line.emits(["6556 tcp a5001 t6556/6456 w50000"]);
@@ -150,16 +148,16 @@ fn tcp_f_snoozes_until_the_route_is_back() {
     line.signal(&Signal::of(SignalKind::RouteFailed));
     assert_eq!((line.status().state, line.status().aid_state), ("disconnected", "snooze"));
     line.at(400);
-    assert_eq!(line.local(nth(0).not_capable()), IN_OUTAGE);
+    line.passes(nth(0).not_capable());
     line.stores(nth(3));
     line.quiet_until(5000);
     line.signal(&Signal::of(SignalKind::RouteRestored));
     assert_eq!((line.status().state, line.status().aid_state), ("resuming", "active"));
     line.at(5099);
     line.emits([
-        "5000 net 1+1000 a1 t200/400",
-        "5006 net 1001+1000 a1 t200/400",
-        "5013 net 2001+1000 a1 t200/400",
+        "5000 net 1+1000 a1 t400/400",
+        "5006 net 1001+1000 a1 t400/400",
+        "5013 net 2001+1000 a1 t400/400",
         "5020 net 3001+1000 a1 t400/400 ect",
     ]);
     line.at(5120);

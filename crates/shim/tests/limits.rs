@@ -2,11 +2,11 @@
 
 mod common;
 
-use base::{Signal, SignalKind};
+use base::{FlowKey, Signal, SignalKind};
 use common::cut::{NOT_BELIEVED, cut_short};
-use common::line::{IN_OUTAGE, Line, ack, config, data, nth, syn, syn_ack};
+use common::line::{FLOW, HERE, Line, OURS, THEIRS, THERE, ack, config, data, nth, syn, syn_ack};
 use shim::{Config, Fate, Untouched};
-use wire::{TcpFlags, UnreachableCode};
+use wire::{Body, Packet, TcpFlags, UnreachableCode};
 
 #[test]
 fn a_handshake_during_a_cut_is_left_to_tcp() {
@@ -33,13 +33,13 @@ fn a_fin_during_a_cut_is_carried_like_data() {
     line.at(300);
     line.stores(data(1001, 500).fin());
     line.at(400);
-    assert_eq!(line.local(nth(0)), IN_OUTAGE);
-    assert_eq!(line.local(data(1001, 500).fin()), IN_OUTAGE);
+    line.passes(nth(0));
+    line.passes(data(1001, 500).fin());
     line.at(450);
-    line.emits(["450 net 1+1000 a1 t200/400"]);
+    line.emits(["450 net 1+1000 a1 t400/400"]);
     line.at(550);
     line.peer_is_held(ack(1001, 200));
-    line.emits(["550 tcp a2 t550/200 w50000", "550 net 1001+500 FIN a1 t300/400 ect"]);
+    line.emits(["550 tcp a2 t550/200 w50000", "550 net 1001+500 FIN a1 t400/400 ect"]);
     line.at(650);
     // The peer closes, too.
     line.peer_becomes(ack(1502, 300).fin(), "FIN a2 t650/300 w50000");
@@ -59,7 +59,7 @@ fn a_segment_of_one_number_is_not_acknowledged_in_part() {
         line.at(250);
         line.cut(0);
         line.at(400);
-        assert_eq!(line.local(last), IN_OUTAGE);
+        line.passes(last);
         line.at(450);
         assert_eq!(line.taken().len(), 1);
         line.at(550);
@@ -101,7 +101,7 @@ fn the_store_of_a_flow_has_a_bound() {
     // Nor may what comes behind it wait: it would be sent in a wrong order, and late.
     line.passes(nth(4));
     line.at(400);
-    assert_eq!(line.local(nth(1)), IN_OUTAGE);
+    line.passes(nth(1));
     line.passes(nth(2).not_capable());
     line.at(450);
     line.emits(["450 net 1+1000 a1 t400/400"]);
@@ -187,4 +187,36 @@ fn a_peer_that_reneges_gets_everything() {
     line.emits(["1300 net 2001+1000 a1 t200/200", "1306 net 3001+1000 a1 t200/200"]);
     line.peer_is_held(ack(4001, 200));
     line.emits(["1400 tcp a4001 t1400/1300 w50000"]);
+}
+
+/// RFC 9293 §3.10.7.4: what lies before what the local TCP expects has it acknowledge at once.
+#[test]
+fn a_solicitation_lies_before_what_was_acknowledged() {
+    let mut line = Line::established();
+    let mut packet = Vec::new();
+    assert!(line.shim.solicit(FLOW, &mut packet));
+    let decoded = Packet::decode(&packet).expect("right checksums");
+    let Body::Tcp(segment) = decoded.packet.body else { panic!("TCP only") };
+    assert_eq!(
+        (segment.end(), segment.payload.len),
+        (THEIRS, 1),
+        "one number before the SYN's end"
+    );
+    assert_eq!((segment.ack, segment.flags), (OURS + 1, TcpFlags::ACK));
+    assert_eq!(decoded.packet.ip.source, THERE.address);
+    let other = FlowKey { source: THERE, destination: HERE };
+    assert!(!line.shim.solicit(other, &mut packet));
+    line.quiet_until(500);
+}
+
+/// What nothing carries leaves the flow to plain TCP.
+#[test]
+fn a_flow_without_a_carrier_is_left_alone() {
+    let mut line = Line::established();
+    cut_short(&mut line);
+    line.shim.on_not_carried(FLOW);
+    assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
+    assert_eq!(line.counts().no_carrier, 1);
+    assert_eq!(line.local(nth(4).not_capable()), Fate::Untouched(Untouched::Older));
+    line.quiet_until(5000);
 }

@@ -166,8 +166,8 @@ fn what_it_keeps_is_handed_out_when_it_is_let_go() {
     line.let_go();
     line.emits([
         "751 tcp a1001 t750/651 w50000",
-        "751 net 2001+1000 a1 t200/400",
-        "751 net 3001+1000 a1 t200/400",
+        "751 net 2001+1000 a1 t400/400",
+        "751 net 3001+1000 a1 t400/400",
         "751 net 4001+1000 a1 t400/400 ect",
     ]);
     line.passes(nth(1).not_capable());

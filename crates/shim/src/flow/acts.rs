@@ -80,6 +80,8 @@ impl Flow {
     ) -> Fate {
         let held = matches!(self.state, State::Disconnected(_));
         match fate {
+            // A TCP that is held has not sent it.
+            Fate::Pass if held && !segment.range().is_empty() => return fate,
             Fate::Pass => {}
             // It waits behind others, or is on its way once more already; a TCP that is not held has
             // sent it nevertheless.

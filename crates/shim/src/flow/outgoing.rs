@@ -96,8 +96,11 @@ impl Flow {
     ) -> Fate {
         self.on_sent_again(cx, range, segment);
         match self.state {
+            // It looks for a path as well as a probe does, is cut to what the path takes, and goes
+            // wherever the local TCP would have it go.
+            State::Disconnected(outage) if outage.held.is_outage() => {}
             State::Disconnected(_) if self.has_stored(range) => {
-                return Fate::Swallowed(Swallowed::RetransmissionInOutage);
+                return Fate::Swallowed(Swallowed::RetransmissionInHold);
             }
             State::Resuming(..) if self.has_stored(range) => {
                 return Fate::Swallowed(Swallowed::RetransmissionInRepair);
@@ -132,7 +135,7 @@ impl Flow {
 
     /// Keeps in mind that the local TCP believes `range` lost.
     fn on_sent_again(&mut self, cx: &mut Context<'_>, range: SeqRange, segment: &Segment) {
-        self.flight.on_sent_again(range, cx.pool);
+        self.flight.on_sent_again(range, segment.total, cx.pool);
         let episode = self.episode.get_or_insert_with(|| Episode {
             since: cx.now,
             first: segment.stamps.map_or_else(|| self.clock.at(cx.now), |stamps| stamps.value),

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, FlowKey, Instant, Seq};
-use wire::{Body, IpHeader, Packet, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+use base::{Duration, FlowKey, Instant, Ipv4Addr, Seq};
+use wire::{Body, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use super::acts::Emitted;
 use super::{Context, Flow, Outage, Reply, Said, State};
@@ -202,6 +202,27 @@ impl Flow {
         Some(To::Local)
     }
 
+    /// Writes a byte of the peer's that the local TCP has had, which it acknowledges at once (RFC 9293
+    /// §3.10.7.4) and takes no more of: all of it lies before what was acknowledged last.
+    pub fn solicit(&self, packet: &mut Vec<u8>) -> Option<()> {
+        let FlowKey { source, destination } = self.key;
+        let segment = TcpSegment {
+            source_port: destination.port,
+            destination_port: source.port,
+            seq: self.ours.ack - 2,
+            ack: self.told,
+            flags: TcpFlags::ACK,
+            window: self.theirs.window,
+            options: TcpOptions {
+                timestamps: Some(Timestamps { value: self.recent, echo: self.clock.last() }),
+                ..TcpOptions::default()
+            },
+            payload: Payload::new(0, 0, 1),
+            ..TcpSegment::default()
+        };
+        encode(destination.address, source.address, segment, packet)
+    }
+
     /// Repeats the local TCP's last acknowledgment, with its own latest timestamp. The first of two
     /// leaves the last byte out, and closes the window.
     fn announce(&mut self, packet: &mut Vec<u8>) -> Option<To> {
@@ -241,10 +262,19 @@ impl Flow {
             options: TcpOptions { timestamps: Some(timestamps), ..TcpOptions::default() },
             ..TcpSegment::default()
         };
-        let ip = IpHeader::new(flow.source.address, flow.destination.address);
-        let made_up = Packet { ip, body: Body::Tcp(segment) };
-        packet.clear();
-        packet.resize(made_up.len() as usize, 0);
-        made_up.encode(packet, |_, _| {}).ok().map(|_| ())
+        encode(flow.source.address, flow.destination.address, segment, packet)
     }
+}
+
+/// Writes a packet; its data are zeros.
+fn encode(
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    segment: TcpSegment,
+    packet: &mut Vec<u8>,
+) -> Option<()> {
+    let made_up = Packet { ip: IpHeader::new(source, destination), body: Body::Tcp(segment) };
+    packet.clear();
+    packet.resize(made_up.len() as usize, 0);
+    made_up.encode(packet, |_, _| {}).ok().map(|_| ())
 }

@@ -2,7 +2,7 @@
 
 use shim::{Fate, Untouched};
 
-use super::line::{IN_OUTAGE, Line, ack, nth};
+use super::line::{Line, ack, nth};
 
 pub const NOT_BELIEVED: Fate = Fate::Untouched(Untouched::NotBelieved);
 
@@ -14,17 +14,17 @@ pub fn cut_short(line: &mut Line) {
     line.at(250);
     line.cut(0);
     line.at(400);
-    assert_eq!(line.local(nth(0).not_capable()), IN_OUTAGE);
+    line.passes(nth(0).not_capable());
     line.stores(nth(4));
     line.at(749);
-    line.emits(["450 net 1+1000 a1 t200/400", "650 net 1+1000 a1 t200/400"]);
+    line.emits(["450 net 1+1000 a1 t400/400", "650 net 1+1000 a1 t400/400"]);
 }
 
 /// The probe of 650 ms is answered at 750 ms.
 pub const REPAIR: [&str; 4] = [
-    "750 net 1001+1000 a1 t200/400",
-    "756 net 2001+1000 a1 t200/400",
-    "763 net 3001+1000 a1 t200/400",
+    "750 net 1001+1000 a1 t400/400",
+    "756 net 2001+1000 a1 t400/400",
+    "763 net 3001+1000 a1 t400/400",
     "770 net 4001+1000 a1 t400/400 ect",
 ];
 

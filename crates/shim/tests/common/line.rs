@@ -25,7 +25,7 @@ pub const HERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), 4000);
 pub const THERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 2), 80);
 pub const FLOW: FlowKey = FlowKey { source: HERE, destination: THERE };
 
-pub const IN_OUTAGE: Fate = Fate::Swallowed(Swallowed::RetransmissionInOutage);
+pub const IN_HOLD: Fate = Fate::Swallowed(Swallowed::RetransmissionInHold);
 pub const IN_REPAIR: Fate = Fate::Swallowed(Swallowed::RetransmissionInRepair);
 pub const HELD: Fate = Fate::Swallowed(Swallowed::AckHeld);
 pub const TAKEN: Fate = Fate::Swallowed(Swallowed::IcmpTaken);
