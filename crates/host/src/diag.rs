@@ -82,6 +82,31 @@ pub fn kernel_tcp(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<Kerne
     snapshot(look_up(local, remote)?)
 }
 
+/// What of a socket decides about its routes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub uid: u32,
+    pub mark: u32,
+    pub tos: u8,
+}
+
+/// Of the kernel's connection from `local` to `remote`, if its socket is bound to no device.
+///
+/// # Errors
+/// As [`kernel_tcp`].
+pub(crate) fn owner(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<Owner> {
+    let response = look_up(local, remote)?;
+    let mut owner = Owner { uid: response.header.uid, ..Owner::default() };
+    for attribute in response.nlas {
+        match attribute {
+            Nla::Mark(mark) => owner.mark = mark,
+            Nla::Tos(tos) => owner.tos = tos,
+            _ => {}
+        }
+    }
+    Ok(owner)
+}
+
 /// The state of the same, also when all that is left of it is its TIME-WAIT, of which the kernel
 /// knows nothing else.
 ///
@@ -114,7 +139,7 @@ fn look_up(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<InetResponse
     let request = InetRequest {
         family: AF_INET,
         protocol: IPPROTO_TCP,
-        extensions: ExtensionFlags::INFO | ExtensionFlags::CONG,
+        extensions: ExtensionFlags::INFO | ExtensionFlags::CONG | ExtensionFlags::TOS,
         states: StateFlags::all(),
         socket_id: SocketId {
             source_port: local.port(),

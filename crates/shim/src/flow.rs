@@ -218,6 +218,8 @@ pub(crate) struct Flow {
     /// When the local TCP and when the peer last sent something.
     pub sent: Instant,
     pub heard: Instant,
+    /// Which of two bytes the last solicitation was.
+    pub(super) solicited_odd: bool,
     /// Its path has come back: others to the same destination may want to look for theirs.
     pub came_back: bool,
     pub(super) tally: Tally,
@@ -309,6 +311,7 @@ impl Flow {
             given: Given::new(ours.ack),
             sent: Instant::ZERO,
             heard: Instant::ZERO,
+            solicited_odd: false,
             came_back: false,
             tally: Tally::default(),
             aid,

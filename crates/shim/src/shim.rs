@@ -129,8 +129,8 @@ impl Shim {
     }
 
     /// The network, or this host, says something, which the flows' aids are told. With a flow it is
-    /// about that flow, and believed if the number that it quotes is in flight; with a destination
-    /// or nothing it is this host's own knowledge (a link that went down) about all flows to it,
+    /// about that flow, and believed if the number that it quotes is in flight; without a number, with
+    /// a destination or nothing it is this host's own knowledge (a link that went down) about all flows to it,
     /// or all. That a route is restored needs no number.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let back = signal.kind == SignalKind::RouteRestored;
@@ -138,7 +138,7 @@ impl Shim {
             let Some(index) = self.table.find(key) else { return };
             let seq = signal.about.seq;
             let in_flight = |followed: &Followed| match followed {
-                Followed::Flow(flow) => seq.is_some_and(|seq| flow.is_in_flight(seq)),
+                Followed::Flow(flow) => seq.is_none_or(|seq| flow.is_in_flight(seq)),
                 Followed::Opening(_) => false,
             };
             if back || self.table.get(index).is_some_and(in_flight) {
@@ -193,9 +193,9 @@ impl Shim {
     /// Writes what has the local TCP acknowledge at once: a byte from before what it expects (RFC 9293
     /// §3.10.7.4). That acknowledgment is to carry what [`poll`](Self::poll) gave for the network.
     /// `false`: no such flow is followed.
-    pub fn solicit(&self, flow: FlowKey, packet: &mut Vec<u8>) -> bool {
+    pub fn solicit(&mut self, flow: FlowKey, packet: &mut Vec<u8>) -> bool {
         let index = self.table.find(flow);
-        match index.and_then(|index| self.table.get(index)) {
+        match index.and_then(|index| self.table.get_mut(index)) {
             Some(Followed::Flow(flow)) => flow.solicit(packet).is_some(),
             Some(Followed::Opening(_)) | None => false,
         }

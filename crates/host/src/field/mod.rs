@@ -7,6 +7,7 @@
 //! table, and until it has done so lets pass what nobody takes. No route, rule, address, device or
 //! setting is changed, so there is nothing to be put back.
 
+mod carriers;
 mod inject;
 mod links;
 mod message;
@@ -33,9 +34,10 @@ pub use privilege::{keep_what_is_needed, lacks};
 pub use unseen::Unseen;
 
 use crate::RealClock;
-use inject::{Injector, destination};
+use carriers::{Carriers, Exit, flow_of};
+use inject::Injector;
 use links::Links;
-use queue::Queue;
+use queue::{HOOK_LOCAL_OUT, HOOK_POST_ROUTING, Queue, Waiting};
 use rules::Rules;
 use unseen::Pieces;
 
@@ -43,6 +45,9 @@ use unseen::Pieces;
 const BATCH: usize = 64;
 /// The longest IP and TCP headers (bytes): nothing behind them is ever changed.
 const HEADERS: usize = 120;
+
+/// How long an orderly end waits for what the shim keeps to leave.
+const LETTING_GO: Duration = Duration::from_millis(100);
 
 /// What it is to do.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +64,7 @@ pub struct Field {
     rules: Rules,
     queue: Queue,
     injector: Injector,
+    carriers: Carriers,
     links: Links,
     shim: Shim,
     clock: RealClock,
@@ -83,9 +89,9 @@ pub struct Account {
     pub incoming: u64,
     /// Packets that went on with other bytes than they came with.
     pub changed: u64,
-    /// Packets of the shim's own, into the network.
+    /// Packets of the shim's own, into the network, each in the place of one of the local TCP's.
     pub sent: u64,
-    /// Packets of the shim's own, to the local TCP.
+    /// Packets of the shim's own, to the local TCP. Most have it send what carries another.
     pub made_up: u64,
     /// Packets of the shim's own that the kernel did not take.
     pub refused: u64,
@@ -172,6 +178,7 @@ impl Field {
             rules,
             queue,
             injector,
+            carriers: Carriers::default(),
             links,
             shim,
             clock: RealClock::start(),
@@ -218,19 +225,42 @@ impl Field {
             self.shim.on_timeout(self.clock.now());
             self.send_own()?;
             if woken.news && self.links.has_news()? {
-                self.review_links()?;
+                self.account.news += 1;
             }
+            self.review_links()?;
+            self.expire_carriers()?;
             if woken.asked {
                 self.answer();
             }
             self.tell();
         }
+        self.let_go()?;
+        info!(packets = self.shim.counts().shown, "stopped");
+        Ok(())
+    }
+
+    /// Lets everything go: what the shim keeps leaves while carriers are still stopped, then nothing is
+    /// stopped any more, and what had been before is worked off.
+    fn let_go(&mut self) -> io::Result<()> {
+        self.shim.let_go(self.clock.now());
+        self.send_own()?;
+        let end = self.clock.now() + LETTING_GO;
+        while !self.carriers.is_empty() && self.clock.now() < end {
+            self.wait_for_packets(Duration::from_millis(1))?;
+            while self.take_in()? {}
+        }
         self.rules.clear()?;
         while self.take_in()? {}
         self.shim.let_go(self.clock.now());
-        self.send_own()?;
-        info!(packets = self.shim.counts().shown, "stopped");
-        Ok(())
+        self.send_own()
+    }
+
+    fn wait_for_packets(&self, most: Duration) -> io::Result<()> {
+        let mut watched = [PollFd::new(self.queue.as_fd(), PollFlags::POLLIN)];
+        match ppoll(&mut watched, Some(span(most)), None) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
     }
 
     /// Works off packets; are there more?
@@ -240,25 +270,10 @@ impl Field {
                 self.queue.flush()?;
                 return Ok(false);
             };
-            let now = self.clock.now();
-            let packet = self.queue.bytes(waiting);
-            let mut headers = [0; HEADERS];
-            let len = packet.len().min(HEADERS);
-            headers[..len].copy_from_slice(&packet[..len]);
-            let fate = if waiting.outgoing {
-                self.account.outgoing += 1;
-                self.shim.on_outgoing(now, packet)
-            } else {
-                self.account.incoming += 1;
-                self.shim.on_incoming(now, packet)
-            };
-            match fate {
-                Fate::Pass if packet[..len] != headers[..len] => {
-                    self.account.changed += 1;
-                    self.queue.pass_changed(waiting);
-                }
-                Fate::Pass | Fate::Untouched(_) => self.queue.pass(waiting),
-                Fate::Stored | Fate::Swallowed(_) => self.queue.drop(waiting),
+            match waiting.hook {
+                HOOK_POST_ROUTING => self.on_exit(waiting),
+                HOOK_LOCAL_OUT => self.on_outgoing(waiting),
+                _ => self.on_incoming(waiting),
             }
             self.send_own()?;
         }
@@ -266,44 +281,148 @@ impl Field {
         Ok(true)
     }
 
+    fn on_outgoing(&mut self, waiting: Waiting) {
+        self.account.outgoing += 1;
+        let packet = self.queue.bytes(waiting);
+        if let Some(tag) = self.carriers.at_origin(packet, waiting.priority) {
+            self.queue.pass_with_priority(waiting, tag);
+            return;
+        }
+        let headers = headers(packet);
+        // Sent into a link that is down, it would have the kernel wait for an answer to its last ARP
+        // request, for up to a second, when the link is back.
+        let dead =
+            self.links.know_dead() && flow_of(packet).is_some_and(|flow| self.links.is_dead(flow));
+        let fate = self.shim.on_outgoing(self.clock.now(), packet);
+        if dead && fate == Fate::Pass {
+            self.account.unsent += 1;
+            self.queue.drop(waiting);
+        } else {
+            self.decide(waiting, fate, headers);
+        }
+    }
+
+    fn on_incoming(&mut self, waiting: Waiting) {
+        self.account.incoming += 1;
+        let packet = self.queue.bytes(waiting);
+        let headers = headers(packet);
+        let fate = self.shim.on_incoming(self.clock.now(), packet);
+        self.decide(waiting, fate, headers);
+    }
+
+    /// Does with a packet, whose headers were these, what the shim wants.
+    fn decide(&mut self, waiting: Waiting, fate: Fate, before: [u8; HEADERS]) {
+        match fate {
+            Fate::Pass if headers(self.queue.bytes(waiting)) != before => {
+                self.account.changed += 1;
+                self.queue.pass_changed(waiting);
+            }
+            Fate::Pass | Fate::Untouched(_) => self.queue.pass(waiting),
+            Fate::Stored | Fate::Swallowed(_) => self.queue.drop(waiting),
+        }
+    }
+
+    /// A carrier is about to leave.
+    fn on_exit(&mut self, waiting: Waiting) {
+        match self.carriers.at_exit(self.queue.bytes(waiting), waiting.priority) {
+            Exit::As(bytes, priority) => {
+                self.account.sent += 1;
+                self.queue.pass_as(waiting, &bytes, priority);
+                self.carriers.give_back(bytes);
+            }
+            Exit::Empty(priority) => self.queue.pass_with_priority(waiting, priority),
+            Exit::Seen(flow) => {
+                self.links.on_seen(flow, waiting.leaves_by);
+                self.queue.drop(waiting);
+            }
+            Exit::Unknown => self.queue.pass(waiting),
+        }
+    }
+
     /// Sends what the shim has to send.
     fn send_own(&mut self) -> io::Result<()> {
-        while let Some(to) = self.shim.poll(self.clock.now(), &mut self.made) {
+        let mut made = std::mem::take(&mut self.made);
+        while let Some(to) = self.shim.poll(self.clock.now(), &mut made) {
             // What was shown before goes before.
             self.queue.flush()?;
             match to {
-                // It would only keep the kernel waiting for an answer to its last ARP request, a
-                // second long, when the link is back.
-                To::Network
-                    if destination(&self.made).is_some_and(|there| self.links.is_dead(there)) =>
-                {
-                    self.account.unsent += 1;
-                    continue;
-                }
-                To::Network => self.account.sent += 1,
-                To::Local => self.account.made_up += 1,
+                To::Local => self.inject(&made),
+                To::Network => match flow_of(&made) {
+                    Some(flow) if self.links.is_dead(flow) => self.account.unsent += 1,
+                    Some(flow) => self.solicit(flow, Some(&made)),
+                    None => {}
+                },
             }
-            if let Err(error) = self.injector.send(to, &self.made) {
-                // As if the network had lost it, which the shim is made for.
-                self.account.refused += 1;
-                if self.account.refused.is_power_of_two() {
-                    warn!(%error, ?to, refused = self.account.refused, "a packet was not taken");
-                }
+        }
+        self.made = made;
+        Ok(())
+    }
+
+    /// A packet of the shim's arrives for the local TCP.
+    fn inject(&mut self, packet: &[u8]) {
+        self.account.made_up += 1;
+        if let Err(error) = self.injector.send(packet) {
+            // As if the network had lost it, which the shim is made for.
+            self.account.refused += 1;
+            if self.account.refused.is_power_of_two() {
+                warn!(%error, refused = self.account.refused, "a packet was not taken");
+            }
+        }
+    }
+
+    /// Has the local TCP send a carrier for this packet, or, without one, to see how it leaves.
+    fn solicit(&mut self, flow: FlowKey, packet: Option<&[u8]>) {
+        let mut solicitation = Vec::new();
+        if self.carriers.load(self.clock.now(), flow, packet)
+            && self.shim.solicit(flow, &mut solicitation)
+        {
+            self.inject(&solicitation);
+        }
+    }
+
+    /// Whatever had no carrier shows that its flow has none. Where this host has no way at all, there
+    /// can't be one.
+    fn expire_carriers(&mut self) -> io::Result<()> {
+        let now = self.clock.now();
+        if self.carriers.next_timeout().is_none_or(|at| at > now) {
+            return Ok(());
+        }
+        for flow in self.carriers.expire(now) {
+            if self.links.is_dead(flow) || self.links.looks_at(flow) {
+                continue;
+            }
+            if self.links.has_no_route(flow)? {
+                self.review(&[flow]);
+            } else {
+                debug!(?flow, "no carrier");
+                self.shim.on_not_carried(flow);
             }
         }
         Ok(())
     }
 
-    /// A link or a route has come or gone.
+    /// Looks where the packets of these flows leave now.
+    fn review(&mut self, flows: &[FlowKey]) {
+        self.links.look_at(self.clock.now(), flows);
+        for flow in flows {
+            self.solicit(*flow, None);
+        }
+    }
+
+    /// A link, an address or a route has come or gone, or is to be looked at again.
     fn review_links(&mut self) -> io::Result<()> {
-        self.account.news += 1;
-        let mut flows: Vec<FlowKey> = self.shim.flows().map(|flow| flow.key).collect();
         let now = self.clock.now();
-        for (destination, is_there) in self.links.review(&mut flows)? {
+        if self.links.wants_review(now) {
+            let flows: Vec<FlowKey> = self.shim.flows().map(|flow| flow.key).collect();
+            self.review(&flows);
+        }
+        for (flow, is_there) in self.links.conclude(now)? {
+            self.carriers.forget(flow);
             let kind = if is_there { SignalKind::RouteRestored } else { SignalKind::RouteFailed };
-            info!(%destination, is_there, "this host's way");
+            info!(flow = %ends(flow), is_there, "this host's way");
             let mut signal = Signal::of(kind);
-            signal.about.destination = Some(destination);
+            signal.about.flow = Some(flow);
+            signal.about.destination = Some(flow.destination.address);
             self.shim.on_signal(now, &signal);
         }
         self.send_own()
@@ -343,11 +462,7 @@ impl Field {
         for flow in self.shim.flows() {
             let place = before.binary_search_by_key(&flow.key, |(key, _)| *key);
             let was = place.map_or("open", |place| before[place].1);
-            let FlowKey { source, destination } = flow.key;
-            let ends = format_args!(
-                "{}:{} {}:{}",
-                source.address, source.port, destination.address, destination.port
-            );
+            let ends = ends(flow.key);
             let (stored_bytes, state) = (flow.stored_bytes, flow.state);
             match (was, state) {
                 ("open", "open") => {}
@@ -365,11 +480,11 @@ impl Field {
     fn wait(&self, more: bool, stop: BorrowedFd<'_>) -> io::Result<Woken> {
         let fds = [self.queue.as_fd(), self.links.as_fd(), self.asker.wake.as_fd(), stop];
         let mut watched = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        let next = self.shim.next_timeout().map(|at| self.clock.until(at));
+        let due =
+            [self.shim.next_timeout(), self.carriers.next_timeout(), self.links.next_timeout()];
+        let next = due.into_iter().flatten().min().map(|at| self.clock.until(at));
         let timeout = if more { Some(Duration::ZERO) } else { next };
-        let timeout = timeout.map(|timeout| {
-            TimeSpec::from_duration(std::time::Duration::from_nanos(timeout.as_nanos()))
-        });
+        let timeout = timeout.map(span);
         match ppoll(&mut watched, timeout, None) {
             Err(Errno::EINTR) => return Ok(Woken::default()),
             Err(errno) => return Err(errno.into()),
@@ -378,6 +493,22 @@ impl Field {
         let [_, news, asked, stop] = watched.map(|fd| fd.any().unwrap_or(true));
         Ok(Woken { news, asked, stop })
     }
+}
+
+fn span(span: Duration) -> TimeSpec {
+    TimeSpec::from_duration(std::time::Duration::from_nanos(span.as_nanos()))
+}
+
+/// What of a packet may be changed; zeros behind a shorter one.
+fn headers(packet: &[u8]) -> [u8; HEADERS] {
+    let mut headers = [0; HEADERS];
+    headers.iter_mut().zip(packet).for_each(|(to, from)| *to = *from);
+    headers
+}
+
+/// Both ends of a flow, for logs.
+fn ends(FlowKey { source, destination }: FlowKey) -> String {
+    format!("{}:{} {}:{}", source.address, source.port, destination.address, destination.port)
 }
 
 /// What there is besides packets and timers.

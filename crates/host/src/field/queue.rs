@@ -13,6 +13,7 @@ pub const NUMBER: u16 = 0xd71f;
 /// Where a packet was stopped (linux/netfilter.h).
 pub const HOOK_LOCAL_IN: u8 = 1;
 pub const HOOK_LOCAL_OUT: u8 = 3;
+pub const HOOK_POST_ROUTING: u8 = 4;
 
 const SUBSYSTEM: u16 = 3;
 const PACKET: u16 = SUBSYSTEM << 8;
@@ -31,6 +32,9 @@ const LENGTH: u32 = 4096;
 /// Room for them (bytes); the kernel accounts more than their length.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
+/// The attribute that has, or sets, a packet's priority (Linux 5.18).
+const PRIORITY: u16 = 21;
+
 const DROP: u32 = 0;
 const ACCEPT: u32 = 1;
 
@@ -42,8 +46,12 @@ const LARGEST_PACKET: usize = 65_535;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
     id: u32,
-    /// The local TCP sends it; else it has arrived.
-    pub outgoing: bool,
+    /// Where it was stopped.
+    pub hook: u8,
+    /// Its priority.
+    pub priority: u32,
+    /// The interface by which it is about to leave; 0: none is known.
+    pub leaves_by: u32,
     /// Where its bytes stand.
     start: usize,
     end: usize,
@@ -142,6 +150,25 @@ impl Queue {
         });
     }
 
+    /// The packet passes as it is, with another priority.
+    pub fn pass_with_priority(&mut self, waiting: Waiting, priority: u32) {
+        self.close_run();
+        self.verdicts.add(VERDICT, 0, ANY_FAMILY, NUMBER, |says| {
+            says.bytes(2, &verdict(ACCEPT, waiting.id));
+            says.number(PRIORITY, priority);
+        });
+    }
+
+    /// In the packet's place these bytes pass, with that priority.
+    pub fn pass_as(&mut self, waiting: Waiting, bytes: &[u8], priority: u32) {
+        self.close_run();
+        self.verdicts.add(VERDICT, 0, ANY_FAMILY, NUMBER, |says| {
+            says.bytes(2, &verdict(ACCEPT, waiting.id));
+            says.bytes(10, bytes);
+            says.number(PRIORITY, priority);
+        });
+    }
+
     /// The packet is gone.
     pub fn drop(&mut self, waiting: Waiting) {
         self.close_run();
@@ -189,11 +216,13 @@ fn packet(bytes: &[u8]) -> Option<Waiting> {
     if message.kind != PACKET {
         return None;
     }
-    let (mut header, mut payload) = (None, None);
+    let (mut header, mut payload, mut leaves_by, mut priority) = (None, None, 0, 0);
     for (kind, value) in message.attributes() {
         match kind {
             // struct nfqnl_msg_packet_hdr: id, protocol, hook.
             1 => header = Some((u32::from_be_bytes(*value.first_chunk()?), *value.get(6)?)),
+            6 => leaves_by = u32::from_be_bytes(*value.first_chunk()?),
+            PRIORITY => priority = u32::from_be_bytes(*value.first_chunk()?),
             10 => {
                 let start = value.as_ptr().addr() - bytes.as_ptr().addr();
                 payload = Some((start, start + value.len()));
@@ -202,5 +231,5 @@ fn packet(bytes: &[u8]) -> Option<Waiting> {
         }
     }
     let ((id, hook), (start, end)) = (header?, payload?);
-    Some(Waiting { id, outgoing: hook == HOOK_LOCAL_OUT, start, end })
+    Some(Waiting { id, hook, priority, leaves_by, start, end })
 }

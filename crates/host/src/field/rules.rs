@@ -5,14 +5,20 @@ use std::io;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 use tracing::warn;
 
+use super::carriers::{TAG, TAG_MASK};
 use super::inject::PRIORITY;
 use super::message::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, Messages};
-use super::queue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, NUMBER};
+use super::queue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, HOOK_POST_ROUTING, NUMBER};
 use super::unseen::{IPV4, IPV6, Kind, counted, note};
 
 /// Its name; there is one in a network namespace.
 const TABLE: &str = "driftway";
-const CHAINS: [(&str, u8); 2] = [("output", HOOK_LOCAL_OUT), ("input", HOOK_LOCAL_IN)];
+/// With their priorities: before connection tracking (-200) and address translation have seen what
+/// leaves, after they have seen what arrives, so that addresses are those that the local TCP knows.
+const CHAINS: [Chain; 2] = [("output", HOOK_LOCAL_OUT, -300), ("input", HOOK_LOCAL_IN, 225)];
+/// Behind all that decides how a packet leaves, and changes it (address translation: 100).
+const EXIT: Chain = ("exit", HOOK_POST_ROUTING, i32::MAX - 1);
+type Chain = (&'static str, u8, i32);
 
 /// IPv4, and IPv6, of which nothing is ever shown: it is only counted, in a table of its own, for the
 /// tools that list tables do not know what queues in one of both.
@@ -30,14 +36,12 @@ const DELETE_RULE: u16 = SUBSYSTEM << 8 | 8;
 
 /// The table goes away with the socket that made it (Linux 5.12).
 const OWNED: u32 = 2;
-/// Before connection tracking (-200) and address translation have seen what leaves, after they have
-/// seen what arrives: addresses are those that the local TCP knows.
-const PRIORITIES: [i32; 2] = [-300, 225];
 
 // Registers, expressions and keys (linux/netfilter/nf_tables.h).
 const VERDICT: u32 = 0;
 const REGISTER: u32 = 1;
 const EQUAL: u32 = 0;
+const DROP: u32 = 0;
 const ACCEPT: u32 = 1;
 const META_PRIORITY: u32 = 2;
 const META_IIF: u32 = 4;
@@ -72,7 +76,13 @@ impl Rules {
     /// `AddrInUse`: there is a table by that name. Else what the kernel says.
     pub fn install(interfaces: &[String]) -> io::Result<Self> {
         let mut rules = Self { socket: open()?, ipv6: false };
-        rules.commit(shown(interfaces))?;
+        match rules.commit(shown(interfaces, true)) {
+            // A kernel without connection tracking has nothing that could take it in.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                rules.commit(shown(interfaces, false))?;
+            }
+            done => done?,
+        }
         match rules.commit(only_counted(interfaces)) {
             Ok(()) => rules.ipv6 = true,
             Err(error) => warn!(%error, "IPv6 is not counted"),
@@ -125,7 +135,8 @@ impl Rules {
     pub fn clear(&self) -> io::Result<()> {
         for family in self.families() {
             let mut batch = Batch::new(family);
-            for (chain, _) in CHAINS {
+            let exit = (family == IP).then_some(EXIT);
+            for (chain, ..) in CHAINS.into_iter().chain(exit) {
                 batch.add(DELETE_RULE, 0, |says| {
                     says.text(1, TABLE);
                     says.text(2, chain);
@@ -189,14 +200,28 @@ impl Rules {
 }
 
 /// What is shown, and what is counted besides, of IPv4.
-fn shown(interfaces: &[String]) -> Batch {
+fn shown(interfaces: &[String], untracked: bool) -> Batch {
     let mut batch = Batch::new(IP);
     batch.table();
+    batch.chain(EXIT);
+    batch.rule("exit", |rule| {
+        rule.tagged();
+        rule.queue();
+    });
+    // What is made up for the local TCP is of no connection that is tracked: where addresses are
+    // translated it would be taken for another one. And it never leaves this host.
     batch.rule("output", |rule| {
         rule.meta(META_PRIORITY, &PRIORITY.to_ne_bytes());
+        rule.meta(META_OIF, &LOOPBACK.to_ne_bytes());
+        if untracked {
+            rule.expression("notrack", |_| {});
+        }
         rule.accept();
     });
-    // Also what we make up for the local TCP.
+    batch.rule("output", |rule| {
+        rule.meta(META_PRIORITY, &PRIORITY.to_ne_bytes());
+        rule.verdict(DROP);
+    });
     batch.pass_loopback();
     for name in names(interfaces) {
         for (chain, interface) in [("output", META_OIFNAME), ("input", META_IIFNAME)] {
@@ -282,17 +307,19 @@ impl Batch {
             says.text(1, TABLE);
             says.number(2, OWNED);
         });
-        for ((chain, hook), priority) in CHAINS.into_iter().zip(PRIORITIES) {
-            self.add(NEW_CHAIN, CREATE, |says| {
-                says.text(1, TABLE);
-                says.text(3, chain);
-                says.nested(4, |place| {
-                    place.number(1, hook.into());
-                    place.number(2, priority as u32);
-                });
-                says.text(7, "filter");
+        CHAINS.into_iter().for_each(|chain| self.chain(chain));
+    }
+
+    fn chain(&mut self, (name, hook, priority): Chain) {
+        self.add(NEW_CHAIN, CREATE, |says| {
+            says.text(1, TABLE);
+            says.text(3, name);
+            says.nested(4, |place| {
+                place.number(1, hook.into());
+                place.number(2, priority as u32);
             });
-        }
+            says.text(7, "filter");
+        });
     }
 
     fn pass_loopback(&mut self) {
@@ -394,10 +421,28 @@ impl Rule<'_, '_> {
     fn count(&mut self) {
         self.expression("counter", |_| {});
     }
+    /// Its priority is that of a carrier.
+    fn tagged(&mut self) {
+        self.expression("meta", |says| {
+            says.number(1, REGISTER);
+            says.number(2, META_PRIORITY);
+        });
+        self.expression("bitwise", |says| {
+            says.number(1, REGISTER);
+            says.number(2, REGISTER);
+            says.number(3, 4);
+            says.nested(4, |data| data.bytes(1, &TAG_MASK.to_ne_bytes()));
+            says.nested(5, |data| data.bytes(1, &[0; 4]));
+        });
+        self.equals(&TAG.to_ne_bytes());
+    }
     fn accept(&mut self) {
+        self.verdict(ACCEPT);
+    }
+    fn verdict(&mut self, code: u32) {
         self.expression("immediate", |says| {
             says.number(1, VERDICT);
-            says.nested(2, |data| data.nested(2, |verdict| verdict.number(1, ACCEPT)));
+            says.nested(2, |data| data.nested(2, |verdict| verdict.number(1, code)));
         });
     }
     /// Not nf_tables' own `queue`, which not every kernel has where this is.

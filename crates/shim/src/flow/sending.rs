@@ -203,13 +203,15 @@ impl Flow {
     }
 
     /// Writes a byte of the peer's that the local TCP has had, which it acknowledges at once (RFC 9293
-    /// §3.10.7.4) and takes no more of: all of it lies before what was acknowledged last.
-    pub fn solicit(&self, packet: &mut Vec<u8>) -> Option<()> {
+    /// §3.10.7.4) and takes no more of: all of it lies before what was acknowledged last. Not the same
+    /// byte twice in a row, in which Linux sees a path that loses acknowledgments.
+    pub fn solicit(&mut self, packet: &mut Vec<u8>) -> Option<()> {
+        self.solicited_odd = !self.solicited_odd;
         let FlowKey { source, destination } = self.key;
         let segment = TcpSegment {
             source_port: destination.port,
             destination_port: source.port,
-            seq: self.ours.ack - 2,
+            seq: self.ours.ack - 2 - u32::from(self.solicited_odd),
             ack: self.told,
             flags: TcpFlags::ACK,
             window: self.theirs.window,

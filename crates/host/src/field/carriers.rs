@@ -1,0 +1,328 @@
+//! How a packet of the shim's leaves this host: in the place of one that the local TCP has just sent.
+//!
+//! The shim has the local TCP acknowledge ([`shim::Shim::solicit`]). The kernel sends that packet as it
+//! sends any other of this socket: routed by its mark, device, owner and address, seen by the firewall,
+//! its addresses translated, encrypted. Behind all that, with nothing left but the interface, its TCP
+//! segment is replaced. So nothing leaves by a way that the connection's own packets would not take;
+//! where they can't leave, nothing does.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use base::{Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq};
+use wire::{Body, Packet, TcpFlags, TcpSegment};
+
+/// Priorities between the two places where a carrier is stopped: this in the upper half, and which
+/// cargo it has in the lower.
+pub const TAG: u32 = 0x5716_0000;
+pub const TAG_MASK: u32 = 0xffff_0000;
+
+/// What has not left for so long has no carrier. The kernel acknowledges at once, unless a program keeps
+/// the socket busy.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Cargo of one flow that waits for a carrier at most.
+const WAITING_MAX: usize = 256;
+
+/// What a carrier is wanted for.
+#[derive(Debug)]
+struct Cargo {
+    /// `None`: only to see by which interface it would leave.
+    packet: Option<Vec<u8>>,
+    since: Instant,
+}
+
+/// A carrier between the two places.
+#[derive(Debug)]
+struct Loaded {
+    flow: FlowKey,
+    cargo: Cargo,
+    /// As the carrier was sent.
+    seq: Seq,
+    ack: Seq,
+    priority: u32,
+}
+
+/// Packets on their way out.
+#[derive(Debug, Default)]
+pub struct Carriers {
+    waiting: BTreeMap<FlowKey, VecDeque<Cargo>>,
+    loaded: Vec<Option<Loaded>>,
+    free: Vec<usize>,
+    spare: Vec<Vec<u8>>,
+}
+
+/// What becomes of a carrier at the exit.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It leaves as these bytes, with this priority.
+    As(Vec<u8>, u32),
+    /// It leaves as it is, with this priority; its cargo stays.
+    Empty(u32),
+    /// It does not leave; it has shown where packets of this flow do.
+    Seen(FlowKey),
+    /// It is none.
+    Unknown,
+}
+
+impl Carriers {
+    /// Is there anything on its way?
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.free.len() == self.loaded.len()
+    }
+
+    /// Cargo for the next carrier of this flow; without a packet it is asked where it would leave.
+    /// `false`: too much waits already.
+    pub fn load(&mut self, now: Instant, flow: FlowKey, packet: Option<&[u8]>) -> bool {
+        let waiting = self.waiting.entry(flow).or_default();
+        let fits = waiting.len() < WAITING_MAX;
+        if fits {
+            let packet = packet.map(|bytes| {
+                let mut buffer = self.spare.pop().unwrap_or_default();
+                buffer.clear();
+                buffer.extend_from_slice(bytes);
+                buffer
+            });
+            waiting.push_back(Cargo { packet, since: now });
+        }
+        fits
+    }
+
+    /// The local TCP sends `packet` with `priority`: the priority that it gets, if it is a carrier.
+    pub fn at_origin(&mut self, packet: &[u8], priority: u32) -> Option<u32> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let (flow, segment) = tcp(packet)?;
+        let ends = TcpFlags::SYN.with(TcpFlags::FIN).with(TcpFlags::RST);
+        if segment.payload.len > 0 || segment.flags.intersects(ends) {
+            return None;
+        }
+        let waiting = self.waiting.get_mut(&flow)?;
+        let index = self.free.pop().unwrap_or(self.loaded.len());
+        if index > (!TAG_MASK) as usize {
+            return None;
+        }
+        let cargo = waiting.pop_front();
+        if waiting.is_empty() {
+            self.waiting.remove(&flow);
+        }
+        let (seq, ack) = (segment.seq, segment.ack);
+        let loaded = cargo.map(|cargo| Loaded { flow, cargo, seq, ack, priority });
+        match self.loaded.get_mut(index) {
+            Some(place) => *place = loaded,
+            None => self.loaded.push(loaded),
+        }
+        Some(TAG | index as u32)
+    }
+
+    /// A carrier is about to leave.
+    pub fn at_exit(&mut self, packet: &[u8], tag: u32) -> Exit {
+        let index = (tag & !TAG_MASK) as usize;
+        let Some(loaded) = self.loaded.get_mut(index).and_then(Option::take) else {
+            return Exit::Unknown;
+        };
+        self.free.push(index);
+        let Loaded { flow, cargo, seq, ack, priority } = loaded;
+        let Some(wanted) = cargo.packet else { return Exit::Seen(flow) };
+        // Where something on the way renumbers the connection, what was stored has other numbers.
+        let same = tcp(packet).is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
+        let made = if same { replace(packet, &wanted) } else { None };
+        self.spare.push(wanted);
+        made.map_or(Exit::Empty(priority), |bytes| Exit::As(bytes, priority))
+    }
+
+    /// What was sent is not needed any more.
+    pub fn give_back(&mut self, buffer: Vec<u8>) {
+        self.spare.push(buffer);
+    }
+
+    /// When cargo has waited for too long.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let waiting = self.waiting.values().filter_map(|cargo| cargo.front()).map(|c| c.since);
+        let loaded = self.loaded.iter().flatten().map(|loaded| loaded.cargo.since);
+        waiting.chain(loaded).min().map(|since| since + PATIENCE)
+    }
+
+    /// Flows whose cargo has waited for too long; nothing of theirs waits any more.
+    pub fn expire(&mut self, now: Instant) -> Vec<FlowKey> {
+        let late = |cargo: &Cargo| cargo.since + PATIENCE <= now;
+        let waits = self.waiting.iter().filter(|(_, cargo)| cargo.iter().any(late));
+        let mut flows: Vec<_> = waits.map(|(flow, _)| *flow).collect();
+        flows.extend(self.loaded.iter().flatten().filter(|l| late(&l.cargo)).map(|l| l.flow));
+        flows.sort_unstable();
+        flows.dedup();
+        flows.iter().for_each(|flow| self.forget(*flow));
+        flows
+    }
+
+    /// Nothing of this flow waits any more.
+    pub fn forget(&mut self, flow: FlowKey) {
+        self.waiting.remove(&flow);
+        for (index, place) in self.loaded.iter_mut().enumerate() {
+            if place.as_ref().is_some_and(|loaded| loaded.flow == flow) {
+                *place = None;
+                self.free.push(index);
+            }
+        }
+    }
+}
+
+/// The flow and the segment of an IPv4 packet with TCP.
+fn tcp(packet: &[u8]) -> Option<(FlowKey, TcpSegment)> {
+    let decoded = Packet::decode(packet).ok()?.packet;
+    let Body::Tcp(segment) = decoded.body else { return None };
+    let source = Endpoint::new(decoded.ip.source, segment.source_port);
+    let destination = Endpoint::new(decoded.ip.destination, segment.destination_port);
+    Some((FlowKey { source, destination }, segment))
+}
+
+/// The flow of an IPv4 packet with TCP, from here to the peer, without a look at the rest.
+pub fn flow_of(packet: &[u8]) -> Option<FlowKey> {
+    let tcp = header_len(packet)?;
+    let address = |at: usize| Some(Ipv4Addr::from(*packet.get(at..)?.first_chunk()?));
+    let port = |at: usize| Some(u16::from_be_bytes(*packet.get(at..)?.first_chunk()?));
+    let source = Endpoint::new(address(12)?, port(tcp)?);
+    let destination = Endpoint::new(address(16)?, port(tcp + 2)?);
+    Some(FlowKey { source, destination })
+}
+
+fn header_len(packet: &[u8]) -> Option<usize> {
+    let len = usize::from(packet.first()? & 0xf) * 4;
+    (len >= 20 && packet.len() >= len + 20).then_some(len)
+}
+
+/// `carrier` with the segment of `wanted`: header, addresses and ports are the carrier's.
+fn replace(carrier: &[u8], wanted: &[u8]) -> Option<Vec<u8>> {
+    const ECN: u8 = 0b11;
+    let (tcp, segment) = (header_len(carrier)?, wanted.get(header_len(wanted)?..)?);
+    let mut bytes = [carrier.get(..tcp)?, segment].concat();
+    let total = u16::try_from(bytes.len()).ok()?;
+    bytes.get_mut(tcp..tcp + 4)?.copy_from_slice(carrier.get(tcp..tcp + 4)?);
+    bytes.get_mut(2..4)?.copy_from_slice(&total.to_be_bytes());
+    bytes[1] = carrier.get(1)? & !ECN | wanted.get(1)? & ECN;
+    bytes.get_mut(10..12)?.fill(0);
+    let header = checksum(sum(bytes.get(..tcp)?));
+    bytes.get_mut(10..12)?.copy_from_slice(&header);
+    bytes.get_mut(tcp + 16..tcp + 18)?.fill(0);
+    let body = bytes.get(tcp..)?;
+    let pseudo = sum(bytes.get(12..20)?) + u64::from(bytes[9]) + body.len() as u64;
+    let segment = checksum(pseudo + sum(body));
+    bytes.get_mut(tcp + 16..tcp + 18)?.copy_from_slice(&segment);
+    Some(bytes)
+}
+
+/// RFC 1071.
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<2>();
+    let last = rest.first().map_or(0, |byte| u64::from(*byte) << 8);
+    words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum::<u64>() + last
+}
+
+fn checksum(mut sum: u64) -> [u8; 2] {
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    (!(sum as u16)).to_be_bytes()
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use base::Ecn;
+    use wire::{IpHeader, Payload, TcpOptions, Timestamps};
+
+    const HERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), 4000);
+    const THERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 2), 80);
+    const FLOW: FlowKey = FlowKey { source: HERE, destination: THERE };
+    /// What address translation makes of both ends.
+    const OUTSIDE: FlowKey = FlowKey {
+        source: Endpoint::new(Ipv4Addr::new(192, 0, 2, 1), 61_000),
+        destination: Endpoint::new(Ipv4Addr::new(198, 51, 100, 7), 8080),
+    };
+
+    fn packet(flow: FlowKey, seq: u32, len: u32, ecn: Ecn, ttl: u8) -> Vec<u8> {
+        let stamps = Timestamps { value: seq, echo: 7 };
+        let segment = TcpSegment {
+            source_port: flow.source.port,
+            destination_port: flow.destination.port,
+            seq: Seq(seq),
+            ack: Seq(5),
+            flags: TcpFlags::ACK,
+            window: 99,
+            options: TcpOptions { timestamps: Some(stamps), ..TcpOptions::default() },
+            payload: Payload::new(1, 0, len),
+            ..TcpSegment::default()
+        };
+        let mut ip = IpHeader::new(flow.source.address, flow.destination.address);
+        (ip.ecn, ip.ttl) = (ecn, ttl);
+        let packet = Packet { ip, body: Body::Tcp(segment) };
+        let mut bytes = vec![0; packet.len() as usize];
+        packet.encode(&mut bytes, Payload::pattern).unwrap();
+        bytes
+    }
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    #[test]
+    fn a_segment_leaves_with_the_addresses_of_its_carrier() {
+        let mut carriers = Carriers::default();
+        let stored = packet(FLOW, 1000, 33, Ecn::Ect0, 64);
+        assert!(carriers.load(ms(0), FLOW, Some(&stored)));
+        // Neither data nor another flow's acknowledgment carries anything.
+        let other = FlowKey { source: THERE, destination: HERE };
+        assert_eq!(carriers.at_origin(&packet(FLOW, 2000, 10, Ecn::NotEct, 64), 3), None);
+        assert_eq!(carriers.at_origin(&packet(other, 2000, 0, Ecn::NotEct, 64), 3), None);
+        let tag = carriers.at_origin(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3).unwrap();
+        assert_eq!((tag & TAG_MASK, carriers.at_origin(&stored, 3)), (TAG, None));
+        let Exit::As(bytes, 3) = carriers.at_exit(&packet(OUTSIDE, 2000, 0, Ecn::NotEct, 9), tag)
+        else {
+            panic!("it leaves")
+        };
+        // Both checksums are right, or it would not decode.
+        let decoded = Packet::decode(&bytes).unwrap();
+        let expected = packet(OUTSIDE, 1000, 33, Ecn::Ect0, 9);
+        let expected = Packet::decode(&expected).unwrap();
+        assert_eq!((decoded.packet, decoded.payload), (expected.packet, expected.payload));
+        assert!(carriers.is_empty() && carriers.next_timeout().is_none());
+    }
+
+    #[test]
+    fn where_numbers_are_changed_on_the_way_nothing_is_replaced() {
+        let mut carriers = Carriers::default();
+        carriers.load(ms(0), FLOW, Some(&packet(FLOW, 1000, 33, Ecn::NotEct, 64)));
+        let tag = carriers.at_origin(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3).unwrap();
+        let renumbered = packet(FLOW, 2100, 0, Ecn::NotEct, 64);
+        assert_eq!(carriers.at_exit(&renumbered, tag), Exit::Empty(3));
+        assert_eq!(carriers.at_exit(&renumbered, tag), Exit::Unknown);
+        assert_eq!(carriers.at_exit(&renumbered, TAG | 9), Exit::Unknown);
+    }
+
+    #[test]
+    fn what_finds_no_carrier_is_given_up_with_all_of_its_flow() {
+        let mut carriers = Carriers::default();
+        carriers.load(ms(0), FLOW, None);
+        let tag = carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0).unwrap();
+        assert_eq!(carriers.at_exit(&packet(FLOW, 1, 0, Ecn::NotEct, 64), tag), Exit::Seen(FLOW));
+        carriers.load(ms(10), FLOW, None);
+        carriers.load(ms(20), FLOW, Some(&packet(FLOW, 1, 1, Ecn::NotEct, 64)));
+        carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0).unwrap();
+        assert_eq!(carriers.next_timeout(), Some(ms(10) + PATIENCE));
+        assert_eq!(carriers.expire(ms(209)), []);
+        assert_eq!(carriers.expire(ms(210)), [FLOW]);
+        assert!(carriers.is_empty());
+        let full = (0..=WAITING_MAX).filter(|_| carriers.load(ms(300), FLOW, None)).count();
+        assert_eq!(full, WAITING_MAX);
+    }
+
+    #[test]
+    fn no_bytes_make_it_fail() {
+        let whole = packet(FLOW, 1, 40, Ecn::NotEct, 64);
+        for end in 0..whole.len() {
+            let short = &whole[..end];
+            let _ = (flow_of(short), replace(short, &whole), replace(&whole, short));
+        }
+        assert_eq!(flow_of(&whole), Some(FLOW));
+    }
+}
