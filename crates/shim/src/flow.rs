@@ -218,6 +218,8 @@ pub(crate) struct Flow {
     /// When the local TCP and when the peer last sent something.
     pub sent: Instant,
     pub heard: Instant,
+    /// Something of the shim's has left in a packet of the local TCP's.
+    pub carried: bool,
     /// Which of two bytes the last solicitation was.
     pub(super) solicited_odd: bool,
     /// Its path has come back: others to the same destination may want to look for theirs.
@@ -311,6 +313,7 @@ impl Flow {
             given: Given::new(ours.ack),
             sent: Instant::ZERO,
             heard: Instant::ZERO,
+            carried: false,
             solicited_odd: false,
             came_back: false,
             tally: Tally::default(),

@@ -48,7 +48,8 @@ pub enum To {
 /// *Look*: [`counts`](Self::counts), [`flows`](Self::flows), [`memory`](Self::memory),
 /// [`next_timeout`](Self::next_timeout). *Events*: [`on_outgoing`](Self::on_outgoing),
 /// [`on_incoming`](Self::on_incoming), [`on_signal`](Self::on_signal),
-/// [`on_timeout`](Self::on_timeout), [`on_not_carried`](Self::on_not_carried). *Commands*:
+/// [`on_timeout`](Self::on_timeout), [`on_carried`](Self::on_carried),
+/// [`on_not_carried`](Self::on_not_carried). *Commands*:
 /// [`let_go`](Self::let_go). *Polls*: [`poll`](Self::poll), [`solicit`](Self::solicit).
 ///
 /// The driver shows every packet, does with it what the [`Fate`] says, and only then polls until
@@ -201,12 +202,25 @@ impl Shim {
         }
     }
 
-    /// What [`poll`](Self::poll) gave for the network was not carried by anything of the local TCP's:
-    /// the flow goes on as plain TCP.
-    pub fn on_not_carried(&mut self, flow: FlowKey) {
-        if let Some(index) = self.table.find(flow) {
-            self.counts.no_carrier += 1;
-            self.forget(index);
+    /// What [`poll`](Self::poll) gave for the network has left in a packet of the local TCP's.
+    pub fn on_carried(&mut self, flow: FlowKey) {
+        let index = self.table.find(flow);
+        if let Some(Followed::Flow(flow)) = index.and_then(|index| self.table.get_mut(index)) {
+            flow.carried = true;
+        }
+    }
+
+    /// What [`poll`](Self::poll) gave for the network did not leave: nothing of the local TCP's came to
+    /// carry it, or, `taken`, what did was not seen to leave. Then the flow goes on as plain TCP. Where
+    /// that had worked before, what was taken is lost to a firewall as to any other network.
+    pub fn on_not_carried(&mut self, flow: FlowKey, taken: bool) {
+        let Some(index) = self.table.find(flow) else { return };
+        match self.table.get(index) {
+            Some(Followed::Flow(flow)) if taken && flow.carried => {}
+            _ => {
+                self.counts.no_carrier += 1;
+                self.forget(index);
+            }
         }
     }
 

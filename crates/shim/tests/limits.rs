@@ -213,7 +213,11 @@ fn a_solicitation_lies_before_what_was_acknowledged() {
 fn a_flow_without_a_carrier_is_left_alone() {
     let mut line = Line::established();
     cut_short(&mut line);
-    line.shim.on_not_carried(FLOW);
+    // Where it has worked before, a carrier that does not leave is lost like any packet.
+    line.shim.on_carried(FLOW);
+    line.shim.on_not_carried(FLOW, true);
+    assert_eq!((line.status().state, line.counts().no_carrier), ("disconnected", 0));
+    line.shim.on_not_carried(FLOW, false);
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     assert_eq!(line.counts().no_carrier, 1);
     assert_eq!(line.local(nth(4).not_capable()), Fate::Untouched(Untouched::Older));

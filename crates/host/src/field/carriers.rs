@@ -54,8 +54,8 @@ pub struct Carriers {
 /// What becomes of a carrier at the exit.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It leaves as these bytes, with this priority.
-    As(Vec<u8>, u32),
+    /// It leaves as these bytes, with this priority, for this flow.
+    As(Vec<u8>, u32, FlowKey),
     /// It leaves as it is, with this priority; its cargo stays.
     Empty(u32),
     /// It does not leave; it has shown where packets of this flow do.
@@ -128,7 +128,7 @@ impl Carriers {
         let same = tcp(packet).is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
         let made = if same { replace(packet, &wanted) } else { None };
         self.spare.push(wanted);
-        made.map_or(Exit::Empty(priority), |bytes| Exit::As(bytes, priority))
+        made.map_or(Exit::Empty(priority), |bytes| Exit::As(bytes, priority, flow))
     }
 
     /// What was sent is not needed any more.
@@ -143,15 +143,17 @@ impl Carriers {
         waiting.chain(loaded).min().map(|since| since + PATIENCE)
     }
 
-    /// Flows whose cargo has waited for too long; nothing of theirs waits any more.
-    pub fn expire(&mut self, now: Instant) -> Vec<FlowKey> {
+    /// Flows whose cargo has waited for too long, and whether a carrier had taken it, which then did not
+    /// come to the exit. Nothing of theirs waits any more.
+    pub fn expire(&mut self, now: Instant) -> Vec<(FlowKey, bool)> {
         let late = |cargo: &Cargo| cargo.since + PATIENCE <= now;
         let waits = self.waiting.iter().filter(|(_, cargo)| cargo.iter().any(late));
-        let mut flows: Vec<_> = waits.map(|(flow, _)| *flow).collect();
-        flows.extend(self.loaded.iter().flatten().filter(|l| late(&l.cargo)).map(|l| l.flow));
+        let mut flows: Vec<_> = waits.map(|(flow, _)| (*flow, false)).collect();
+        let loaded = self.loaded.iter().flatten().filter(|loaded| late(&loaded.cargo));
+        flows.extend(loaded.map(|loaded| (loaded.flow, true)));
         flows.sort_unstable();
-        flows.dedup();
-        flows.iter().for_each(|flow| self.forget(*flow));
+        flows.dedup_by_key(|(flow, _)| *flow);
+        flows.iter().for_each(|(flow, _)| self.forget(*flow));
         flows
     }
 
@@ -276,7 +278,8 @@ mod test {
         assert_eq!(carriers.at_origin(&packet(other, 2000, 0, Ecn::NotEct, 64), 3), None);
         let tag = carriers.at_origin(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3).unwrap();
         assert_eq!((tag & TAG_MASK, carriers.at_origin(&stored, 3)), (TAG, None));
-        let Exit::As(bytes, 3) = carriers.at_exit(&packet(OUTSIDE, 2000, 0, Ecn::NotEct, 9), tag)
+        let Exit::As(bytes, 3, FLOW) =
+            carriers.at_exit(&packet(OUTSIDE, 2000, 0, Ecn::NotEct, 9), tag)
         else {
             panic!("it leaves")
         };
@@ -310,7 +313,10 @@ mod test {
         carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0).unwrap();
         assert_eq!(carriers.next_timeout(), Some(ms(10) + PATIENCE));
         assert_eq!(carriers.expire(ms(209)), []);
-        assert_eq!(carriers.expire(ms(210)), [FLOW]);
+        assert_eq!(carriers.expire(ms(210)), [(FLOW, true)]);
+        assert!(carriers.is_empty());
+        carriers.load(ms(220), FLOW, None);
+        assert_eq!(carriers.expire(ms(420)), [(FLOW, false)]);
         assert!(carriers.is_empty());
         let full = (0..=WAITING_MAX).filter(|_| carriers.load(ms(300), FLOW, None)).count();
         assert_eq!(full, WAITING_MAX);

@@ -29,13 +29,19 @@ const TCP: u8 = 6;
 const PATIENCE: Duration = Duration::from_millis(50);
 /// What has no way is looked at again so often, whatever news there are.
 const AGAIN: Duration = Duration::from_secs(1);
+/// From one look to the next: so much, and so much more for each flow, because on some hosts there are
+/// always news.
+const REST: Duration = Duration::from_millis(100);
+const REST_PER_FLOW: Duration = Duration::from_millis(1);
 
 /// Which flows this host can't send, for certain.
 pub struct Links {
     news: Socket,
     changed: bool,
     dead: BTreeSet<FlowKey>,
+    /// When the dead are looked at again, and when all may be.
     again: Instant,
+    earliest: Instant,
     look: Option<Look>,
 }
 
@@ -61,8 +67,8 @@ impl Links {
         for group in GROUPS {
             news.add_membership(group)?;
         }
-        let again = Instant::ZERO;
-        Ok(Self { news, changed: false, dead: BTreeSet::new(), again, look: None })
+        let (dead, zero) = (BTreeSet::new(), Instant::ZERO);
+        Ok(Self { news, changed: false, dead, again: zero, earliest: zero, look: None })
     }
 
     /// Is any flow without a way?
@@ -96,13 +102,15 @@ impl Links {
 
     /// Is it time to look where packets leave?
     pub fn wants_review(&self, now: Instant) -> bool {
-        self.look.is_none() && (self.changed || self.know_dead() && now >= self.again)
+        let due = self.changed || self.know_dead() && now >= self.again;
+        due && self.look.is_none() && now >= self.earliest
     }
 
     /// Each of these flows is about to send a packet that shows where it leaves.
     pub fn look_at(&mut self, now: Instant, flows: &[FlowKey]) {
         self.changed = false;
         self.again = now + AGAIN;
+        self.earliest = now + REST + REST_PER_FLOW.times(flows.len() as u64);
         let look = self.look.get_or_insert_with(|| Look { until: now, seen: BTreeMap::new() });
         look.until = now + PATIENCE;
         look.seen.extend(flows.iter().map(|flow| (*flow, None)));
@@ -123,8 +131,10 @@ impl Links {
 
     /// When there is something to conclude, or to look at again.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let again = self.know_dead().then_some(self.again);
-        self.look.as_ref().map(|look| look.until).or(again)
+        let again = self.know_dead().then_some(self.again.max(self.earliest));
+        let changed = self.changed.then_some(self.earliest);
+        let rest = changed.into_iter().chain(again).min();
+        self.look.as_ref().map(|look| look.until).or(rest)
     }
 
     /// What the look has shown: (flow, it has a way now) for each change. Nothing before all have

@@ -228,7 +228,10 @@ impl Field {
                 self.account.news += 1;
             }
             self.review_links()?;
-            self.expire_carriers()?;
+            // What waits in the queue may be a carrier.
+            if !more {
+                self.expire_carriers()?;
+            }
             if woken.asked {
                 self.answer();
             }
@@ -325,8 +328,9 @@ impl Field {
     /// A carrier is about to leave.
     fn on_exit(&mut self, waiting: Waiting) {
         match self.carriers.at_exit(self.queue.bytes(waiting), waiting.priority) {
-            Exit::As(bytes, priority) => {
+            Exit::As(bytes, priority, flow) => {
                 self.account.sent += 1;
+                self.shim.on_carried(flow);
                 self.queue.pass_as(waiting, &bytes, priority);
                 self.carriers.give_back(bytes);
             }
@@ -387,15 +391,15 @@ impl Field {
         if self.carriers.next_timeout().is_none_or(|at| at > now) {
             return Ok(());
         }
-        for flow in self.carriers.expire(now) {
+        for (flow, taken) in self.carriers.expire(now) {
             if self.links.is_dead(flow) || self.links.looks_at(flow) {
                 continue;
             }
             if self.links.has_no_route(flow)? {
                 self.review(&[flow]);
             } else {
-                debug!(?flow, "no carrier");
-                self.shim.on_not_carried(flow);
+                debug!(flow = %ends(flow), taken, "no carrier");
+                self.shim.on_not_carried(flow, taken);
             }
         }
         Ok(())
