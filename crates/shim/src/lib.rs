@@ -33,8 +33,8 @@
 //!   have negotiated timestamps and ECN, never between an echo of congestion and the end of what was
 //!   then out, and, until the path is known to mark, not what looks like congestion.
 //! - **Outages**, known from an ICMP message that quotes what is in flight, from the host's own link,
-//!   or, if asked for, from silence. While there is no path the local TCP's retransmissions are
-//!   swallowed, and the oldest original is sent again and again to see whether there is one. Then the
+//!   or, if asked for, from silence. While there is no path the oldest original is sent again and again,
+//!   beside the local TCP's retransmissions, to see whether there is one; what is new is kept. Then the
 //!   originals go in order, spread over a round trip, what was sent meanwhile behind them, holes being
 //!   repaired from the store; the local TCP is told all of it at once, with a fresh echo, and what
 //!   that makes it send is spread over a round trip, too.
@@ -68,7 +68,7 @@
 //! | undo the timeout of a segment of one byte, or of a bare FIN | nothing less than the whole segment could be acknowledged, and that would be a measurement of the round trip, as long as the outage |
 //! | show an aid the peer's SYN where the peer opens the connection | nobody keeps what may be a flood. So `cwnd-limit` does not know the peer's scale there, and limits less |
 //! | carry a handshake, or a reset of the local TCP, over an outage | a SYN is repeated by TCP itself; after a reset the peer learns of it when it next sends |
-//! | carry an outage over the local TCP's own limits (on Linux `tcp_retries2`, about 15 minutes, or TCP_USER_TIMEOUT) | its timeouts go on while its retransmissions are swallowed |
+//! | carry an outage over the local TCP's own limits (on Linux `tcp_retries2`, about 15 minutes, or TCP_USER_TIMEOUT) | its timeouts go on |
 //! | congestion control of many flows at once after an outage | each spreads its own flight over its own round trip |
 //! | tell the local TCP of losses among what is repaired | its window is what it was, or one segment; the next loss or mark on the new path speaks for itself |
 
