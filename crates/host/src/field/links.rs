@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use base::{Duration, FlowKey, Instant};
@@ -16,6 +16,7 @@ use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 use nix::errno::Errno;
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::sys::socket::{MsgFlags, recv};
 
 use crate::diag::owner;
@@ -171,13 +172,17 @@ impl Links {
     }
 
     /// Is it certain that the kernel has no route for this flow's socket? An error of any other kind
-    /// says nothing: a transparent socket's address is none of this host's, for one.
+    /// says nothing, nor does any where the source is none of this host's addresses: a transparent
+    /// socket may send from it, and whoever asks from outside may not.
     ///
     /// # Errors
     /// What the kernel says.
     pub fn has_no_route(&self, flow: FlowKey) -> io::Result<bool> {
         let FlowKey { source, destination } = flow;
         let end = |end: base::Endpoint| SocketAddrV4::new(end.address, end.port);
+        if !is_own(source.address)? {
+            return Ok(false);
+        }
         // A socket that is bound to a device is not found, and not asked about.
         let Ok(owner) = owner(end(source), end(destination)) else { return Ok(false) };
         let mut question = RouteMessage::default();
@@ -209,6 +214,12 @@ impl AsFd for Links {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.news.as_fd()
     }
+}
+
+/// Has any interface this address?
+fn is_own(address: Ipv4Addr) -> io::Result<bool> {
+    let own = |interface: InterfaceAddress| Some(interface.address?.as_sockaddr_in()?.ip());
+    Ok(getifaddrs()?.filter_map(own).any(|own| own == address))
 }
 
 /// Is this interface up, and does its link work? One that is gone does not.
