@@ -41,8 +41,6 @@ pub enum Swallowed {
     RetransmissionInRepair,
     /// An acknowledgment of the peer during repair; what it says is told later.
     AckHeld,
-    /// An ICMP message that was taken as the signal of an outage.
-    IcmpTaken,
     /// The aid does not want it to be seen.
     ByAid,
 }
@@ -114,7 +112,7 @@ counts! {
     retransmissions_in_repair,
     /// [`Swallowed::AckHeld`]
     acks_held,
-    /// [`Swallowed::IcmpTaken`]
+    /// ICMP messages that were taken for the signal of an outage.
     icmp_taken,
     /// [`Swallowed::ByAid`]
     swallowed_by_aid,
@@ -223,7 +221,6 @@ impl Counts {
                 Swallowed::RetransmissionInHold => &mut self.retransmissions_in_hold,
                 Swallowed::RetransmissionInRepair => &mut self.retransmissions_in_repair,
                 Swallowed::AckHeld => &mut self.acks_held,
-                Swallowed::IcmpTaken => &mut self.icmp_taken,
                 Swallowed::ByAid => &mut self.swallowed_by_aid,
             },
         };

@@ -199,12 +199,13 @@ fn the_own_link_goes_and_comes_back() {
     line.emits(["613 tcp a3001 t613/513 w50000"]);
     assert_eq!(line.status().time_to_resume.map(|t| t.as_millis()), Some(113));
 
-    // A signal about a flow must quote what is in flight; about others it says nothing.
+    // What a signal about a flow quotes must be in flight; about others it says nothing.
     line.at(800);
     line.sends(3..4);
-    for seq in [None, Some(nth(2).segment.seq), Some(nth(4).segment.seq)] {
-        let mut failed = Signal::of(SignalKind::RouteFailed);
-        (failed.about.flow, failed.about.seq) = (Some(FLOW), seq);
+    let mut failed = Signal::of(SignalKind::RouteFailed);
+    failed.about.flow = Some(FLOW);
+    for seq in [nth(2), nth(4)].map(|says| says.segment.seq) {
+        failed.about.seq = Some(seq);
         line.signal(&failed);
         assert_eq!(line.status().state, "open");
     }
@@ -213,6 +214,10 @@ fn the_own_link_goes_and_comes_back() {
     line.signal(&elsewhere);
     line.signal(&Signal::of(SignalKind::SourceQuench));
     assert_eq!(line.status().state, "open");
+    // This host knows without a number.
+    failed.about.seq = None;
+    line.signal(&failed);
+    assert_eq!(line.status().state, "disconnected");
 }
 
 #[test]

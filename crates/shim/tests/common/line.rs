@@ -28,7 +28,6 @@ pub const FLOW: FlowKey = FlowKey { source: HERE, destination: THERE };
 pub const IN_HOLD: Fate = Fate::Swallowed(Swallowed::RetransmissionInHold);
 pub const IN_REPAIR: Fate = Fate::Swallowed(Swallowed::RetransmissionInRepair);
 pub const HELD: Fate = Fate::Swallowed(Swallowed::AckHeld);
-pub const TAKEN: Fate = Fate::Swallowed(Swallowed::IcmpTaken);
 
 /// What one end sends.
 #[derive(Clone, Copy)]
@@ -320,7 +319,7 @@ impl Line {
     }
     /// A router reports that segment `n` has no way, and is believed.
     pub fn cut(&mut self, n: u32) {
-        assert_eq!(self.unreachable(nth(n), UnreachableCode::Host), TAKEN);
+        assert_eq!(self.unreachable(nth(n), UnreachableCode::Host), Fate::Pass);
         assert_eq!(self.status().state, "disconnected");
     }
 
