@@ -7,9 +7,11 @@
 //! table, and until it has done so lets pass what nobody takes. No route, rule, address, device or
 //! setting is changed, so there is nothing to be put back.
 
+mod alive;
 mod inject;
 mod links;
 mod message;
+mod owner;
 mod privilege;
 mod queue;
 mod rules;
@@ -29,10 +31,12 @@ use nix::sys::time::TimeSpec;
 use shim::{Config, Counts, Fate, FlowStatus, Shim, To};
 use tracing::{debug, info, warn};
 
-pub use privilege::{keep_what_is_needed, lacks};
+pub use owner::owner;
+pub use privilege::{OwnUser, keep_nothing, keep_what_is_needed, lacks};
 pub use unseen::Unseen;
 
 use crate::RealClock;
+use alive::Alive;
 use inject::{Injector, destination};
 use links::Links;
 use queue::Queue;
@@ -41,6 +45,8 @@ use unseen::Pieces;
 
 /// Packets that are worked off before their verdicts go to the kernel.
 const BATCH: usize = 64;
+/// Whoever asks waits no longer than this for somebody who works.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 /// The longest IP and TCP headers (bytes): nothing behind them is ever changed.
 const HEADERS: usize = 120;
 
@@ -60,6 +66,9 @@ pub struct Field {
     queue: Queue,
     injector: Injector,
     links: Links,
+    alive: Alive,
+    /// Is called each time that the rules are told that we work.
+    heartbeat: Box<dyn FnMut() + Send>,
     shim: Shim,
     clock: RealClock,
     account: Account,
@@ -138,17 +147,18 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// How everything stands; `None` if it works no more.
+    /// How everything stands; `None` if it works no more, or does not answer within a second.
     pub fn ask(&self) -> Option<Snapshot> {
         let (answer, answered) = mpsc::sync_channel(1);
         self.questions.send(answer).ok()?;
         self.wake.write(1).ok()?;
-        answered.recv().ok()
+        answered.recv_timeout(PATIENCE).ok()
     }
 }
 
 impl Field {
     /// Begins to stop packets in the calling thread's namespace; they wait until [`run`](Self::run).
+    /// If that has not begun within a second, packets pass until it has.
     ///
     /// # Errors
     /// `AddrInUse`: another one is at work in this namespace. Else what the kernel says; see
@@ -167,14 +177,19 @@ impl Field {
         let links = Links::watch()?;
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
         let (asks, questions) = mpsc::channel();
+        let mut alive = Alive::open()?;
         let rules = Rules::install(interfaces)?;
+        let clock = RealClock::start();
+        alive.renew(clock.now())?;
         Ok(Self {
             rules,
             queue,
             injector,
             links,
+            alive,
+            heartbeat: Box::new(|| {}),
             shim,
-            clock: RealClock::start(),
+            clock,
             account: Account::default(),
             pieces: Pieces::count()?,
             unseen: Unseen::default(),
@@ -192,7 +207,15 @@ impl Field {
     /// # Errors
     /// `AddrInUse`: one is at work. Else what the kernel says.
     pub fn undo() -> io::Result<bool> {
-        Rules::remove_leftover()
+        let found = Rules::remove_leftover()?;
+        // It can be had, so nobody has it.
+        Queue::open().map(drop)?;
+        Ok(found)
+    }
+
+    /// Has `heartbeat` called four times a second, as long as this one works. It must not block.
+    pub fn on_heartbeat(&mut self, heartbeat: impl FnMut() + Send + 'static) {
+        self.heartbeat = Box::new(heartbeat);
     }
 
     /// One that other threads may ask with.
@@ -210,6 +233,9 @@ impl Field {
         prctl::set_timerslack(1)?;
         let mut more = true;
         loop {
+            if self.alive.renew(self.clock.now())? {
+                (self.heartbeat)();
+            }
             let woken = self.wait(more, stop)?;
             if woken.stop {
                 break;
@@ -225,7 +251,10 @@ impl Field {
             }
             self.tell();
         }
+        // Whoever changes nf_tables just now is waited for.
+        (self.heartbeat)();
         self.rules.clear()?;
+        (self.heartbeat)();
         while self.take_in()? {}
         self.shim.let_go(self.clock.now());
         self.send_own()?;
@@ -365,12 +394,11 @@ impl Field {
     fn wait(&self, more: bool, stop: BorrowedFd<'_>) -> io::Result<Woken> {
         let fds = [self.queue.as_fd(), self.links.as_fd(), self.asker.wake.as_fd(), stop];
         let mut watched = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        let next = self.shim.next_timeout().map(|at| self.clock.until(at));
-        let timeout = if more { Some(Duration::ZERO) } else { next };
-        let timeout = timeout.map(|timeout| {
-            TimeSpec::from_duration(std::time::Duration::from_nanos(timeout.as_nanos()))
-        });
-        match ppoll(&mut watched, timeout, None) {
+        let due = self.alive.due();
+        let next = self.shim.next_timeout().map_or(due, |at| at.min(due));
+        let timeout = if more { Duration::ZERO } else { self.clock.until(next) };
+        let timeout = std::time::Duration::from_nanos(timeout.as_nanos());
+        match ppoll(&mut watched, Some(TimeSpec::from_duration(timeout)), None) {
             Err(Errno::EINTR) => return Ok(Woken::default()),
             Err(errno) => return Err(errno.into()),
             Ok(_) => {}

@@ -21,6 +21,7 @@ mod emulate_lab;
 mod endings;
 mod field;
 mod giving_up;
+mod hangs;
 mod hold_back;
 mod ledger;
 mod loopback;
@@ -42,12 +43,13 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Its name and what it does.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 17] = [
+const MODULES: [&[Test]; 18] = [
     // The long ones first.
     field::TESTS,
     giving_up::TESTS,
     aids::TESTS,
     hold_back::TESTS,
+    hangs::TESTS,
     cut_off::TESTS,
     wrapping::TESTS,
     unseen::TESTS,
