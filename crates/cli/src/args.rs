@@ -86,6 +86,9 @@ by more than a tenth of the shortest time of a full packet over any hop, do not 
 Exit status: COMMAND's own, 128 and the signal's number if one ended it; 2 if the input was wrong,
 or this machine lacks what it takes (root, /dev/net/tun, network namespaces).")]
     Emulate(EmulateArgs),
+    /// What an emulation starts for itself
+    #[command(hide = true)]
+    Guardian(GuardianArgs),
     /// Carry this host's TCP connections over losses and outages, below its own TCP
     #[command(after_help = "\
 Examples:
@@ -283,6 +286,14 @@ pub struct EmulateArgs {
     /// What runs at the near end, with its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// `driftway guardian`, by which an emulation starts what clears up after it.
+#[derive(Debug, Args)]
+pub struct GuardianArgs {
+    /// The file descriptors of the namespaces
+    #[arg(required = true)]
+    pub namespaces: Vec<i32>,
 }
 
 /// `driftway check`

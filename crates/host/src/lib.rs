@@ -4,7 +4,8 @@
 //! own that leaves nothing behind; a [`Tun`] in it is the cable between its kernel and our packets;
 //! [`Cable`] is that with what an [`Impairment`] does to packets; [`KernelTcp`] is what the kernel
 //! says of a connection; [`Emulation`] is two namespaces with a path of the lab between them;
-//! [`Field`] is the shim below a kernel's own TCP, [`Watchdog`] ends it if it hangs; [`RealClock`] is the only clock, and [`urgent`]
+//! [`Field`] is the shim below a kernel's own TCP, [`Watchdog`] ends it if it hangs, [`Guardian`] clears
+//! up namespaces after their owner; [`RealClock`] is the only clock, and [`urgent`]
 //! makes a thread keep to it. [`available`] says whether this machine allows it.
 //!
 //! Only IPv4, and only Linux.
@@ -19,6 +20,7 @@ mod diag;
 mod driver;
 mod emulate;
 mod field;
+mod guardian;
 mod impair;
 mod namespace;
 mod netlink;
@@ -38,6 +40,7 @@ pub use field::{
     Account as FieldAccount, Asker, Field, OwnUser, Settings, Snapshot, Unseen,
     keep_what_is_needed, lacks, owner,
 };
+pub use guardian::{Guardian, guard};
 pub use impair::{Counts, Impairer, Impairment};
 pub use namespace::Namespace;
 pub use ring::{ByteRing, OutsideRing};
