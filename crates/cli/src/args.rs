@@ -86,6 +86,9 @@ by more than a tenth of the shortest time of a full packet over any hop, do not 
 Exit status: COMMAND's own, 128 and the signal's number if one ended it; 2 if the input was wrong,
 or this machine lacks what it takes (root, /dev/net/tun, network namespaces).")]
     Emulate(EmulateArgs),
+    /// What an emulation starts for itself
+    #[command(hide = true)]
+    Guardian(GuardianArgs),
     /// Carry this host's TCP connections over losses and outages, below its own TCP
     #[command(after_help = "\
 Examples:
@@ -123,12 +126,20 @@ changes of segments (verdict). ATCP sees no timeout coming, because only the ker
 timer; TCP-F's messages about routes are the news of this host's own links and routes.
 
 If the shim ends, by whatever means, every connection goes on as plain TCP: what it has put into
-the kernel is bound to its process. Connections that are older than the shim, IPv6, UDP, and TCP
+the kernel is bound to its process. If it hangs, or somebody stops it, new packets pass after a
+second at most, and a watchdog, a second process, kills it before that; what starts it should start
+it again (dist/driftway-shim.service). Connections that are older than the shim, IPv6, UDP, and TCP
 options that it does not know pass untouched. It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and
-keeps the first of them only; root becomes nobody.
+keeps the first of them only; root becomes the user `driftway` if there is one, else one that no
+other process has, where it also may change users (CAP_SETUID, CAP_SETGID). A shim in a network
+namespace with a name (ip-netns(8)) ends when that is deleted. Ctrl-Z does not stop it.
 
-Metrics for Prometheus are at a local socket:
-  curl --abstract-unix-socket driftway-shim http://localhost/metrics
+Metrics for Prometheus are at a local socket, a file in /run/driftway (in /run/driftway/unit, if
+systemd has started it) with the number of the network namespace in its name:
+  namespace=$(stat -Lc %i /proc/self/ns/net)
+  curl --unix-socket /run/driftway/shim-$namespace.sock http://localhost/metrics
+Everybody may ask there, a few questions at a time. Who may not write to /run/driftway names
+another place by --socket, in a directory where nobody else may write.
 
 A connection lasts as long as the kernel is patient: with data outstanding and no path for about a
 quarter of an hour (net.ipv4.tcp_retries2), or for TCP_USER_TIMEOUT where the program sets it, it
@@ -275,6 +286,14 @@ pub struct EmulateArgs {
     /// What runs at the near end, with its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// `driftway guardian`, by which an emulation starts what clears up after it.
+#[derive(Debug, Args)]
+pub struct GuardianArgs {
+    /// The file descriptors of the namespaces
+    #[arg(required = true)]
+    pub namespaces: Vec<i32>,
 }
 
 /// `driftway check`

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Emulate(args) => {
             return emulate::emulate(&args).unwrap_or_else(Failure::report);
         }
+        Command::Guardian(args) => emulate::guard(&args),
         Command::Paper(args) => paper::paper(&args),
         Command::Report(args) => report::report(&args),
         Command::Shim(args) => shim::shim(&args),

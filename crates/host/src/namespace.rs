@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 use std::{io, panic, thread};
@@ -48,6 +49,14 @@ impl Namespace {
         })?;
         let handle = made.join().unwrap_or_else(|panic| panic::resume_unwind(panic))?;
         Ok(Self { handle })
+    }
+
+    /// One that there is already: a file of it, `/proc/PID/ns/net` or an open handle of it.
+    ///
+    /// # Errors
+    /// The file can't be opened.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { handle: File::open(path)? })
     }
 
     /// Runs `work` in a thread inside; what it opens there (sockets, TUN devices) stays inside

@@ -7,12 +7,12 @@ mod wait;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
-use host::{Emulation, End, Running, available};
+use host::{Emulation, End, Guardian, Running, available, this_program};
 use indicatif::{ProgressBar, ProgressStyle};
 use nix::sys::signal::Signal;
 use scenario::{Network, Path, Scenario, Size};
 
-use crate::args::EmulateArgs;
+use crate::args::{EmulateArgs, GuardianArgs};
 use crate::check::load;
 use crate::failure::Failure;
 use crate::files::Destination;
@@ -68,6 +68,12 @@ fn over(args: &EmulateArgs, scenario: &Scenario, path: &Path) -> Result<Document
     let emulation = Emulation::new(path, scenario.duration, args.seed, mtu(scenario))
         .map_err(|e| failed("make the namespaces", &e))?;
     let addresses = End::BOTH.map(|end| emulation.address(end));
+    let guardian = Guardian::start(
+        this_program().arg("guardian"),
+        &End::BOTH.map(|end| emulation.namespace(end)),
+    );
+    // Dropped last, when there is nothing left to be ended.
+    let _guardian = guardian.map_err(|e| failed("start what clears up", &e))?;
     let mut programs = Programs::default();
     if let Some(line) = &args.far {
         let namespace = emulation.namespace(End::Far);
@@ -94,6 +100,15 @@ fn over(args: &EmulateArgs, scenario: &Scenario, path: &Path) -> Result<Document
     let far_status = ended?;
     let report = running.stop().map_err(|e| failed("carry packets", &e))?;
     Ok(Document::new(args, scenario, addresses, status, far_status, &report))
+}
+
+/// Is what clears up after an emulation, whatever ends that.
+///
+/// # Errors
+/// What can't be ended.
+pub fn guard(args: &GuardianArgs) -> Result<(), Failure> {
+    host::guard(&args.namespaces, programs::PATIENCE)
+        .map_err(|e| failed("end what runs in the namespaces", &e))
 }
 
 /// Until the command has ended; gives its exit status.

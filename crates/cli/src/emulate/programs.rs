@@ -15,7 +15,7 @@ use super::failed;
 use crate::failure::Failure;
 
 /// What is asked to end has so long to do it.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the far end may take until somebody listens.
 const LISTENS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(10);

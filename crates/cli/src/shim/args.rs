@@ -1,5 +1,7 @@
 //! `driftway shim` on the command line.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 use scenario::{Aid, Size, Time};
 use serde::Deserialize;
@@ -52,9 +54,13 @@ number for (in IPv4, GRE, IPsec, L2TP, MPLS), other protocols, and pieces of pac
 Examples:
   driftway shim stop
 
-Connections go on as plain TCP. One that was killed has left nothing behind: what it had put into
-the kernel is bound to its process. If there is something nevertheless, this removes it.")]
-    Stop,
+Connections go on as plain TCP. One that does not end within two seconds, because it hangs or was
+stopped, is killed. One that was killed has left nothing behind: what it had put into the kernel is
+bound to its process. If there is something nevertheless, this removes it.")]
+    Stop(StopArgs),
+    /// What a shim starts for itself
+    #[command(hide = true)]
+    Watchdog(WatchdogArgs),
 }
 
 /// What helps a connection unless another is named.
@@ -107,6 +113,9 @@ pub struct StartArgs {
     /// What is told on standard error
     #[arg(long, value_enum, default_value_t = Level::Info)]
     pub log: Level,
+    /// Where to listen for questions [default: a file in /run/driftway]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
 }
 
 /// `driftway shim status`
@@ -118,6 +127,25 @@ pub struct StatusArgs {
     /// Print one JSON document instead of a table
     #[arg(long, conflicts_with = "watch")]
     pub json: bool,
+    /// Where it listens, if not in /run/driftway
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+}
+
+/// `driftway shim stop`
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// Where it listens, if not in /run/driftway
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+}
+
+/// `driftway shim watchdog`, by which a shim starts its watchdog.
+#[derive(Debug, Args)]
+pub struct WatchdogArgs {
+    /// The numbers of the user and the group that it runs as; none: as what it is
+    #[arg(num_args = 2)]
+    pub user: Vec<u32>,
 }
 
 /// What becomes of the congestion window.

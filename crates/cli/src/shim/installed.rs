@@ -18,7 +18,8 @@ fn pages() -> Vec<(String, String)> {
     root.build();
     let shim = root.find_subcommand("shim").unwrap();
     let with_own = std::iter::once(shim).chain(shim.get_subcommands());
-    let documented = with_own.filter(|command| command.get_name() != "help");
+    let documented =
+        with_own.filter(|command| command.get_name() != "help" && !command.is_hide_set());
     documented
         .map(|command| {
             let name = command.get_display_name().unwrap().to_owned();
@@ -49,6 +50,13 @@ fn the_unit_starts_what_there_is() {
     let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
     let cli = Cli::try_parse_from(line.split(' ')).unwrap();
     assert!(matches!(cli.command, Command::Shim(shim) if shim.command.is_none()));
+    // It says that it works, to whoever ends it otherwise; and it is found where it listens.
+    for line in
+        ["Type=notify", "WatchdogSec=2", "Restart=on-failure", "RuntimeDirectory=driftway/unit"]
+    {
+        assert!(unit.lines().any(|said| said == line), "{line}");
+    }
+    assert_eq!(super::place::OF_UNIT, "/run/driftway/unit");
     for capability in ["CAP_NET_ADMIN", "CAP_NET_RAW"] {
         assert_eq!(unit.matches(capability).count(), 2, "to have, and to be allowed to have");
     }

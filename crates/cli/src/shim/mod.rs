@@ -1,30 +1,37 @@
 //! `driftway shim`
 
 pub mod args;
+mod deleted;
 mod document;
 #[cfg(test)]
 mod installed;
+mod log;
+mod notify;
+mod place;
 mod serve;
 mod status;
+mod stop;
+mod watchdog;
 
-use std::io::{self, ErrorKind, IsTerminal, stderr};
+use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::time::Duration;
+use std::thread;
 
-use host::{Field, keep_what_is_needed, lacks};
+use host::{Field, OwnUser, keep_what_is_needed, lacks};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use nix::unistd::Pid;
-use tracing::{info, level_filters::LevelFilter, warn};
+use tracing::{info, warn};
 
 use crate::failure::Failure;
-use args::{Level, ShimArgs, ShimCommand, StartArgs};
+use args::{ShimArgs, ShimCommand, StartArgs};
+use deleted::Names;
+use notify::ServiceManager;
 
-/// How long one that is asked to end may take, in steps.
-const STEPS: u32 = 300;
-const STEP: Duration = Duration::from_millis(10);
+/// What asks a program to end.
+const END: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+/// What a terminal has to stop a program.
+const PAUSE: [Signal; 3] = [Signal::SIGTSTP, Signal::SIGTTIN, Signal::SIGTTOU];
 
 /// Begins, looks at, or ends the shim of this network namespace.
 ///
@@ -34,13 +41,15 @@ pub fn shim(args: &ShimArgs) -> Result<(), Failure> {
     match &args.command {
         None => start(&args.start),
         Some(ShimCommand::Status(args)) => status::status(args),
-        Some(ShimCommand::Stop) => stop(),
+        Some(ShimCommand::Stop(args)) => stop::stop(args.socket.as_deref()),
+        Some(ShimCommand::Watchdog(args)) => watchdog::watch(args),
     }
 }
 
 /// Works until it is asked to end.
 fn start(args: &StartArgs) -> Result<(), Failure> {
-    log(args.log);
+    // Dropped last: whoever does not read it waits for no packet.
+    let mut log = log::log(args.log);
     let shim = args.shim()?;
     match lacks() {
         Ok(None) => {}
@@ -50,27 +59,32 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
         Err(error) => return Err(failed("read capabilities", &error)),
     }
     // Before the first thread: all have these signals blocked then, and only we take them.
-    let mut signals = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        signals.add(signal);
-    }
-    let asked = signals
+    let [end, pause] = [END, PAUSE].map(SigSet::from_iter);
+    let asked = end
         .thread_block()
-        .and_then(|()| {
-            SignalFd::with_flags(&signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)
-        })
+        .and_then(|()| pause.thread_block())
+        .and_then(|()| SignalFd::with_flags(&end, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC))
         .map_err(|e| failed("take signals", &e))?;
 
-    let address = serve::address().map_err(|e| failed("name a socket", &e))?;
-    let listener = UnixListener::bind_addr(&address).map_err(in_use("listen for questions"))?;
+    let path = place::to_listen(args.socket.as_deref()).map_err(|e| failed("name a socket", &e))?;
+    let manager = ServiceManager::find();
+    let names = Names::find().map_err(|e| failed("look for the namespace's name", &e))?;
+    let user = OwnUser::choose().map_err(|e| failed("choose a user", &e))?;
     let mut field =
         Field::start_with(&args.interface, shim).map_err(in_use("take the kernel's packets"))?;
-    keep_what_is_needed().map_err(|e| failed("give up privileges", &e))?;
+    let listener = place::listen(&path).map_err(|e| cannot_listen(&path, &e))?;
+    let mut watchdog = watchdog::start(user);
+    keep_what_is_needed(user).map_err(|e| failed("give up privileges", &e))?;
+
+    // Threads that have as few privileges as this one.
+    let thread = |error| failed("start a thread", &error);
+    log.start().map_err(thread)?;
     let asker = field.asker();
-    std::thread::Builder::new()
-        .name("answers".into())
-        .spawn(move || serve::serve(&listener, &asker))
-        .map_err(|e| failed("start a thread", &e))?;
+    spawn("answers", move || serve::serve(&listener, &asker)).map_err(thread)?;
+    spawn("pauses", move || refuse_to_pause(&pause)).map_err(thread)?;
+    if let Some(names) = names {
+        spawn("name", move || end_with(names)).map_err(thread)?;
+    }
 
     for name in &args.interface {
         if !std::path::Path::new("/sys/class/net").join(name).exists() {
@@ -82,66 +96,54 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
         false => args.interface.join(" "),
     };
     info!(%interfaces, aid = %args.aid, pid = std::process::id(), "at work");
-    field.run(asked.as_fd()).map_err(|e| failed("go on; every connection goes on as plain TCP", &e))
+    manager.notify("READY=1");
+    field.on_heartbeat(move || {
+        if let Some(watchdog) = &mut watchdog {
+            watchdog.beat();
+        }
+        manager.notify("WATCHDOG=1");
+    });
+    let done = field.run(asked.as_fd());
+    // Whoever has become another user may not, and leaves a file that the next one replaces.
+    let _ = place::remove(&path);
+    done.map_err(|e| failed("go on; every connection goes on as plain TCP", &e))
 }
 
-/// Ends the one that is at work, and removes what one has left.
-fn stop() -> Result<(), Failure> {
-    let address = serve::address().map_err(|e| failed("name a socket", &e))?;
-    let connect = || UnixStream::connect_addr(&address);
-    match connect() {
-        Ok(stream) => {
-            let peer = getsockopt(&stream, PeerCredentials);
-            let pid = peer.map_err(|e| failed("ask who it is", &e))?.pid();
-            drop(stream);
-            if pid <= 0 {
-                return Err(Failure::Failed("it is a process that is not seen from here".into()));
-            }
-            kill(Pid::from_raw(pid), Signal::SIGTERM)
-                .map_err(|e| Failure::Failed(format!("can't end process {pid}: {e}")))?;
-            let gone = (0..STEPS).any(|_| {
-                std::thread::sleep(STEP);
-                connect().is_err()
-            });
-            if !gone {
-                return Err(Failure::Failed(format!("process {pid} does not end")));
-            }
-            anstream::eprintln!("stopped: process {pid}");
-        }
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            anstream::eprintln!("no shim is at work in this network namespace");
-        }
-        Err(error) => return Err(failed("look for it", &error)),
-    }
-    match Field::undo() {
-        Ok(true) => anstream::eprintln!("removed what one had left"),
-        Ok(false) => {}
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            return Err(Failure::Input(
-                "this process lacks CAP_NET_ADMIN: run it as root".to_owned(),
-            ));
-        }
-        Err(error) => return Err(failed("remove what one has left", &error)),
-    }
-    Ok(())
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.into()).spawn(work).map(drop)
 }
 
-/// Structured, on standard error.
-fn log(level: Level) {
-    let level = match level {
-        Level::Error => LevelFilter::ERROR,
-        Level::Warn => LevelFilter::WARN,
-        Level::Info => LevelFilter::INFO,
-        Level::Debug => LevelFilter::DEBUG,
-    };
-    let colour =
-        stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(stderr)
-        .with_ansi(colour)
-        .with_target(false)
-        .init();
+/// Says, to whoever presses Ctrl-Z, what to do instead: packets would wait for one that is stopped.
+fn refuse_to_pause(signals: &SigSet) {
+    while let Ok(signal) = signals.wait() {
+        warn!(
+            %signal,
+            "not stopped, because every connection would be; Ctrl-C or `driftway shim stop` end it, \
+             and `driftway shim &` starts it in the background"
+        );
+    }
+}
+
+/// Ends this process as soon as its namespace has lost its name.
+fn end_with(names: Names) {
+    match names.wait_until_gone() {
+        Ok(()) => {
+            info!("this network namespace was deleted");
+            let _ = kill(Pid::this(), Signal::SIGTERM);
+        }
+        Err(error) => warn!(%error, "whether this namespace is deleted is not known"),
+    }
+}
+
+fn cannot_listen(path: &std::path::Path, error: &io::Error) -> Failure {
+    let path = path.display();
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Failure::Input(format!(
+            "can't listen for questions at {path}: {error}; --socket PATH names another place, for \
+             `driftway shim status` and `stop` as well"
+        )),
+        _ => Failure::Failed(format!("can't listen for questions at {path}: {error}")),
+    }
 }
 
 /// What it means if what is needed is somebody else's.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::args::StatusArgs;
 use super::document::{Document, Flow};
-use super::{failed, serve};
+use super::{failed, place, serve};
 use crate::failure::Failure;
 use crate::text::{Grid, count, value};
 
@@ -17,8 +17,10 @@ const CLEAR: &str = "\x1b[H\x1b[J";
 pub fn status(args: &StatusArgs) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     loop {
-        let mut document = serve::fetch().map_err(|error| match error.kind() {
-            ErrorKind::ConnectionRefused => Failure::Failed(
+        let path =
+            place::to_ask(args.socket.as_deref()).map_err(|e| failed("name a socket", &e))?;
+        let mut document = serve::fetch(&path).map_err(|error| match error.kind() {
+            ErrorKind::ConnectionRefused | ErrorKind::NotFound => Failure::Failed(
                 "no shim is at work in this network namespace; `driftway shim` starts one"
                     .to_owned(),
             ),

@@ -19,6 +19,7 @@ pub const TESTS: &[(&str, fn())] = &[
     ("one_document_tells_it_all", one_document_tells_it_all),
     ("what_is_lost_and_late_is_told", what_is_lost_and_late_is_told),
     ("a_signal_ends_all_of_it", a_signal_ends_all_of_it),
+    ("sigkill_ends_all_of_it", sigkill_ends_all_of_it),
     ("what_cannot_start_leaves_nothing", what_cannot_start_leaves_nothing),
     ("wrong_input_is_said_before_anything_is_made", wrong_input_is_said),
 ];
@@ -158,32 +159,85 @@ fn what_is_lost_and_late_is_told() {
     assert!(document["because"][0].as_str().unwrap().contains("shortest hop"), "{out}");
 }
 
+/// With programs at both ends that start others, or ignore what asks them to end.
+fn with_stubborn_programs(place: &Place) -> Child {
+    let far = "trap '' TERM INT; sleep 1000; sleep 1000";
+    let near = "sleep 1000 & sleep 1001 & exec sleep 1002";
+    let mut command = place.command(&["emulate", "s.toml", "--far", far, "--"]);
+    let child = command
+        .args(["sh", "-c", near])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let running = || place.processes().iter().any(|line| line.split('\0').nth(1) == Some("1002"));
+    for _ in 0..500 {
+        if running() {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    assert!(running());
+    child
+}
+
 fn a_signal_ends_all_of_it() {
     for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
         let place = Place::new();
-        // What the command starts must go, too, and what ignores us.
-        let far = "trap '' TERM INT; sleep 1000; sleep 1000";
-        let near = "sleep 1000 & sleep 1001 & exec sleep 1002";
-        let mut command = place.command(&["emulate", "s.toml", "--far", far, "--"]);
-        let child = command
-            .args(["sh", "-c", near])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let running =
-            || place.processes().iter().any(|line| line.split('\0').nth(1) == Some("1002"));
-        for _ in 0..500 {
-            if running() {
-                break;
-            }
-            sleep(Duration::from_millis(10));
-        }
-        assert!(running());
+        let child = with_stubborn_programs(&place);
         kill(Pid::from_raw(child.id() as i32), signal).unwrap();
         let ended = ended(child);
         assert_eq!((ended.code(), ended.signal()), (Some(status), None));
     }
+}
+
+fn sigkill_ends_all_of_it() {
+    let place = Place::new();
+    let mut child = with_stubborn_programs(&place);
+    let namespaces = namespaces(&place);
+    assert_eq!(namespaces.len(), 2);
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    let left = || place.processes().len() + processes_in(&namespaces);
+    for _ in 0..1000 {
+        if left() == 0 {
+            return;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    let left = place.processes();
+    // Not to be left by the test, either.
+    for line in fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = line.file_name().to_string_lossy().parse() else { continue };
+        if network(&line.path()).is_some_and(|network| namespaces.contains(&network)) {
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+        }
+    }
+    panic!("left: {left:?}");
+}
+
+fn network(process: &std::path::Path) -> Option<std::path::PathBuf> {
+    fs::read_link(process.join("ns/net")).ok()
+}
+
+/// The network namespaces of what runs in the place, but our own.
+fn namespaces(place: &Place) -> Vec<std::path::PathBuf> {
+    let here = place.0.path().canonicalize().unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|process| process.path());
+    let inside =
+        processes.filter(|process| fs::read_link(process.join("cwd")).is_ok_and(|c| c == here));
+    let own = network("/proc/self".as_ref());
+    let mut namespaces: Vec<_> = inside.filter_map(|process| network(&process)).collect();
+    namespaces.sort();
+    namespaces.dedup();
+    namespaces.retain(|network| Some(network) != own.as_ref());
+    namespaces
+}
+
+fn processes_in(namespaces: &[std::path::PathBuf]) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let networks = processes.filter_map(|process| network(&process.path()));
+    networks.filter(|network| namespaces.contains(network)).count()
 }
 
 fn what_cannot_start_leaves_nothing() {

@@ -4,6 +4,7 @@
 //! them. Where it does, no test can be skipped: what goes wrong then fails it.
 
 mod emulate;
+mod guard;
 mod paper;
 mod program;
 mod shim;
@@ -17,19 +18,19 @@ fn main() -> ExitCode {
     if program::is_meant() {
         return program::run();
     }
-    let trials =
-        emulate::TESTS.iter().chain(paper::TESTS).chain(shim::TESTS).map(|(name, test)| {
-            Trial::ignorable_test(*name, move || match available() {
-                Ok(()) => {
-                    test();
-                    Ok(Completion::Completed)
-                }
-                Err(missing) => {
-                    println!("skipped {name}: {missing}");
-                    Ok(Completion::ignored_with(missing))
-                }
-            })
-        });
+    let modules = [emulate::TESTS, guard::TESTS, paper::TESTS, shim::TESTS];
+    let trials = modules.concat().into_iter().map(|(name, test)| {
+        Trial::ignorable_test(name, move || match available() {
+            Ok(()) => {
+                test();
+                Ok(Completion::Completed)
+            }
+            Err(missing) => {
+                println!("skipped {name}: {missing}");
+                Ok(Completion::ignored_with(missing))
+            }
+        })
+    });
     let conclusion = run(&Arguments::from_args(), trials.collect());
     let ran = conclusion.num_passed + conclusion.num_failed;
     println!("kernel tests of the command: {ran} run, {} skipped", conclusion.num_ignored);

@@ -7,10 +7,12 @@
 //! table, and until it has done so lets pass what nobody takes. No route, rule, address, device or
 //! setting is changed, so there is nothing to be put back.
 
+mod alive;
 mod carriers;
 mod inject;
 mod links;
 mod message;
+mod owner;
 mod privilege;
 mod queue;
 mod rules;
@@ -30,10 +32,12 @@ use nix::sys::time::TimeSpec;
 use shim::{Config, Counts, Fate, FlowStatus, Shim, To};
 use tracing::{debug, info, warn};
 
-pub use privilege::{keep_what_is_needed, lacks};
+pub use owner::owner;
+pub use privilege::{OwnUser, keep_nothing, keep_what_is_needed, lacks};
 pub use unseen::Unseen;
 
 use crate::RealClock;
+use alive::Alive;
 use carriers::{Carriers, Exit, flow_of};
 use inject::Injector;
 use links::Links;
@@ -43,6 +47,8 @@ use unseen::Pieces;
 
 /// Packets that are worked off before their verdicts go to the kernel.
 const BATCH: usize = 64;
+/// Whoever asks waits no longer than this for somebody who works.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 /// The longest IP and TCP headers (bytes): nothing behind them is ever changed.
 const HEADERS: usize = 120;
 
@@ -66,6 +72,9 @@ pub struct Field {
     injector: Injector,
     carriers: Carriers,
     links: Links,
+    alive: Alive,
+    /// Is called each time that the rules are told that we work.
+    heartbeat: Box<dyn FnMut() + Send>,
     shim: Shim,
     clock: RealClock,
     account: Account,
@@ -144,17 +153,18 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// How everything stands; `None` if it works no more.
+    /// How everything stands; `None` if it works no more, or does not answer within a second.
     pub fn ask(&self) -> Option<Snapshot> {
         let (answer, answered) = mpsc::sync_channel(1);
         self.questions.send(answer).ok()?;
         self.wake.write(1).ok()?;
-        answered.recv().ok()
+        answered.recv_timeout(PATIENCE).ok()
     }
 }
 
 impl Field {
     /// Begins to stop packets in the calling thread's namespace; they wait until [`run`](Self::run).
+    /// If that has not begun within a second, packets pass until it has.
     ///
     /// # Errors
     /// `AddrInUse`: another one is at work in this namespace. Else what the kernel says; see
@@ -173,15 +183,20 @@ impl Field {
         let links = Links::watch()?;
         let wake = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
         let (asks, questions) = mpsc::channel();
+        let mut alive = Alive::open()?;
         let rules = Rules::install(interfaces)?;
+        let clock = RealClock::start();
+        alive.renew(clock.now())?;
         Ok(Self {
             rules,
             queue,
             injector,
             carriers: Carriers::default(),
             links,
+            alive,
+            heartbeat: Box::new(|| {}),
             shim,
-            clock: RealClock::start(),
+            clock,
             account: Account::default(),
             pieces: Pieces::count()?,
             unseen: Unseen::default(),
@@ -199,7 +214,15 @@ impl Field {
     /// # Errors
     /// `AddrInUse`: one is at work. Else what the kernel says.
     pub fn undo() -> io::Result<bool> {
-        Rules::remove_leftover()
+        let found = Rules::remove_leftover()?;
+        // It can be had, so nobody has it.
+        Queue::open().map(drop)?;
+        Ok(found)
+    }
+
+    /// Has `heartbeat` called four times a second, as long as this one works. It must not block.
+    pub fn on_heartbeat(&mut self, heartbeat: impl FnMut() + Send + 'static) {
+        self.heartbeat = Box::new(heartbeat);
     }
 
     /// One that other threads may ask with.
@@ -217,6 +240,9 @@ impl Field {
         prctl::set_timerslack(1)?;
         let mut more = true;
         loop {
+            if self.alive.renew(self.clock.now())? {
+                (self.heartbeat)();
+            }
             let woken = self.wait(more, stop)?;
             if woken.stop {
                 break;
@@ -252,7 +278,10 @@ impl Field {
             self.wait_for_packets(Duration::from_millis(1))?;
             while self.take_in()? {}
         }
+        // Whoever changes nf_tables just now is waited for.
+        (self.heartbeat)();
         self.rules.clear()?;
+        (self.heartbeat)();
         while self.take_in()? {}
         self.shim.let_go(self.clock.now());
         self.send_own()
@@ -484,12 +513,11 @@ impl Field {
     fn wait(&self, more: bool, stop: BorrowedFd<'_>) -> io::Result<Woken> {
         let fds = [self.queue.as_fd(), self.links.as_fd(), self.asker.wake.as_fd(), stop];
         let mut watched = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        let due =
+        let wanted =
             [self.shim.next_timeout(), self.carriers.next_timeout(), self.links.next_timeout()];
-        let next = due.into_iter().flatten().min().map(|at| self.clock.until(at));
-        let timeout = if more { Some(Duration::ZERO) } else { next };
-        let timeout = timeout.map(span);
-        match ppoll(&mut watched, timeout, None) {
+        let next = wanted.into_iter().flatten().fold(self.alive.due(), Instant::min);
+        let timeout = if more { Duration::ZERO } else { self.clock.until(next) };
+        match ppoll(&mut watched, Some(span(timeout)), None) {
             Err(Errno::EINTR) => return Ok(Woken::default()),
             Err(errno) => return Err(errno.into()),
             Ok(_) => {}

@@ -5,6 +5,7 @@ use std::io;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 use tracing::warn;
 
+use super::alive;
 use super::carriers::{TAG, TAG_MASK};
 use super::inject::PRIORITY;
 use super::message::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, Messages};
@@ -28,9 +29,11 @@ const SUBSYSTEM: u16 = 10;
 const BATCH_BEGIN: u16 = 0x10;
 const BATCH_END: u16 = 0x11;
 const NEW_TABLE: u16 = SUBSYSTEM << 8;
+const GET_TABLE: u16 = SUBSYSTEM << 8 | 1;
 const DELETE_TABLE: u16 = SUBSYSTEM << 8 | 2;
 const NEW_CHAIN: u16 = SUBSYSTEM << 8 | 3;
 const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
+const NEW_SET: u16 = SUBSYSTEM << 8 | 9;
 const GET_RULE: u16 = SUBSYSTEM << 8 | 7;
 const DELETE_RULE: u16 = SUBSYSTEM << 8 | 8;
 
@@ -41,8 +44,10 @@ const OWNED: u32 = 2;
 const VERDICT: u32 = 0;
 const REGISTER: u32 = 1;
 const EQUAL: u32 = 0;
+const UPDATE: u32 = 1;
 const DROP: u32 = 0;
 const ACCEPT: u32 = 1;
+const META_PROTOCOL: u32 = 1;
 const META_PRIORITY: u32 = 2;
 const META_IIF: u32 = 4;
 const META_OIF: u32 = 5;
@@ -52,6 +57,16 @@ const META_L4PROTO: u32 = 16;
 const TRANSPORT_HEADER: u32 = 2;
 /// A name of an interface (bytes, zeros included).
 const NAME: usize = 16;
+
+/// The set that holds an element as long as the daemon works, its only key (the protocol that every
+/// packet here has: IPv4), and what that is for tools that list sets (nftables, `ether_type`).
+const ALIVE: &str = "alive";
+const KEY_LEN: u32 = 2;
+const KEY_TYPE: u32 = 10;
+/// Elements expire, and rules may add some.
+const EXPIRING: u32 = 0x10 | 0x20;
+/// Expired ones are collected at leisure.
+const ELEMENTS: u32 = 16;
 
 const LOOPBACK: u32 = 1;
 const ICMP: u8 = 1;
@@ -199,10 +214,40 @@ impl Rules {
     }
 }
 
+/// The netlink port of whoever owns the table; `None`: there is no table.
+///
+/// # Errors
+/// What the kernel says.
+pub fn owner() -> io::Result<Option<u32>> {
+    let socket = open()?;
+    let mut question = Messages::default();
+    question.add(GET_TABLE, 0, IP, 0, |says| says.text(1, TABLE));
+    socket.send(question.bytes(), 0)?;
+    let mut buffer = [0; 4096];
+    let len = socket.recv(&mut &mut buffer[..], 0)?;
+    let (message, _) = Message::first(&buffer[..len]).ok_or(io::ErrorKind::InvalidData)?;
+    match message.answer().map(io::Error::from_raw_os_error) {
+        Some(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Some(error) => return Err(error),
+        None => {}
+    }
+    let owner = message.attributes().find(|(kind, _)| *kind == 7);
+    let port =
+        owner.and_then(|(_, value)| value.first_chunk()).map(|port| u32::from_be_bytes(*port));
+    // A table that nobody owns is none of a process.
+    Ok(port)
+}
+
 /// What is shown, and what is counted besides, of IPv4.
 fn shown(interfaces: &[String], untracked: bool) -> Batch {
     let mut batch = Batch::new(IP);
     batch.table();
+    batch.expiring_set();
+    batch.rule("output", |rule| {
+        rule.meta(META_PRIORITY, &alive::PRIORITY.to_ne_bytes());
+        rule.renew();
+        rule.verdict(DROP);
+    });
     batch.chain(EXIT);
     batch.rule("exit", |rule| {
         rule.tagged();
@@ -216,7 +261,7 @@ fn shown(interfaces: &[String], untracked: bool) -> Batch {
         if untracked {
             rule.expression("notrack", |_| {});
         }
-        rule.accept();
+        rule.verdict(ACCEPT);
     });
     batch.rule("output", |rule| {
         rule.meta(META_PRIORITY, &PRIORITY.to_ne_bytes());
@@ -275,12 +320,18 @@ fn open() -> io::Result<Socket> {
     Ok(socket)
 }
 
+/// As nf_tables has it: milliseconds.
+fn expires() -> [u8; 8] {
+    (alive::EXPIRES.as_nanos() / 1_000_000).to_be_bytes()
+}
+
 /// An error with what was refused.
 fn describe(number: i32, batch: &Batch, sequence: u32) -> io::Error {
     let error = io::Error::from_raw_os_error(number);
     let what = match batch.kinds.get(sequence as usize - 1) {
         Some(&NEW_TABLE) => "a table that is bound to its owner (Linux 5.12, nf_tables)",
         Some(&NEW_CHAIN) => "a chain of nf_tables",
+        Some(&NEW_SET) => "a set of nf_tables whose elements expire",
         Some(&NEW_RULE) => "a rule with NFQUEUE (modules nft_compat, xt_NFQUEUE)",
         _ => "a change of nf_tables",
     };
@@ -322,11 +373,26 @@ impl Batch {
         });
     }
 
+    /// The set that [`Rule::queue`] asks.
+    fn expiring_set(&mut self) {
+        self.add(NEW_SET, CREATE | EXCLUSIVE, |says| {
+            says.text(1, TABLE);
+            says.text(2, ALIVE);
+            says.number(3, EXPIRING);
+            says.number(4, KEY_TYPE);
+            says.number(5, KEY_LEN);
+            says.nested(9, |wanted| wanted.number(1, ELEMENTS));
+            // A number for it within this batch, which is asked for.
+            says.number(10, 1);
+            says.bytes(11, &expires());
+        });
+    }
+
     fn pass_loopback(&mut self) {
         for (chain, interface) in [("output", META_OIF), ("input", META_IIF)] {
             self.rule(chain, |rule| {
                 rule.meta(interface, &LOOPBACK.to_ne_bytes());
-                rule.accept();
+                rule.verdict(ACCEPT);
             });
         }
     }
@@ -365,7 +431,7 @@ impl Batch {
                     rule.meta(META_L4PROTO, &[protocol]);
                 }
                 rule.count();
-                rule.accept();
+                rule.verdict(ACCEPT);
             });
         }
     }
@@ -387,12 +453,16 @@ impl Rule<'_, '_> {
             element.nested(2, write);
         });
     }
-    /// This of the packet's circumstances is `value`.
-    fn meta(&mut self, key: u32, value: &[u8]) {
+    /// Reads this of the packet's circumstances.
+    fn load(&mut self, key: u32) {
         self.expression("meta", |says| {
             says.number(1, REGISTER);
             says.number(2, key);
         });
+    }
+    /// This of the packet's circumstances is `value`.
+    fn meta(&mut self, key: u32, value: &[u8]) {
+        self.load(key);
         self.equals(value);
     }
     fn interface(&mut self, key: u32, name: Option<&str>) {
@@ -423,10 +493,7 @@ impl Rule<'_, '_> {
     }
     /// Its priority is that of a carrier.
     fn tagged(&mut self) {
-        self.expression("meta", |says| {
-            says.number(1, REGISTER);
-            says.number(2, META_PRIORITY);
-        });
+        self.load(META_PRIORITY);
         self.expression("bitwise", |says| {
             says.number(1, REGISTER);
             says.number(2, REGISTER);
@@ -436,17 +503,29 @@ impl Rule<'_, '_> {
         });
         self.equals(&TAG.to_ne_bytes());
     }
-    fn accept(&mut self) {
-        self.verdict(ACCEPT);
-    }
-    fn verdict(&mut self, code: u32) {
+    fn verdict(&mut self, what: u32) {
         self.expression("immediate", |says| {
             says.number(1, VERDICT);
-            says.nested(2, |data| data.nested(2, |verdict| verdict.number(1, code)));
+            says.nested(2, |data| data.nested(2, |verdict| verdict.number(1, what)));
         });
     }
-    /// Not nf_tables' own `queue`, which not every kernel has where this is.
+    /// Puts off when the set's element expires.
+    fn renew(&mut self) {
+        self.load(META_PROTOCOL);
+        self.expression("dynset", |says| {
+            says.text(1, ALIVE);
+            says.number(3, UPDATE);
+            says.number(4, REGISTER);
+            says.bytes(6, &expires());
+        });
+    }
+    /// As long as the daemon works. Not nf_tables' own `queue`, which not every kernel has where this is.
     fn queue(&mut self) {
+        self.load(META_PROTOCOL);
+        self.expression("lookup", |says| {
+            says.text(1, ALIVE);
+            says.number(2, REGISTER);
+        });
         let mut info = [0; 8];
         for (place, number) in info.chunks_exact_mut(2).zip([NUMBER, 1, BYPASS]) {
             place.copy_from_slice(&number.to_ne_bytes());

@@ -22,6 +22,7 @@ mod endings;
 mod field;
 mod filter;
 mod giving_up;
+mod hangs;
 mod hold_back;
 mod ledger;
 mod loopback;
@@ -45,13 +46,14 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Its name and what it does.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 18] = [
+const MODULES: [&[Test]; 19] = [
     // The long ones first.
     field::TESTS,
     no_harm::TESTS,
     giving_up::TESTS,
     aids::TESTS,
     hold_back::TESTS,
+    hangs::TESTS,
     cut_off::TESTS,
     wrapping::TESTS,
     unseen::TESTS,

@@ -5,11 +5,16 @@ use std::env;
 use std::io::{self, PipeWriter, Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::{self, JoinHandle};
 
 use base::{Duration, Instant, Ipv4Addr};
-use host::{Asker, End, Field, Namespace, RealClock, Running, Settings, Snapshot};
+use host::{
+    Asker, End, Field, Namespace, OwnUser, RealClock, Running, Settings, Snapshot, Watchdog,
+};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use scenario::Scenario;
 use socket2::{Domain, Socket, Type};
 
@@ -17,8 +22,10 @@ use crate::emulate::emulation;
 use crate::ledger::{Ledger, pattern};
 
 const PORT: u16 = 7000;
-/// The argument that makes this program a shim.
+/// The argument that makes this program a shim, one with a watchdog, or a watchdog.
 const ROLE: &str = "program-shim";
+const WATCHED: &str = "program-watched-shim";
+const WATCHDOG: &str = "program-watchdog";
 
 /// The shim in a namespace, in a thread.
 pub struct Shimmed {
@@ -62,13 +69,26 @@ impl Shimmed {
 
 /// Was this process started as a shim?
 pub fn is_meant() -> bool {
-    env::args().nth(1).as_deref() == Some(ROLE)
+    env::args().nth(1).is_some_and(|role| [ROLE, WATCHED, WATCHDOG].contains(&role.as_str()))
 }
 
 /// Is a shim until it is killed, or its standard input is closed.
 pub fn run() -> ExitCode {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    if let [WATCHDOG, user, group] = [0, 1, 2].map(|n| arguments.get(n).map_or("", |word| word)) {
+        let [user, group] = [user, group].map(|number| number.parse().unwrap());
+        host::watch(Some(OwnUser::new(user, group))).unwrap();
+        return ExitCode::SUCCESS;
+    }
+    let user = OwnUser::choose().unwrap();
     let mut field = Field::start(&Settings::default()).expect("nobody else is");
-    host::keep_what_is_needed().expect("it may do more than it needs");
+    if arguments[0] == WATCHED {
+        let numbers = user.expect("root has one").numbers().map(|number| number.to_string());
+        let mut watchdog =
+            Watchdog::start(host::this_program().arg(WATCHDOG).args(numbers)).unwrap();
+        field.on_heartbeat(move || watchdog.beat());
+    }
+    host::keep_what_is_needed(user).expect("it may do more than it needs");
     println!("at work");
     field.run(io::stdin().as_fd()).expect("nothing fails");
     ExitCode::SUCCESS
@@ -79,13 +99,35 @@ pub struct Process(Child);
 
 impl Process {
     pub fn start(namespace: &Namespace) -> Self {
+        Self::start_as(ROLE, namespace)
+    }
+
+    /// With a watchdog.
+    #[allow(dead_code, reason = "tests start one; the bench does not")]
+    pub fn start_watched(namespace: &Namespace) -> Self {
+        Self::start_as(WATCHED, namespace)
+    }
+
+    fn start_as(role: &str, namespace: &Namespace) -> Self {
         let mut command = Command::new(env::current_exe().unwrap());
-        command.arg(ROLE).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg(role).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = namespace.spawn(&mut command).unwrap();
         let mut said = [0; 8];
         child.stdout.as_mut().unwrap().read_exact(&mut said).unwrap();
         assert_eq!(&said, b"at work\n");
         Self(child)
+    }
+
+    #[allow(dead_code, reason = "tests do; the bench does not")]
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
+    }
+
+    /// Waits for its end, and gives the signal that was it.
+    #[allow(dead_code, reason = "tests do; the bench does not")]
+    pub fn ended_by(mut self) -> Option<Signal> {
+        let status = self.0.wait().unwrap();
+        status.signal().map(|number| Signal::try_from(number).unwrap())
     }
 
     /// In good order.

@@ -1,0 +1,93 @@
+//! `driftway shim stop`
+
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread;
+
+use host::Field;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::{failed, place};
+use crate::failure::Failure;
+
+/// How long one may take to end by itself, and when it was killed (ms).
+const PATIENCE: u16 = 2000;
+
+/// Ends the one that is at work, and removes what one has left.
+pub fn stop(socket: Option<&Path>) -> Result<(), Failure> {
+    let path = place::to_ask(socket).map_err(|e| failed("name a socket", &e))?;
+    match find(&path).map_err(refused("look for it"))? {
+        Some((pid, process)) => end(pid, &process)?,
+        None => anstream::eprintln!("no shim is at work in this network namespace"),
+    }
+    if Field::undo().map_err(refused("remove what one has left"))? {
+        anstream::eprintln!("removed what one had left");
+    }
+    // Whoever was killed, or may not, has left it.
+    let _ = place::remove(&path);
+    Ok(())
+}
+
+/// The process that has this namespace's packets.
+fn find(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
+    let at_work = || match host::owner() {
+        // Its files are not for us; it has made its socket where only it could.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let peer = getsockopt(&UnixStream::connect(path)?, PeerCredentials)?;
+            Ok(u32::try_from(peer.pid()).ok().filter(|pid| *pid > 0))
+        }
+        found => found,
+    };
+    let Some(number) = at_work()? else { return Ok(None) };
+    let not_seen = || io::Error::new(ErrorKind::NotFound, "it is a process not seen from here");
+    let pid = i32::try_from(number).ok().and_then(Pid::from_raw).ok_or_else(not_seen)?;
+    let process = pidfd_open(pid, PidfdFlags::empty())?;
+    // It still is, so the handle is not one of another process with its number.
+    Ok((at_work()? == Some(number)).then_some((pid.as_raw_nonzero().get(), process)))
+}
+
+/// Asks it to end; kills it if it does not.
+fn end(pid: i32, process: &OwnedFd) -> Result<(), Failure> {
+    let send = |signal| match pidfd_send_signal(process, signal) {
+        Err(error) if error != rustix::io::Errno::SRCH => {
+            Err(Failure::Failed(format!("can't end process {pid}: {error}")))
+        }
+        _ => Ok(()),
+    };
+    send(Signal::TERM)?;
+    if has_ended(process).map_err(|e| failed("wait for it", &e))? {
+        anstream::eprintln!("stopped: process {pid}");
+        return Ok(());
+    }
+    send(Signal::KILL)?;
+    if !has_ended(process).map_err(|e| failed("wait for it", &e))? {
+        return Err(Failure::Failed(format!("process {pid} does not end")));
+    }
+    anstream::eprintln!("killed: process {pid} did not end by itself");
+    Ok(())
+}
+
+fn has_ended(process: &OwnedFd) -> io::Result<bool> {
+    loop {
+        let mut watched = [PollFd::new(process.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, PollTimeout::from(PATIENCE)) {
+            Err(Errno::EINTR) => thread::yield_now(),
+            Err(errno) => return Err(errno.into()),
+            Ok(ready) => return Ok(ready > 0),
+        }
+    }
+}
+
+fn refused(doing: &'static str) -> impl Fn(io::Error) -> Failure {
+    move |error| match error.kind() {
+        ErrorKind::PermissionDenied => {
+            Failure::Input("this process lacks CAP_NET_ADMIN: run it as root".to_owned())
+        }
+        _ => failed(doing, &error),
+    }
+}

@@ -1,0 +1,27 @@
+//! The process that ends a shim that hangs: this program again, as `driftway shim watchdog`.
+
+use host::{OwnUser, Watchdog, this_program};
+use tracing::warn;
+
+use super::args::WatchdogArgs;
+use super::failed;
+use crate::failure::Failure;
+
+/// Starts the one of this process, which will run as `user`. Without one all goes on: new packets pass
+/// if this process hangs, but those that it has wait.
+pub fn start(user: Option<OwnUser>) -> Option<Watchdog> {
+    let mut command = this_program();
+    command.args(["shim", "watchdog"]);
+    command.args(user.iter().flat_map(OwnUser::numbers).map(|number| number.to_string()));
+    let started = Watchdog::start(&mut command);
+    started.inspect_err(|error| warn!(%error, "there is no watchdog")).ok()
+}
+
+/// Is one, until its shim has ended.
+pub fn watch(args: &WatchdogArgs) -> Result<(), Failure> {
+    let user = match args.user[..] {
+        [user, group] => Some(OwnUser::new(user, group)),
+        _ => None,
+    };
+    host::watch(user).map(drop).map_err(|e| failed("watch over the shim", &e))
+}

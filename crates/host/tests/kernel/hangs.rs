@@ -1,0 +1,102 @@
+//! A shim that hangs, over a cable of the kernel's own: it takes neither its connections with it nor
+//! new ones.
+
+use std::net::SocketAddrV4;
+use std::thread;
+
+use base::{Duration, Instant};
+use host::{Namespace, RealClock};
+use nix::sys::signal::Signal;
+
+use crate::field::{millis, secs};
+use crate::pair::{THERE, pair};
+use crate::shimmed::{Arrived, Process, Transfer, Until};
+
+tests![
+    a_transfer_survives_a_shim_that_hangs,
+    without_a_watchdog_what_is_new_passes,
+    a_gap_harms_nothing,
+];
+
+/// A cable that carries no more than a test can bear.
+fn slow_pair() -> [Namespace; 2] {
+    let ends = pair(false).unwrap();
+    ends[1].set("net/ipv4/tcp_rmem", "4096 8192 16384").unwrap();
+    ends
+}
+
+fn transfer([near, far]: &[Namespace; 2], port: u16, clock: RealClock, until: Until) -> Transfer {
+    Transfer::between([near, far], SocketAddrV4::new(THERE, port), clock, "cubic", until)
+}
+
+fn sleep_until(clock: RealClock, at: Instant) {
+    thread::sleep(std::time::Duration::from_nanos(clock.until(at).as_nanos()));
+}
+
+fn rate(arrived: &Arrived, from: Instant, to: Instant) -> f64 {
+    (arrived.bytes_by(to) - arrived.bytes_by(from)) as f64 / to.since(from).as_secs_f64()
+}
+
+fn a_transfer_survives_a_shim_that_hangs() {
+    let ends = slow_pair();
+    let at = |seconds| Instant::ZERO + secs(seconds);
+    // The same cable without a shim, before and at the times that count.
+    let clock = RealClock::start();
+    let plain = transfer(&ends, 7000, clock, Until::Time(at(2))).finish();
+    let plain = rate(&plain, at(0), at(2));
+
+    let clock = RealClock::start();
+    let shim = Process::start_watched(&ends[0]);
+    let old = transfer(&ends, 7001, clock, Until::Time(at(9)));
+    sleep_until(clock, at(2));
+    shim.signal(Signal::SIGSTOP);
+    let stopped = clock.now();
+    let new = transfer(&ends, 7002, clock, Until::Bytes(10_000)).finish();
+    assert!(new.end().since(stopped) < secs(4), "{:?}", new.end().since(stopped));
+    let old = old.finish();
+    let first = old.first_after(stopped + secs(1));
+    // What was lost with the queue comes by TCP's own timer, a second or two later.
+    assert!(first < secs(3), "{first:?}");
+    let after = rate(&old, stopped + secs(4), at(9));
+    assert!(after > plain / 3.0, "{after} bytes a second, {plain} without a shim");
+    assert_eq!(shim.ended_by(), Some(Signal::SIGKILL));
+}
+
+fn without_a_watchdog_what_is_new_passes() {
+    let ends = slow_pair();
+    let clock = RealClock::start();
+    let shim = Process::start(&ends[0]);
+    transfer(&ends, 7000, clock, Until::Bytes(10_000)).finish();
+    shim.signal(Signal::SIGSTOP);
+    // What is sent before the kernel notices stays in the queue, where TCP waits for it.
+    thread::sleep(std::time::Duration::from_millis(1100));
+    let stopped = clock.now();
+    let new = transfer(&ends, 7001, clock, Until::Bytes(1_000_000)).finish();
+    assert!(new.end().since(stopped) < secs(6), "{:?}", new.end().since(stopped));
+    shim.signal(Signal::SIGCONT);
+    // It takes up its work again.
+    transfer(&ends, 7002, clock, Until::Bytes(1_000_000)).finish();
+    shim.end();
+}
+
+fn a_gap_harms_nothing() {
+    let ends = slow_pair();
+    let clock = RealClock::start();
+    let shim = Process::start(&ends[0]);
+    let end = Instant::ZERO + secs(8);
+    let streams = [7000, 7001].map(|port| transfer(&ends, port, clock, Until::Time(end)));
+    // Shorter than what is shown lasts, and longer.
+    for gap in [300, 1500, 2500] {
+        thread::sleep(std::time::Duration::from_millis(700));
+        shim.signal(Signal::SIGSTOP);
+        thread::sleep(std::time::Duration::from_millis(gap));
+        shim.signal(Signal::SIGCONT);
+    }
+    let back = clock.now();
+    for stream in streams {
+        let arrived = stream.finish();
+        let first = arrived.first_after(back + millis(1));
+        assert!(first < Duration::from_secs(1), "{first:?}");
+    }
+    shim.end();
+}
