@@ -224,7 +224,7 @@ fn value(kind: &OptionKind, number: u64) -> OptionValue<'static> {
         OptionKind::Count(least, most) => {
             OptionValue::Count(least + (number % u64::from((most - least).min(40) + 1)) as u32)
         }
-        OptionKind::Flag => OptionValue::Flag(number % 2 == 0),
+        OptionKind::Flag => OptionValue::Flag(number & 1 == 0),
         OptionKind::Choice(words) => OptionValue::Word(words[number as usize % words.len()]),
     }
 }
