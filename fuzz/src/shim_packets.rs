@@ -1,11 +1,12 @@
 //! A shim with any aid under arbitrary packets in both directions, signals and times: it edits nothing
 //! that it does not look at, keeps to its memory, moves its timers on, sends what can be read, and never
-//! acknowledges what the peer has not.
+//! acknowledges what the peer has not. And wherever that has led, soon after the path works and both
+//! ends do as they should, everything has arrived and no flow is held.
 
 use std::collections::BTreeMap;
 
 use base::{Duration, Ecn, Instant, Ipv4Addr, Scope, Seq, SeqRange, Signal, SignalKind};
-use shim::{Config, Cwnd, Fate, Shim, To};
+use shim::{Config, Cwnd, Fate, FlowStatus, Shim, To, Untouched};
 use wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
     UnreachableCode,
@@ -27,7 +28,7 @@ struct Driver {
     holds_back: bool,
     now: Instant,
     /// The last few packets of the local TCP, to be quoted and repeated.
-    sent: Vec<Vec<u8>>,
+    repeats: Vec<Vec<u8>>,
     /// By port here and host there.
     flows: BTreeMap<(u16, u8), Numbers>,
 }
@@ -36,6 +37,15 @@ struct Driver {
 struct Numbers {
     ours: Seq,
     theirs: Seq,
+    /// Of the connection that began with the last SYN: one past the highest that the local TCP has
+    /// sent, what it has acknowledged, and what it knows to be acknowledged.
+    high: Seq,
+    has: Seq,
+    knows: Seq,
+    /// One past the highest that has left.
+    left: Option<Seq>,
+    /// The input has given the peer numbers of another connection.
+    strange: bool,
     /// All that it has acknowledged; connections follow on each other, with numbers of their own.
     acknowledged: Vec<Seq>,
 }
@@ -67,7 +77,7 @@ pub fn run(input: &[u8]) {
         shim,
         holds_back: config.hold_back,
         now: Instant::ZERO,
-        sent: Vec::new(),
+        repeats: Vec::new(),
         flows: BTreeMap::new(),
     };
     while !bytes.is_empty() {
@@ -79,6 +89,7 @@ pub fn run(input: &[u8]) {
         let stored: usize = driver.shim.flows().map(|flow| flow.stored_bytes).sum();
         assert_eq!(stored, used, "memory that is nobody's");
     }
+    driver.cooperate();
     if flags & 16 != 0 {
         driver.shim.let_go(driver.now);
         driver.drain();
@@ -143,10 +154,14 @@ impl Driver {
             };
             let Body::Tcp(segment) = decoded.body else { panic!("{decoded:?}") };
             match to {
-                To::Network => assert_eq!(decoded.ip.source, HERE),
+                To::Network => {
+                    assert_eq!(decoded.ip.source, HERE);
+                    self.leaves(&packet);
+                }
                 To::Local => {
                     assert_eq!(decoded.ip.destination, HERE);
                     self.check_ack(&decoded, &segment);
+                    self.is_told(&packet);
                 }
             }
         }
@@ -162,6 +177,131 @@ impl Driver {
         assert!(numbers.acknowledged.iter().any(covers), "ahead of the peer: {segment:?}");
     }
 
+    /// The local TCP has sent a segment.
+    fn sent(&mut self, packet: &[u8]) {
+        let Some((key, segment)) = tcp(packet, true) else { return };
+        let numbers = self.flows.entry(key).or_default();
+        if segment.flags.contains(TcpFlags::SYN) {
+            (numbers.high, numbers.knows) = (segment.end(), segment.end());
+            (numbers.has, numbers.left, numbers.strange) = (segment.ack, None, false);
+        }
+        // What is further away is not of this connection (RFC 7323 §2.3).
+        if (1..=1 << 30).contains(&segment.end().distance(numbers.high)) {
+            numbers.high = segment.end();
+        }
+        if segment.flags.contains(TcpFlags::ACK) {
+            numbers.has = numbers.has.max(segment.ack);
+        }
+    }
+
+    /// A segment of the local TCP is on its way.
+    fn leaves(&mut self, packet: &[u8]) {
+        let Some((key, segment)) = tcp(packet, true) else { return };
+        let Some(numbers) = self.flows.get_mut(&key) else { return };
+        if segment.sequence_len() > 0 && segment.end().at_or_before(numbers.high) {
+            let end = segment.end();
+            numbers.left = Some(numbers.left.map_or(end, |left| left.max(end)));
+        }
+    }
+
+    /// The local TCP gets a segment.
+    fn is_told(&mut self, packet: &[u8]) {
+        let Some((key, segment)) = tcp(packet, false) else { return };
+        let Some(numbers) = self.flows.get_mut(&key) else { return };
+        if segment.flags.contains(TcpFlags::ACK) && segment.ack.at_or_before(numbers.high) {
+            numbers.knows = numbers.knows.max(segment.ack);
+        }
+    }
+
+    /// From now on the path works, the peer acknowledges all that arrives, and the local TCP sends
+    /// something new, twice, and each second again what it does not know to be acknowledged. Soon
+    /// after either everything has arrived, and whoever knows of no path has nothing to look for one
+    /// with. How long a round trip is, the input has chosen.
+    fn cooperate(&mut self) {
+        let followed =
+            |flow: &FlowStatus| (flow.key.source.port, flow.key.destination.address.octets()[3]);
+        let flows: Vec<_> = self.shim.flows().map(|flow| followed(&flow)).collect();
+        let round_trips = self.shim.flows().filter_map(|flow| flow.round_trip);
+        let longest = round_trips.max().unwrap_or(Duration::ZERO);
+        for _ in 0..2 {
+            self.cooperate_for(Duration::from_secs(4) + longest.times(20), &flows);
+            for flow in self.shim.flows().filter(|flow| !self.flows[&followed(flow)].strange) {
+                assert_eq!((flow.outstanding, flow.waiting), (0, 0), "{flow:?}");
+                assert!(["open", "disconnected"].contains(&flow.state), "{flow:?}");
+            }
+        }
+    }
+
+    fn cooperate_for(&mut self, span: Duration, flows: &[(u16, u8)]) {
+        let end = self.now + span;
+        for key in flows {
+            let high = self.flows[key].high;
+            self.sends(*key, high, 100);
+        }
+        let mut step = 0;
+        while self.now < end {
+            step += 1;
+            let until = self.now + Duration::from_millis(50);
+            while let Some(at) = self.shim.next_timeout().filter(|at| *at <= until) {
+                self.wake(at);
+            }
+            self.now = until;
+            for key in flows {
+                if step % 20 == 0 {
+                    let Numbers { knows, high, .. } = self.flows[key];
+                    self.sends(*key, knows, high.since(knows).min(1400));
+                }
+                self.acknowledges(*key);
+            }
+        }
+    }
+
+    /// The local TCP of a flow sends so much from `seq` on.
+    fn sends(&mut self, (port, host): (u16, u8), seq: Seq, len: u32) {
+        let millis = self.now.as_millis() as u32;
+        let Some(numbers) = self.flows.get(&(port, host)).filter(|_| len > 0) else { return };
+        let segment = TcpSegment {
+            source_port: port,
+            destination_port: 80,
+            seq,
+            ack: numbers.has,
+            flags: TcpFlags::ACK,
+            window: 60_000,
+            options: stamped(millis),
+            payload: Payload::new(1, 0, len),
+            ..TcpSegment::default()
+        };
+        let ip = IpHeader::new(HERE, there(host));
+        self.outgoing(encode(Packet { ip, body: Body::Tcp(segment) }));
+        self.drain();
+    }
+
+    /// The peer acknowledges all that has left.
+    fn acknowledges(&mut self, (port, host): (u16, u8)) {
+        let millis = self.now.as_millis() as u32;
+        let Some(numbers) = self.flows.get_mut(&(port, host)) else { return };
+        let Some(ack) = numbers.left.take() else { return };
+        numbers.acknowledged.push(ack);
+        let segment = TcpSegment {
+            source_port: 80,
+            destination_port: port,
+            seq: numbers.has,
+            ack,
+            flags: TcpFlags::ACK,
+            window: 60_000,
+            options: stamped(millis),
+            ..TcpSegment::default()
+        };
+        let ip = IpHeader::new(there(host), HERE);
+        let fate = self.incoming(encode(Packet { ip, body: Body::Tcp(segment) }));
+        if fate == Fate::Untouched(Untouched::Implausible)
+            && let Some(numbers) = self.flows.get_mut(&(port, host))
+        {
+            numbers.strange = true;
+        }
+        self.drain();
+    }
+
     fn wake(&mut self, at: Instant) {
         assert!(at >= self.now, "a timer in the past");
         self.now = at;
@@ -171,36 +311,45 @@ impl Driver {
 
     fn outgoing(&mut self, mut packet: Vec<u8>) {
         let before = packet.clone();
-        self.shim.on_outgoing(self.now, &mut packet);
+        let fate = self.shim.on_outgoing(self.now, &mut packet);
+        if !matches!(fate, Fate::Untouched(_)) {
+            self.sent(&packet);
+        }
+        if fate == Fate::Pass {
+            self.leaves(&packet);
+        }
         if self.holds_back {
             assert_eq!(Packet::decode(&packet).is_ok(), Packet::decode(&before).is_ok());
         } else {
             assert_eq!(packet, before, "what leaves is never edited");
         }
-        if self.sent.len() == 16 {
-            self.sent.remove(0);
+        if self.repeats.len() == 16 {
+            self.repeats.remove(0);
         }
-        self.sent.push(packet);
+        self.repeats.push(packet);
     }
 
-    fn incoming(&mut self, mut packet: Vec<u8>) {
+    fn incoming(&mut self, mut packet: Vec<u8>) -> Fate {
         let before = packet.clone();
-        match self.shim.on_incoming(self.now, &mut packet) {
+        let fate = self.shim.on_incoming(self.now, &mut packet);
+        match fate {
             Fate::Pass => {
                 if let Ok(decoded) = Packet::decode(&before) {
                     assert!(Packet::decode(&packet).is_ok(), "broken: {decoded:?}");
                 }
+                self.is_told(&packet);
             }
             Fate::Untouched(_) | Fate::Stored | Fate::Swallowed(_) => {
                 assert_eq!(packet, before, "edited, and not its own");
             }
         }
+        fate
     }
 
     /// Anything, or something that has been sent with a few bytes changed.
     fn raw(&mut self, bytes: &mut Bytes) {
         let out = bytes.u8() & 1 != 0;
-        let mut packet: Vec<u8> = match self.sent.get(usize::from(bytes.u8()) % 24) {
+        let mut packet: Vec<u8> = match self.repeats.get(usize::from(bytes.u8()) % 24) {
             Some(sent) => sent.clone(),
             None => (0..bytes.u8()).map(|_| bytes.u8()).collect(),
         };
@@ -210,7 +359,11 @@ impl Driver {
                 *byte ^= value;
             }
         }
-        if out { self.outgoing(packet) } else { self.incoming(packet) }
+        if out {
+            self.outgoing(packet);
+        } else {
+            self.incoming(packet);
+        }
     }
 
     fn stamps(&self, bytes: &mut Bytes, syn: bool) -> Option<Timestamps> {
@@ -236,7 +389,7 @@ impl Driver {
     fn local(&mut self, bytes: &mut Bytes) {
         let (port, host) = (u16::from(bytes.u8() % 3), bytes.u8() % 3);
         if bytes.u8() % 8 == 0
-            && let Some(again) = self.sent.get(usize::from(bytes.u8()) % 16).cloned()
+            && let Some(again) = self.repeats.get(usize::from(bytes.u8()) % 16).cloned()
         {
             return self.outgoing(again);
         }
@@ -314,7 +467,8 @@ impl Driver {
             _ => UnreachableCode::FragmentationNeeded { mtu: bytes.u16() },
         };
         let choice = usize::from(bytes.u8()) % 16;
-        let Some(quoted) = self.sent.get(choice).and_then(|sent| Packet::decode(sent).ok()) else {
+        let Some(quoted) = self.repeats.get(choice).and_then(|sent| Packet::decode(sent).ok())
+        else {
             return;
         };
         let message = |quoted| IcmpMessage::Unreachable { code, quoted };
@@ -322,6 +476,22 @@ impl Driver {
             self.incoming(encode(error));
         }
     }
+}
+
+/// A segment, and its flow.
+fn tcp(packet: &[u8], out: bool) -> Option<((u16, u8), TcpSegment)> {
+    let decoded = Packet::decode(packet).ok()?.packet;
+    let Body::Tcp(segment) = decoded.body else { return None };
+    let key = match out {
+        true => (segment.source_port, decoded.ip.destination.octets()[3]),
+        false => (segment.destination_port, decoded.ip.source.octets()[3]),
+    };
+    Some((key, segment))
+}
+
+fn stamped(millis: u32) -> TcpOptions {
+    let timestamps = Some(Timestamps { value: millis, echo: millis });
+    TcpOptions { timestamps, ..TcpOptions::default() }
 }
 
 fn encode(packet: Packet) -> Vec<u8> {

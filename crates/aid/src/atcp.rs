@@ -51,7 +51,7 @@ const DEFAULT_MSS: u32 = 536;
 /// Where the view does not know the retransmission timeout (RFC 6298 §2.1).
 const DEFAULT_RTO: Duration = Duration::from_secs(1);
 /// The longest timeout of ATCP's own retransmission timer, that of 4.4BSD.
-const MAX_TIMEOUT: Duration = Duration::from_secs(64);
+pub(crate) const MAX_TIMEOUT: Duration = Duration::from_secs(64);
 
 /// ATCP to one connection.
 #[derive(Clone, Debug)]
@@ -343,8 +343,11 @@ impl Aid for Atcp {
                 }
             }
             // liu-singh-2001 §IV: no probes in loss. This is for drivers that can't keep TCP from
-            // sending them.
-            State::Loss if is_probe(segment, view) => return Verdict::Drop,
+            // sending them. A TCP that a driver has taken out of persist mode by itself sends none: what
+            // looks like one is the only byte that it has to send again.
+            State::Loss if is_probe(segment, view) && view.persisting.value() != Some(false) => {
+                return Verdict::Drop;
+            }
             State::Loss => {}
             State::Disconnected => {
                 if shows_leaving_persist(segment, view) {

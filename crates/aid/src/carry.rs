@@ -15,7 +15,8 @@
 //!   looks like congestion is taken for it: a queue that may be full, or the loss of much.
 //! - *Outages* begin with a signal from a router or of the own host, or, if asked for, with silence.
 //!   What was on its way back then may still arrive for a round trip and says nothing. Whatever
-//!   arrives later says that there is a path, and so does a route that is restored.
+//!   arrives later says that there is a path, and so does a route that is restored. Whoever was wrong
+//!   about that once is believed only if the peer is silent, too (`doubt`).
 //! - *What TCP is left with* ([`Cwnd`]): what it had, or, if the path may be another one, one
 //!   segment, as liu-singh-2001 §III-C wants it. A reduction for congestion from just before the
 //!   outage stays.
@@ -24,6 +25,7 @@
 //! probes, that sends again what was out when it ends; signals of this connection only (quoted ports
 //! and sequence numbers are checked here again, RFC 5927 §4). A driver without leaves TCP on its own.
 
+mod doubt;
 mod options;
 mod queue;
 mod state;
@@ -38,12 +40,16 @@ use wire::{TcpFlags, TcpSegment};
 
 use crate::list::Configure;
 use crate::{Aid, Verdict};
+use doubt::Doubt;
 pub use options::{CarryOptions, Cwnd};
 use queue::Queue;
 pub use state::{Cause, State, diagram};
 
 /// The round trip before the first measurement: not shorter than most.
 const UNKNOWN: Duration = Duration::from_millis(200);
+
+/// Where the view does not know the retransmission timeout (RFC 6298 §2.1).
+const DEFAULT_RTO: Duration = Duration::from_secs(1);
 
 /// Heavy is the loss of more than one byte in so many, and of more than so many segments.
 const HEAVY: u32 = 8;
@@ -93,6 +99,7 @@ pub struct Carry {
     stragglers_until: Instant,
     /// When probes become rare.
     slow_at: Option<Instant>,
+    doubt: Doubt,
     /// One past what was out when the path was back.
     until: Seq,
     /// Ours and the peer's.
@@ -117,6 +124,7 @@ impl Carry {
             heard: Instant::ZERO,
             stragglers_until: Instant::ZERO,
             slow_at: None,
+            doubt: Doubt::default(),
             until: Seq(0),
             ports: None,
             undo: None,
@@ -139,7 +147,7 @@ impl Carry {
     fn disconnect(&mut self, now: Instant, cause: Cause, view: &TcpView) {
         // Of what was on its way at the cut, nothing arrives later because a probe had no way.
         let on_its_way = cause == Cause::PathGone && !is_held(view);
-        let srtt = view.srtt.value().flatten().unwrap_or(UNKNOWN);
+        let srtt = round_trip(view);
         self.stragglers_until = if on_its_way { now + srtt } else { now };
         self.slow_at = Some(now + self.options.probe_fast);
         // What was lost since the peer was last heard is the outage's own.
@@ -147,10 +155,26 @@ impl Carry {
         if self.options.cwnd == Cwnd::Keep && self.loss.as_ref().is_some_and(undoes) {
             self.undo = Some(Act::Undo);
         }
-        // One in a round trip of an empty path: what is new to the peer arrives within two and a
-        // half after the path is back, also where it had the oldest segment already.
-        let gap = self.queue.least().unwrap_or(UNKNOWN).max(self.options.probe_min);
-        self.hold(gap);
+        self.hold(self.probe_gap());
+    }
+
+    /// One in a round trip of an empty path: what is new to the peer arrives within two and a half
+    /// after the path is back, also where it had the oldest segment already.
+    fn probe_gap(&self) -> Duration {
+        self.queue.least().unwrap_or(UNKNOWN).max(self.options.probe_min)
+    }
+
+    /// A router, or the own host, has no way; `lost` begins what it could not deliver, if known.
+    fn on_gone(&mut self, now: Instant, lost: Option<Seq>, view: &TcpView) {
+        let (srtt, rto) = (round_trip(view), view.rto.value().unwrap_or(DEFAULT_RTO));
+        if self.state == State::Disconnected || !self.doubt.on_gone(now, srtt, rto) {
+            return;
+        }
+        self.happens(now, Cause::PathGone, view);
+        // Of a link nobody says what it has lost: the last, if anything.
+        let lost = lost.or(view.outstanding().map(|outstanding| outstanding.end - 1));
+        let answered = self.probe_gap() + self.queue.least().unwrap_or(UNKNOWN);
+        self.doubt.on_believed(lost, now + srtt.max(answered));
     }
 
     fn hold(&mut self, gap: Duration) {
@@ -166,6 +190,7 @@ impl Carry {
 
     fn resume(&mut self, view: &TcpView) {
         self.slow_at = None;
+        self.doubt.on_back();
         self.until = view.max.value().unwrap_or(self.until);
         let cwnd = match self.options.cwnd {
             Cwnd::Keep => Setting::Keep,
@@ -233,6 +258,7 @@ impl Carry {
         if !view.synchronized {
             self.happens(now, Cause::Closed, view);
             (self.loss, self.undo, self.hold_or_resume) = (None, None, None);
+            self.doubt = Doubt::default();
         }
         if let Some(srtt) = view.srtt.value().flatten() {
             self.queue.on_round_trip(srtt);
@@ -247,6 +273,10 @@ impl Carry {
         let is_outstanding = |seq| view.outstanding().is_some_and(|range| range.contains(seq));
         quotes_us && signal.about.seq.is_none_or(is_outstanding)
     }
+}
+
+fn round_trip(view: &TcpView) -> Duration {
+    view.srtt.value().flatten().unwrap_or(UNKNOWN)
 }
 
 /// TCP is held, by us or by a driver that has found no path again by itself.
@@ -301,6 +331,7 @@ impl Aid for Carry {
             self.congested = known.or(view.max.value());
             self.marks = true;
         }
+        self.doubt.on_acknowledgment(now, segment.ack);
         if self.state == State::Disconnected && now >= self.stragglers_until {
             self.happens(now, Cause::PathBack, view);
         }
@@ -323,19 +354,28 @@ impl Aid for Carry {
         }
         match signal.kind {
             SignalKind::Unreachable(_) | SignalKind::RouteFailed => {
-                self.happens(now, Cause::PathGone, view);
+                self.on_gone(now, signal.about.seq, view);
             }
             SignalKind::RouteRestored if self.state == State::Resuming && is_held(view) => {
                 self.resume(view);
             }
-            SignalKind::RouteRestored => self.happens(now, Cause::PathBack, view),
+            SignalKind::RouteRestored => {
+                self.doubt.on_back();
+                self.happens(now, Cause::PathBack, view);
+            }
             // RFC 6633, and what the peer echoes is seen as it comes.
             SignalKind::SourceQuench | SignalKind::EcnEcho => {}
         }
     }
 
     fn on_timeout(&mut self, now: Instant, view: &TcpView) {
-        if self.takes_part(now, view) && self.slow_at.is_some_and(|at| at <= now) {
+        if !self.takes_part(now, view) {
+            return;
+        }
+        if self.doubt.is_confirmed(now, view.outstanding().is_some()) {
+            self.happens(now, Cause::PathGone, view);
+        }
+        if self.slow_at.is_some_and(|at| at <= now) {
             self.slow_at = None;
             self.hold(self.options.probe_max);
         }
@@ -344,12 +384,12 @@ impl Aid for Carry {
     fn on_done(&mut self, act: &Act, done: Done) {
         if matches!((act, done), (Act::Hold { .. }, Done::Unsupported)) {
             self.state = self.state.after(Cause::Refused);
-            self.slow_at = None;
+            (self.slow_at, self.doubt) = (None, Doubt::default());
         }
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.slow_at
+        [self.slow_at, self.doubt.next_timeout()].into_iter().flatten().min()
     }
 
     fn poll_act(&mut self) -> Option<Act> {

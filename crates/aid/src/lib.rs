@@ -20,6 +20,8 @@ pub mod list;
 #[cfg(any(test, feature = "scripted"))]
 pub mod scripted;
 pub mod tcp_f;
+#[cfg(test)]
+mod way_out;
 
 use base::{Act, Done, Instant, Signal, TcpView};
 use wire::TcpSegment;

@@ -27,11 +27,13 @@ pub struct Config {
     /// carry's: least time between probes while disconnected; they come every round trip. Of several
     /// flows to the same host one does so, the others take as long as if they took turns.
     pub probe_min: Duration,
-    /// carry's: the time between probes once the outage has lasted for `probe_fast`.
+    /// carry's: the time between probes once the outage has lasted for `probe_fast`. With any aid the shim
+    /// probes at least that often, or once a round trip if that is longer.
     pub probe_max: Duration,
     /// carry's: for so long probes come every round trip.
     pub probe_fast: Duration,
-    /// Acknowledgments are held at most for so long, or for four round trips if that is more.
+    /// Acknowledgments are held at most for so long, or for four round trips if that is more, also if the
+    /// path is said to be gone again meanwhile.
     pub hold_max: Duration,
     /// A flow of which the local TCP has sent nothing for so long, while disconnected with data
     /// outstanding, is forgotten: TCP has given it up. Longer than the longest timeout of Linux, 120 s.

@@ -90,8 +90,9 @@ impl Episode {
 /// How the local TCP is held.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
-    /// `None`: nothing is sent to look for a path.
-    probe: Option<ProbeSpacing>,
+    /// For want of a path, and not for a repair of the aid's own.
+    outage: bool,
+    probe: ProbeSpacing,
     /// At its end what was out goes again.
     step_back: bool,
     /// The local TCP is to have the window that it had.
@@ -100,17 +101,12 @@ pub(super) struct Held {
     any_ack: bool,
 }
 
-impl Held {
-    /// Is it for want of a path?
-    fn is_outage(&self) -> bool {
-        self.probe.is_some() || self.step_back
-    }
-}
-
 /// An outage, from its first sign until the local TCP has been told that it is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outage {
     held: Held,
+    /// When TCP was held; not renewed by further signs of the same.
+    since: Instant,
     probe_at: Instant,
     /// From the next probe to the one after it, and the least that this was.
     gap: Duration,
@@ -119,8 +115,10 @@ pub(super) struct Outage {
     probed: Option<Instant>,
     /// What was outstanding when it began (bytes).
     flight: u32,
-    /// The path has seemed to be back before.
+    /// The path has seemed to be back before, and since then the local TCP is not told what arrives.
     again: bool,
+    /// If the path is gone again by then, it is told.
+    tells_at: Instant,
     /// How often in a row it has, and nothing of the repair arrived although the peer was heard.
     in_vain: u8,
     /// Of the original that the local TCP holds to be the oldest without an acknowledgment: TSval,
@@ -187,6 +185,8 @@ pub(crate) struct Flow {
     /// One past the highest number that the peer has sent.
     pub(super) theirs_high: Seq,
     pub(super) round_trip: RoundTrip,
+    /// What was sent before was on its way while TCP was held: its round trip says nothing (Karn).
+    pub(super) timed_from: Instant,
     pub(super) clock: StampClock,
     /// The highest TSval of what has left and began before what was out then, and one past that: the
     /// peer may hold it as the latest (RFC 7323 §4.3), and discards what comes with an older one
@@ -295,6 +295,7 @@ impl Flow {
             recent,
             theirs_high: ours.ack,
             round_trip: RoundTrip::default(),
+            timed_from: Instant::ZERO,
             clock,
             left_stamp: None,
             congested: None,
@@ -327,7 +328,7 @@ impl Flow {
             key: self.key,
             state: match self.state {
                 State::Open => "open",
-                State::Disconnected(outage) if outage.held.is_outage() => "disconnected",
+                State::Disconnected(outage) if outage.held.outage => "disconnected",
                 State::Disconnected(_) => "held",
                 State::Resuming(..) => "resuming",
             },

@@ -11,7 +11,7 @@
 //!
 //! | act | what is done | what is refused |
 //! |---|---|---|
-//! | `Hold` | what the local TCP sends is kept; probes are stored originals; timers run on, and what they did is undone | a window that is neither that of before nor one segment |
+//! | `Hold` | what the local TCP sends is kept; probes are stored originals, [`Config::probe_max`] apart at most, also where the aid wants none; what arrives later than whatever was on its way ends it; timers run on, and what they did is undone | a window that is neither that of before nor one segment |
 //! | `Resume` | originals in order, new data behind them; or, without `step_back`, what had to wait | another window, a threshold, a timeout: it resumes with what it can |
 //! | `Resend` | whole stored originals, ahead of all that waits | what is not stored |
 //! | `Undo` | the original's echo | with nothing to undo; while congestion is echoed (RFC 4015 §3); for what was sent without ECT |
@@ -38,6 +38,10 @@
 //!   originals go in order, spread over a round trip, what was sent meanwhile behind them, holes being
 //!   repaired from the store; the local TCP is told all of it at once, with a fresh echo, and what
 //!   that makes it send is spread over a round trip, too.
+//! - **A way out** of every state, by time: whatever was said, truly or not, data flow two seconds after
+//!   the path works (a probe, a round trip, what was held back), or, where the shim holds nothing or
+//!   has not stored what the peer needs, as soon as the local TCP sends it again. Round trips of more
+//!   than a quarter of a second take longer.
 //!
 //! # What it changes in packets, and what it makes up
 //!

@@ -14,14 +14,16 @@ use base::{
     SignalKind, TcpView,
 };
 use common::line::{HELD, IN_HOLD, IN_REPAIR, Line, OURS, Offers, THEIRS, ack, config, data, nth};
-use shim::{Fate, Shim, Swallowed};
+use shim::{Config, Fate, Shim, Swallowed};
 use wire::{TcpFlags, TcpSegment};
 
 const BY_AID: Fate = Fate::Swallowed(Swallowed::ByAid);
 const OFFERS: Offers = Offers { ecn: true, sack: true };
 
+/// Without the probes that the shim sends by itself, so that the papers' own are to be seen.
 fn line(make: impl Fn() -> Box<dyn Aid> + Send + 'static) -> Line {
-    Line::opened(Shim::with_aid(config(), make), OFFERS)
+    let config = Config { probe_max: Duration::from_secs(60), ..config() };
+    Line::opened(Shim::with_aid(config, make), OFFERS)
 }
 fn atcp() -> Line {
     line(|| Box::new(Atcp::new(AtcpOptions::default())))

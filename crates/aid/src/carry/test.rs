@@ -285,6 +285,80 @@ fn silence_is_a_sign_if_asked_for() {
     assert_eq!(line.aid.state(), "resuming");
 }
 
+fn gone_for(line: &mut Line, n: u32) {
+    let about = About { seq: Some(nth(n)), ..About::default() };
+    line.signal(Signal { kind: SignalKind::Unreachable(Scope::Host), about });
+}
+
+/// RFC 5927 §4: what a router had no way for is not acknowledged. Whoever says so in vain is not believed
+/// again before the peer is silent for a timeout.
+#[test]
+fn who_was_wrong_once_is_believed_about_silence_only() {
+    let mut line = ten_sent();
+    gone_for(&mut line, 3);
+    assert_eq!(line.aid.state(), "disconnected");
+    line.pass(ms(50));
+    line.receive_ack(nth(3));
+    line.pass(ms(10));
+    line.receive_ack(nth(4));
+    line.pass(ms(300));
+    line.receive_ack(nth(4) + 1);
+    assert_eq!(line.aid.state(), "resuming");
+    line.receive_ack(nth(10));
+    assert_eq!(line.aid.state(), "open");
+    // The peer is heard a round trip later.
+    line.write(1_000);
+    gone_for(&mut line, 12);
+    assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", Some(at_ms(1_460))));
+    line.pass(ms(210));
+    line.receive_ack(nth(11));
+    assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));
+    // It is not, for as long as the timeout, however often that is said.
+    gone_for(&mut line, 12);
+    line.pass(ms(150));
+    line.receive_ack(nth(12));
+    gone_for(&mut line, 13);
+    line.pass(ms(849));
+    assert_eq!(line.aid.state(), "open");
+    line.pass(ms(1));
+    assert_eq!((line.aid.state(), line.now()), ("disconnected", at_ms(1_670)));
+    line.pass(ms(300));
+    line.receive_ack(nth(13));
+    line.receive_ack(line.tcp.max);
+    assert_eq!(line.aid.state(), "open");
+    // That was true, and so the next is believed at once.
+    line.write(1_000);
+    let next = line.tcp.una;
+    line.signal(Signal {
+        kind: SignalKind::RouteFailed,
+        about: About { seq: Some(next), ..About::default() },
+    });
+    assert_eq!(line.aid.state(), "disconnected");
+}
+
+/// Where nothing is outstanding, silence is no sign; and a route that is restored ends the doubt.
+#[test]
+fn silence_without_anything_outstanding_confirms_nothing() {
+    let doubting = || {
+        let mut line = ten_sent();
+        gone(&mut line);
+        line.receive_ack(nth(10));
+        back(&mut line);
+        assert_eq!(line.aid.state(), "resuming");
+        line.receive_ack(nth(10));
+        line
+    };
+    let mut line = doubting();
+    gone(&mut line);
+    line.pass(ms(5_000));
+    assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));
+    let mut line = doubting();
+    line.write(1_000);
+    gone(&mut line);
+    back(&mut line);
+    assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));
+}
+
 #[test]
 fn signals_of_others_are_ignored() {
     let mut line = ten_sent();

@@ -167,8 +167,10 @@ impl Flow {
             // Timers of the local TCP run on, whatever is asked for; what they did is undone.
             Act::Hold { probe, step_back, freeze_timers: _, cwnd, release } => {
                 let Some(keeps) = self.keeps(cwnd) else { return Done::Unsupported };
+                let outage = probe.is_some() || step_back;
+                let probe = self.spacing_of_probes(cx, probe);
                 let any_ack = release == Release::AnyAck;
-                self.hold_tcp(cx, Held { probe, step_back, keeps, any_ack });
+                self.hold_tcp(cx, Held { outage, probe, step_back, keeps, any_ack });
                 Done::Done
             }
             Act::Resume { cwnd, ssthresh, rto } => {

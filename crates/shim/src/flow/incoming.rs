@@ -37,7 +37,7 @@ impl Flow {
         self.note_theirs(cx.now, segment);
         let verdict = self.show_up(cx, segment, &view, packet);
         if let State::Disconnected(outage) = self.state
-            && outage.held.any_ack
+            && self.ends_hold(cx)
         {
             self.resume(cx, outage.held.keeps);
         }
@@ -47,6 +47,7 @@ impl Flow {
             State::Disconnected(outage) if outage.again => {
                 let told = self.told;
                 self.take(cx, segment);
+                self.release_if_due(cx);
                 self.hold(cx, told, segment, packet)
             }
             _ if verdict == Verdict::Drop => {
@@ -113,7 +114,7 @@ impl Flow {
             return Fate::Pass;
         }
         if covered.resent.is_none()
-            && let Some(at) = covered.sent_once
+            && let Some(at) = covered.sent_once.filter(|at| *at >= self.timed_from)
             && matches!(self.state, State::Open)
             && !self.queueing
         {

@@ -19,16 +19,36 @@ const UNDO_ACKS_MAX: u8 = 4;
 const IN_VAIN_MAX: u8 = 3;
 
 impl Flow {
+    /// How often is probed where the aid wants it so. Whatever an aid waits for, the shim looks by itself
+    /// after a while: who has told it may have been wrong.
+    pub(super) fn spacing_of_probes(
+        &self,
+        cx: &Context<'_>,
+        wanted: Option<ProbeSpacing>,
+    ) -> ProbeSpacing {
+        let longest = self.longest_gap(cx.config);
+        match wanted {
+            None => ProbeSpacing { first: longest, max: longest },
+            Some(ProbeSpacing { first, max }) => {
+                ProbeSpacing { first: first.min(longest), max: max.min(longest) }
+            }
+        }
+    }
+
+    fn longest_gap(&self, config: &Config) -> Duration {
+        config.probe_max.max(self.round_trip.least())
+    }
+
     /// The local TCP is to send nothing from now on, or, if it does not already, in another way.
     pub(super) fn hold_tcp(&mut self, cx: &mut Context<'_>, held: Held) {
-        let gap = held.probe.map_or(Duration::MAX, |probe| probe.first);
-        let probe_at = held.probe.map_or(cx.now, |probe| cx.now + probe.first);
+        let gap = held.probe.first;
+        let probe_at = cx.now + gap;
         let was_outage = match self.state {
             State::Open => false,
-            State::Disconnected(outage) => outage.held.is_outage(),
+            State::Disconnected(outage) => outage.held.outage,
             State::Resuming(..) => true,
         };
-        cx.counts.outages += u64::from(held.is_outage() && !was_outage);
+        cx.counts.outages += u64::from(held.outage && !was_outage);
         let outage = match self.state {
             State::Open => {
                 // One that began after the peer was last heard is the outage's own.
@@ -38,12 +58,14 @@ impl Flow {
                 }
                 Outage {
                     held,
+                    since: cx.now,
                     probe_at,
                     gap,
                     shortest: gap,
                     probed: None,
                     flight: self.flight.outstanding(),
                     again: false,
+                    tells_at: cx.now,
                     in_vain: 0,
                     oldest: None,
                     undo_acks: 0,
@@ -53,40 +75,35 @@ impl Flow {
                 }
             }
             State::Disconnected(outage) => {
-                let at = outage.held.probe.map_or(probe_at, |_| outage.probe_at.min(probe_at));
+                let at = outage.probe_at.min(probe_at);
                 let shortest = outage.shortest.min(gap);
                 Outage { held, probe_at: at, gap, shortest, ..outage }
             }
             State::Resuming(outage, _) => {
                 let shortest = outage.shortest.min(gap);
-                Outage { held, probe_at, gap, shortest, ..outage }
+                Outage { held, since: cx.now, probe_at, gap, shortest, ..outage }
             }
         };
         self.resends = false;
         self.state = State::Disconnected(outage);
+        self.release_if_due(cx);
     }
 
     /// Of what was sent on a path that seemed to be back nothing has arrived: it is gone again, and
     /// nobody has said so. Whatever arrives says that it is back.
     fn relapse(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(outage, _) = self.state else { return };
-        // An aid that waits to be told has no probes.
         let first = self.round_trip.least().max(cx.config.probe_min);
-        let own = ProbeSpacing { first, max: first.max(cx.config.probe_max) };
-        let probe = outage.held.probe.unwrap_or(own);
-        self.hold_tcp(
-            cx,
-            Held { probe: Some(probe), step_back: true, any_ack: true, ..outage.held },
-        );
+        let probe = ProbeSpacing { first, max: first.max(outage.held.probe.max) };
+        let held = Held { outage: true, probe, step_back: true, any_ack: true, ..outage.held };
+        self.hold_tcp(cx, held);
         self.probe_now(cx.now);
     }
 
     /// Another flow to the same destination has found its path again: it is time to look, unless a
     /// probe is still on its way.
     pub fn probe_now(&mut self, now: Instant) {
-        if let State::Disconnected(outage) = &mut self.state
-            && outage.held.probe.is_some()
-        {
+        if let State::Disconnected(outage) = &mut self.state {
             let earliest = outage.probed.map_or(now, |probed| now.max(probed + outage.shortest));
             outage.probe_at = outage.probe_at.min(earliest);
         }
@@ -109,12 +126,18 @@ impl Flow {
         true
     }
 
+    /// Everything passes from now on.
+    fn open(&mut self, now: Instant) {
+        self.state = State::Open;
+        self.timed_from = now;
+    }
+
     /// What was out goes its way; what had to wait leaves, spread over a round trip.
     fn go_on(&mut self, cx: &mut Context<'_>, outage: Outage) {
         if let Some(episode) = self.episode.as_mut().filter(|episode| !episode.stays) {
             episode.kept = outage.held.keeps;
         }
-        self.state = State::Open;
+        self.open(cx.now);
         self.spread(cx, outage.flight);
     }
 
@@ -145,7 +168,10 @@ impl Flow {
         if outage.oldest.is_none() {
             outage.oldest = self.flight.front().map(|oldest| (oldest.stamp, oldest.range.end));
         }
-        outage.again = true;
+        let hold_until = cx.now + cx.config.hold_max.max(self.round_trip.smoothed().times(4));
+        if !outage.again {
+            (outage.again, outage.tells_at) = (true, hold_until);
+        }
         (outage.back, outage.resumed) = (Some(cx.now), None);
         outage.tried = Some(tried);
         self.flight.all_wait();
@@ -153,7 +179,6 @@ impl Flow {
         self.next_send = cx.now;
         self.queueing = true;
         let first = self.flight.front().map_or(1, |original| original.range.len());
-        let hold = cx.config.hold_max.max(self.round_trip.smoothed().times(4));
         let repair = Repair {
             // Not only what was sent before the cut: the local TCP would time the round trip of what
             // it has sent since, too, and find it as long as the outage.
@@ -162,7 +187,7 @@ impl Flow {
             window: if outage.held.keeps { self.rate } else { first },
             reduced: cx.now,
             progress: cx.now,
-            hold_until: cx.now + hold,
+            hold_until,
             duplicates: 0,
         };
         self.state = State::Resuming(outage, repair);
@@ -233,7 +258,9 @@ impl Flow {
     /// the original's echo. One byte, because a whole segment would also be a measurement of the
     /// round trip, as long as the outage; so a segment of one byte has nothing to spare.
     fn undo(&mut self, cx: &mut Context<'_>) {
-        let State::Resuming(outage, _) = &mut self.state else { return };
+        let (State::Resuming(outage, _) | State::Disconnected(outage)) = &mut self.state else {
+            return;
+        };
         let allowed = cx.config.undo_ack
             && outage.held.keeps
             && self.congested.is_none()
@@ -265,7 +292,7 @@ impl Flow {
         // It may have timed out once more while acknowledgments were held.
         self.undo(cx);
         self.tell(cx);
-        self.state = State::Open;
+        self.open(cx.now);
         self.tally.survived += 1;
         cx.counts.survived += 1;
         self.queueing = true;
@@ -274,7 +301,7 @@ impl Flow {
 
     /// The local TCP is told all that the peer has said.
     pub(super) fn tell(&mut self, cx: &mut Context<'_>) {
-        if let State::Resuming(outage, _) = &mut self.state
+        if let State::Resuming(outage, _) | State::Disconnected(outage) = &mut self.state
             && self.told.before(self.flight.una)
             && let Some(tried) = outage.tried.take()
         {
@@ -290,11 +317,34 @@ impl Flow {
         self.congested = self.congested.filter(|point| self.flight.una.before(*point));
     }
 
+    /// The path that seemed to be back is said to be gone again, and the local TCP does not know what
+    /// the peer has acknowledged. It is told when that is all, for then nothing is left to look for a
+    /// path with, and when it was kept waiting for long.
+    pub(super) fn release_if_due(&mut self, cx: &mut Context<'_>) {
+        let State::Disconnected(outage) = self.state else { return };
+        if !outage.again || !self.flight.is_empty() && cx.now < outage.tells_at {
+            return;
+        }
+        self.undo(cx);
+        self.tell(cx);
+        if let State::Disconnected(outage) = &mut self.state {
+            (outage.again, outage.oldest) = (false, None);
+        }
+    }
+
+    /// Does what has just arrived say that there is a path, whatever the aid believes? It was not on its
+    /// way when TCP was held, or answers the shim's own probe.
+    pub(super) fn ends_hold(&self, cx: &Context<'_>) -> bool {
+        let State::Disconnected(outage) = self.state else { return false };
+        let later = self.round_trip.patience().min(self.longest_gap(cx.config));
+        outage.held.any_ack || cx.now >= outage.since + later
+    }
+
     /// From now on the local TCP does without the shim: it is told what the peer has, and what waits
     /// leaves at once.
     pub fn let_go(&mut self, cx: &mut Context<'_>) {
         self.tell(cx);
-        self.state = State::Open;
+        self.open(cx.now);
         self.queueing = true;
         (self.spread_until, self.next_send) = (cx.now, cx.now);
         self.announces = u8::from(self.gives_all_at().is_some());
@@ -334,7 +384,7 @@ impl Flow {
                     self.relapse(cx);
                 }
             }
-            _ => {}
+            _ => self.release_if_due(cx),
         }
         self.flight.is_empty() || cx.now < self.forget_at(cx.config)
     }

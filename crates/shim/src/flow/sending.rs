@@ -6,19 +6,12 @@ use base::{Duration, FlowKey, Instant, Ipv4Addr, Seq};
 use wire::{Body, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use super::acts::Emitted;
-use super::{Context, Flow, Outage, Reply, Said, State};
+use super::{Context, Flow, Reply, Said, State};
 use crate::config::Config;
 use crate::flight::Place;
 use crate::pace::spacing;
 use crate::packet::{Parsed, parse};
 use crate::shim::To;
-
-impl Outage {
-    /// Is it time to look for a path?
-    fn is_to_probe(&self, now: Instant) -> bool {
-        self.held.probe.is_some() && now >= self.probe_at
-    }
-}
 
 impl Flow {
     /// The next packet that is due, into `packet`.
@@ -39,7 +32,7 @@ impl Flow {
             return self.announce(packet);
         }
         match self.state {
-            State::Disconnected(outage) if outage.is_to_probe(cx.now) => self.probe(cx, packet),
+            State::Disconnected(_) if self.is_to_probe(cx.now) => self.probe(cx, packet),
             State::Disconnected(_) if self.resends_now() => {
                 let index = self.next_due(cx.now)?;
                 self.send_in_turn(cx, index, packet)
@@ -62,10 +55,10 @@ impl Flow {
                 (sends.then_some(self.next_send), None)
             }
             State::Disconnected(outage) => {
-                let has = front.is_some_and(|front| front.packet.is_some());
-                let probes = has && outage.held.probe.is_some();
+                let probes = self.is_searching().then_some(outage.probe_at);
                 let resends = self.resends_now().then_some(self.next_send);
-                (probes.then_some(outage.probe_at), resends)
+                let tells = outage.again.then_some(outage.tells_at);
+                (probes, [resends, tells].into_iter().flatten().min())
             }
             State::Resuming(_, repair) => {
                 let patience = repair.progress + self.round_trip.patience();
@@ -92,12 +85,12 @@ impl Flow {
 
     /// Has it no path, and something to look for one with?
     pub fn is_searching(&self) -> bool {
-        matches!(self.state, State::Disconnected(outage) if outage.held.probe.is_some())
-            && self.flight.front().is_some_and(|front| front.packet.is_some())
+        self.is_disconnected() && self.flight.front().is_some_and(|front| front.packet.is_some())
     }
     /// Does it look for a path, and is it time for that?
     pub fn is_to_probe(&self, now: Instant) -> bool {
-        matches!(self.state, State::Disconnected(outage) if outage.is_to_probe(now))
+        matches!(self.state, State::Disconnected(outage) if now >= outage.probe_at)
+            && self.is_searching()
     }
     /// Does the aid want something sent again, although TCP is held?
     fn resends_now(&self) -> bool {
@@ -148,7 +141,7 @@ impl Flow {
     /// does so as often as one alone, and the others take turns; when one has found a path, all look.
     fn probe(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
         let State::Disconnected(outage) = &mut self.state else { return None };
-        let longest = outage.held.probe?.max;
+        let longest = outage.held.probe.max;
         let turns = match (cx.before, outage.probed) {
             (0, _) => 1,
             (before, None) => before,
@@ -183,6 +176,10 @@ impl Flow {
             segment.set_not_ect(packet);
         }
         self.flight.send(index, now);
+        // What the aid has sent again is a probe, too.
+        if let State::Disconnected(outage) = &mut self.state {
+            outage.probe_at = outage.probe_at.max(now + outage.gap);
+        }
         Some(To::Network)
     }
 

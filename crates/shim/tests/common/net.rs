@@ -7,7 +7,7 @@ use base::SignalKind;
 use base::{Chance, Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Seq, Signal};
 use shim::{Fate, Shim, To};
 use tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
-use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, UnreachableCode};
+use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UnreachableCode};
 
 pub const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -100,6 +100,16 @@ pub struct End {
 enum Event {
     Arrives { to: usize, bytes: Vec<u8> },
     Link { up: bool },
+    Lie(Lie),
+}
+
+/// What somebody says who knows the connection and wants to harm it, or does not know better.
+#[derive(Clone, Copy, Debug)]
+pub enum Lie {
+    /// A router has no way for what the client has in flight.
+    Icmp,
+    /// Both hosts' links have gone, or come.
+    Link { up: bool },
 }
 
 pub struct World {
@@ -119,6 +129,15 @@ pub struct World {
 
 fn address(end: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, 1 + end as u8)
+}
+
+/// What a router says of `packet` that has no way for it.
+fn unreachable(packet: &Packet) -> Option<Vec<u8>> {
+    let message = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
+    let error = Packet::icmp_error(Ipv4Addr::new(10, 9, 9, 9), packet, message)?;
+    let mut bytes = vec![0; error.len() as usize];
+    error.encode(&mut bytes, Payload::pattern).expect("it fits");
+    Some(bytes)
 }
 
 impl World {
@@ -172,6 +191,10 @@ impl World {
         self.number += 1;
         self.events.insert((at, self.number), event);
     }
+    /// Says at `at` what is not so.
+    pub fn lie(&mut self, at: Instant, lie: Lie) {
+        self.schedule(at, Event::Lie(lie));
+    }
     fn hits(&mut self, probability: f64) -> bool {
         self.random.hits(Chance::from_probability(probability))
     }
@@ -182,13 +205,8 @@ impl World {
         let has_data = packet.payload().len > 0;
         if self.path.is_cut(self.now, self.now) {
             if self.hits(self.path.icmp)
-                && let Some(error) =
-                    Packet::icmp_error(Ipv4Addr::new(10, 9, 9, 9), &packet, |quoted| {
-                        IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted }
-                    })
+                && let Some(bytes) = unreachable(&packet)
             {
-                let mut bytes = vec![0; error.len() as usize];
-                error.encode(&mut bytes, Payload::pattern).expect("it fits");
                 self.schedule(self.now + MS(2), Event::Arrives { to: from, bytes });
             }
             return;
@@ -360,7 +378,8 @@ impl World {
                     self.arrives(to, bytes);
                     self.drain(to);
                 }
-                Event::Link { up } => self.link(up),
+                Event::Link { up } | Event::Lie(Lie::Link { up }) => self.link(up),
+                Event::Lie(Lie::Icmp) => self.forge(),
             }
         }
         for at in 0..2 {
@@ -388,6 +407,20 @@ impl World {
                 self.poll_shim(at);
             }
         }
+    }
+
+    /// A message that quotes what the client has in flight, if anything.
+    fn forge(&mut self) {
+        let view = self.ends[0].tcp.view();
+        let Some(outstanding) = view.outstanding() else { return };
+        let seq = outstanding.start + self.random.below(u64::from(outstanding.len())) as u32;
+        let segment =
+            TcpSegment { source_port: 4000, destination_port: 80, seq, ..TcpSegment::default() };
+        let ip = IpHeader::new(address(0), address(1));
+        let packet = Packet { ip, body: Body::Tcp(segment) };
+        let bytes = unreachable(&packet).expect("an error is due");
+        self.arrives(0, bytes);
+        self.drain(0);
     }
 
     pub fn run_until(&mut self, end: Instant) {
