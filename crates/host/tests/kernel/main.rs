@@ -20,11 +20,13 @@ mod emulate;
 mod emulate_lab;
 mod endings;
 mod field;
+mod filter;
 mod giving_up;
 mod hold_back;
 mod ledger;
 mod loopback;
 mod namespaces;
+mod no_harm;
 mod pair;
 mod peer;
 mod shimmed;
@@ -32,6 +34,7 @@ mod transfer;
 mod trouble;
 mod unseen;
 mod windows;
+mod wired;
 mod wrapping;
 
 use std::process::ExitCode;
@@ -42,9 +45,10 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Its name and what it does.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 17] = [
+const MODULES: [&[Test]; 18] = [
     // The long ones first.
     field::TESTS,
+    no_harm::TESTS,
     giving_up::TESTS,
     aids::TESTS,
     hold_back::TESTS,

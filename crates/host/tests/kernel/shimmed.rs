@@ -3,7 +3,7 @@
 
 use std::env;
 use std::io::{self, PipeWriter, Read, Write};
-use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::{self, JoinHandle};
@@ -146,7 +146,7 @@ pub struct Transfer {
     /// It sends from here.
     #[allow(dead_code, reason = "tests do not ask; the bench does")]
     pub port: u16,
-    sends: JoinHandle<Ledger>,
+    sends: JoinHandle<(Ledger, TcpStream)>,
     receives: JoinHandle<Arrived>,
 }
 
@@ -166,6 +166,18 @@ impl Arrived {
     /// Bytes that had arrived by then.
     pub fn bytes_by(&self, at: Instant) -> u64 {
         self.log.iter().rfind(|(arrived, _)| *arrived <= at).map_or(0, |(_, bytes)| *bytes)
+    }
+    /// When so many bytes more than at `at` had arrived, as the time since then.
+    pub fn reached_after(&self, at: Instant, bytes: u64) -> Duration {
+        let enough = self.bytes_by(at) + bytes;
+        let reached = self.log.iter().find(|(_, arrived)| *arrived >= enough);
+        reached.expect("so many arrive").0.since(at)
+    }
+    /// The longest time between two arrivals, of those in this span.
+    pub fn longest_gap(&self, from: Instant, to: Instant) -> Duration {
+        let times = self.log.iter().map(|(at, _)| *at).filter(|at| (from..to).contains(at));
+        let times: Vec<_> = [from].into_iter().chain(times).chain([to]).collect();
+        times.windows(2).map(|pair| pair[1].since(pair[0])).max().unwrap_or_default()
     }
     /// When the last byte arrived.
     pub fn end(&self) -> Instant {
@@ -193,21 +205,41 @@ impl Transfer {
         until: Until,
     ) -> Self {
         let listener = far.run(|| TcpListener::bind(to)).unwrap().unwrap();
-        let receives = thread::spawn(move || receive(&listener, clock));
         let socket = near.run(|| Socket::new(Domain::IPV4, Type::STREAM, None)).unwrap().unwrap();
+        Self::over(socket, listener, to, clock, congestion_control, until)
+    }
+
+    /// Over a socket that has been prepared (an owner, a mark, a device, an address of its own), which
+    /// reaches the listener by the address `to`.
+    pub fn over(
+        socket: Socket,
+        listener: TcpListener,
+        to: SocketAddrV4,
+        clock: RealClock,
+        congestion_control: &str,
+        until: Until,
+    ) -> Self {
+        let receives = thread::spawn(move || receive(&listener, clock));
         socket.set_tcp_congestion(congestion_control.as_bytes()).unwrap();
-        socket.bind(&SocketAddr::from(([0, 0, 0, 0], 0)).into()).unwrap();
-        let port = socket.local_addr().unwrap().as_socket().unwrap().port();
+        let port = |socket: &Socket| socket.local_addr().unwrap().as_socket().unwrap().port();
+        if port(&socket) == 0 {
+            socket.bind(&SocketAddr::from(([0, 0, 0, 0], 0)).into()).unwrap();
+        }
+        let port = port(&socket);
         let sends = thread::spawn(move || {
             socket.connect(&SocketAddr::V4(to).into()).unwrap();
-            send(&socket.into(), clock, until)
+            let stream = TcpStream::from(socket);
+            let sent = send(&stream, clock, until);
+            stream.shutdown(Shutdown::Write).unwrap();
+            (sent, stream)
         });
         Self { port, sends, receives }
     }
 
     /// Waits for its end; all that was sent has arrived.
     pub fn finish(self) -> Arrived {
-        let sent = self.sends.join().unwrap();
+        // What has no socket any more has no owner either, by whom a rule could know it.
+        let (sent, _stream) = self.sends.join().unwrap();
         let arrived = self.receives.join().unwrap();
         arrived.ledger.assert(sent.bytes());
         arrived.ledger.assert_same(&sent);
@@ -234,7 +266,10 @@ fn send(mut stream: &TcpStream, clock: RealClock, until: Until) -> Ledger {
 
 fn receive(listener: &TcpListener, clock: RealClock) -> Arrived {
     let (mut stream, _) = listener.accept().unwrap();
-    stream.set_read_timeout(Some(std::time::Duration::from_secs(200))).unwrap();
+    // As the listener's, if it has one.
+    if stream.read_timeout().unwrap().is_none() {
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(200))).unwrap();
+    }
     let mut arrived = Arrived { ledger: Ledger::default(), log: Vec::new() };
     let mut buffer = [0; 65_536];
     loop {

@@ -1,0 +1,203 @@
+//! Rules of nf_tables for a test's network, spoken to over netlink: a bare machine has no `nft`.
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
+
+#[path = "../../src/field/message.rs"]
+#[allow(dead_code, unused_imports, reason = "the driver uses more of it, and tests it")]
+mod message;
+
+use message::{ACK, APPEND, Attributes, CREATE, Message, Messages};
+
+// Messages, registers and keys (linux/netfilter/nf_tables.h).
+const SUBSYSTEM: u16 = 10;
+const BATCH_BEGIN: u16 = 0x10;
+const BATCH_END: u16 = 0x11;
+const NEW_TABLE: u16 = SUBSYSTEM << 8;
+const NEW_CHAIN: u16 = SUBSYSTEM << 8 | 3;
+const NEW_RULE: u16 = SUBSYSTEM << 8 | 6;
+const IPV4: u8 = 2;
+const VERDICT: u32 = 0;
+const REGISTER: u32 = 1;
+const META_MARK: u32 = 3;
+const META_OIFNAME: u32 = 7;
+const META_SKUID: u32 = 10;
+const META_L4PROTO: u32 = 16;
+const CT_STATE: u32 = 0;
+const INVALID: u32 = 1;
+const NETWORK_HEADER: u32 = 1;
+const EQUAL: u32 = 0;
+const GREATER: u32 = 4;
+const DROP: u32 = 0;
+const ACCEPT: u32 = 1;
+
+/// Where rules are asked: type, hook and priority of a chain.
+#[derive(Clone, Copy, Debug)]
+pub struct Place(&'static str, u32, i32);
+
+pub const INPUT: Place = Place("filter", 1, 0);
+pub const FORWARD: Place = Place("filter", 2, 0);
+pub const OUTPUT: Place = Place("filter", 3, 0);
+/// A mark that is set here has the packet routed again.
+pub const OUTPUT_MANGLE: Place = Place("route", 3, -150);
+pub const OUTPUT_NAT: Place = Place("nat", 3, -100);
+pub const POSTROUTING_NAT: Place = Place("nat", 4, 100);
+
+/// One expression of a rule: what it asks for, or what it does.
+#[derive(Clone, Copy, Debug)]
+pub enum Expression {
+    /// Leaves by this interface.
+    To(&'static str),
+    /// The owner of the socket.
+    Uid(u32),
+    Protocol(u8),
+    /// Connection tracking holds it to be of no connection.
+    Invalid,
+    /// The IP packet is longer (bytes).
+    Longer(u16),
+    SetMark(u32),
+    Dnat(Ipv4Addr),
+    Masquerade,
+    Accept,
+    Drop,
+}
+
+/// A table with one chain of these rules, in the calling thread's namespace.
+pub fn install(name: &str, place: Place, rules: &[&[Expression]]) -> io::Result<()> {
+    let Place(kind, hook, priority) = place;
+    let mut messages = Messages::default();
+    messages.add(BATCH_BEGIN, 0, 0, SUBSYSTEM, |_| {});
+    messages.add(NEW_TABLE, CREATE | ACK, IPV4, 0, |says| says.text(1, name));
+    messages.add(NEW_CHAIN, CREATE | ACK, IPV4, 0, |says| {
+        says.text(1, name);
+        says.text(3, "chain");
+        says.nested(4, |place| {
+            place.number(1, hook);
+            place.number(2, priority as u32);
+        });
+        says.text(7, kind);
+    });
+    for rule in rules {
+        messages.add(NEW_RULE, CREATE | APPEND | ACK, IPV4, 0, |says| {
+            says.text(1, name);
+            says.text(2, "chain");
+            says.nested(4, |list| rule.iter().for_each(|expression| expression.write(list)));
+        });
+    }
+    commit(messages)
+}
+
+fn commit(mut messages: Messages) -> io::Result<()> {
+    // Those before it answer, but for the first.
+    let answers = messages.add(BATCH_END, 0, 0, SUBSYSTEM, |_| {}) - 2;
+    let mut socket = Socket::new(NETLINK_NETFILTER)?;
+    socket.bind_auto()?;
+    socket.connect(&SocketAddr::new(0, 0))?;
+    socket.send(messages.bytes(), 0)?;
+    let mut buffer = [0; 8192];
+    let mut answered = 0;
+    while answered < answers {
+        let len = socket.recv(&mut &mut buffer[..], 0)?;
+        let mut rest = &buffer[..len];
+        while let Some((message, behind)) = Message::first(rest) {
+            match message.answer() {
+                Some(0) => answered += 1,
+                Some(error) => return Err(io::Error::from_raw_os_error(error)),
+                None => {}
+            }
+            rest = behind;
+        }
+    }
+    Ok(())
+}
+
+impl Expression {
+    fn write(self, list: &mut Attributes<'_>) {
+        match self {
+            Self::To(name) => asks_meta(list, META_OIFNAME, &padded(name)),
+            Self::Uid(uid) => asks_meta(list, META_SKUID, &uid.to_ne_bytes()),
+            Self::Protocol(number) => asks_meta(list, META_L4PROTO, &[number]),
+            Self::Invalid => {
+                expression(list, "ct", |says| {
+                    says.number(1, REGISTER);
+                    says.number(2, CT_STATE);
+                });
+                compares(list, EQUAL, &INVALID.to_ne_bytes());
+            }
+            Self::Longer(bytes) => {
+                expression(list, "payload", |says| {
+                    says.number(1, REGISTER);
+                    says.number(2, NETWORK_HEADER);
+                    // Total length.
+                    says.number(3, 2);
+                    says.number(4, 2);
+                });
+                compares(list, GREATER, &bytes.to_be_bytes());
+            }
+            Self::SetMark(mark) => {
+                loads(list, &mark.to_ne_bytes());
+                expression(list, "meta", |says| {
+                    says.number(2, META_MARK);
+                    says.number(3, REGISTER);
+                });
+            }
+            Self::Dnat(to) => {
+                loads(list, &to.octets());
+                expression(list, "nat", |says| {
+                    // To another destination, of IPv4.
+                    says.number(1, 1);
+                    says.number(2, IPV4.into());
+                    says.number(3, REGISTER);
+                });
+            }
+            Self::Masquerade => expression(list, "masq", |_| {}),
+            Self::Accept => decides(list, ACCEPT),
+            Self::Drop => decides(list, DROP),
+        }
+    }
+}
+
+fn padded(name: &str) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..name.len()].copy_from_slice(name.as_bytes());
+    bytes
+}
+
+fn expression(list: &mut Attributes<'_>, name: &str, write: impl FnOnce(&mut Attributes<'_>)) {
+    list.nested(1, |element| {
+        element.text(1, name);
+        element.nested(2, write);
+    });
+}
+
+fn asks_meta(list: &mut Attributes<'_>, key: u32, value: &[u8]) {
+    expression(list, "meta", |says| {
+        says.number(1, REGISTER);
+        says.number(2, key);
+    });
+    compares(list, EQUAL, value);
+}
+
+fn compares(list: &mut Attributes<'_>, operation: u32, value: &[u8]) {
+    expression(list, "cmp", |says| {
+        says.number(1, REGISTER);
+        says.number(2, operation);
+        says.nested(3, |data| data.bytes(1, value));
+    });
+}
+
+fn loads(list: &mut Attributes<'_>, value: &[u8]) {
+    expression(list, "immediate", |says| {
+        says.number(1, REGISTER);
+        says.nested(2, |data| data.bytes(1, value));
+    });
+}
+
+fn decides(list: &mut Attributes<'_>, verdict: u32) {
+    expression(list, "immediate", |says| {
+        says.number(1, VERDICT);
+        says.nested(2, |data| data.nested(2, |code| code.number(1, verdict)));
+    });
+}

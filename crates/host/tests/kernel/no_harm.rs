@@ -1,0 +1,469 @@
+//! No harm: what a host loses by the shim that plain TCP would have kept, on networks that the kernel
+//! alone makes.
+
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::thread;
+
+use aid::list::find;
+use base::{Duration, Instant, Seq};
+use host::{Field, RealClock, Settings};
+use netlink_packet_route::rule::{RuleAttribute, RuleUidRange};
+use nix::libc;
+use shim::{Config, Counts, Shim};
+use socket2::{Domain, Protocol, Socket, Type};
+use wire::{Body, IcmpMessage, IpHeader, Packet, Quoted, TcpFlags, TcpSegment, UnreachableCode};
+
+use crate::field::{millis, secs};
+use crate::filter::{
+    self, Expression, FORWARD, INPUT, OUTPUT, OUTPUT_MANGLE, OUTPUT_NAT, POSTROUTING_NAT,
+};
+use crate::shimmed::{Arrived, Shimmed, Transfer, Until};
+use crate::wired::{
+    self, GATEWAYS, HERE, MAIN, PORT, SECOND, SERVER, SIDES, TwoWays, UPLINKS, Watch, Way,
+};
+
+tests![
+    what_has_a_mark_keeps_to_its_way,
+    what_is_bound_to_a_device_keeps_to_its_way,
+    what_a_rule_marks_by_its_owner_keeps_to_its_way,
+    what_is_routed_by_its_owner_keeps_to_its_way,
+    a_translated_connection_resumes_as_any_other,
+    a_strict_firewall_costs_nothing,
+    the_other_way_of_two_by_source_goes_on,
+    the_other_way_of_two_by_mark_goes_on,
+    the_other_way_of_two_by_device_goes_on,
+    the_other_way_of_two_by_owner_goes_on,
+    what_is_sent_for_another_host_goes_on,
+    a_smaller_mtu_of_a_cable_that_comes_back,
+    a_smaller_mtu_of_the_own_link_after_a_cut,
+    a_smaller_mtu_of_the_route_after_a_cut,
+    a_smaller_mtu_behind_a_router_after_a_cut,
+    a_black_hole_after_a_cut,
+    carry_outlives_forged_notifications,
+    atcp_outlives_forged_notifications,
+];
+
+/// A user whose traffic a rule may single out.
+const USER: u32 = 4711;
+const MARK: u32 = 7;
+const TCP: u8 = 6;
+
+fn nap(span: Duration) {
+    thread::sleep(std::time::Duration::from_nanos(span.as_nanos()));
+}
+
+fn at(millis_from_start: u64) -> Instant {
+    Instant::ZERO + millis(millis_from_start)
+}
+
+/// Runs both arms at once: without the shim and with it.
+fn arms<T: Send>(arm: impl Fn(bool) -> T + Sync) -> [T; 2] {
+    thread::scope(|scope| {
+        let arms = [false, true].map(|shimmed| {
+            let arm = &arm;
+            scope.spawn(move || arm(shimmed))
+        });
+        let [plain, shimmed] = arms.map(|arm| arm.join());
+        let shimmed = shimmed.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        [plain.expect("plain TCP can do it"), shimmed]
+    })
+}
+
+/// A socket in the host's namespace.
+fn opened(net: &TwoWays, uid: u32, prepare: impl FnOnce(&Socket) + Send) -> Socket {
+    let make = || {
+        let socket = wired::socket(uid)?;
+        prepare(&socket);
+        Ok::<_, std::io::Error>(socket)
+    };
+    net.host.run(make).unwrap().unwrap()
+}
+
+/// What a cut did to a transfer.
+#[derive(Debug)]
+struct Resumed {
+    /// From its end to the first data.
+    first: Duration,
+    #[allow(dead_code, reason = "shown when a test fails")]
+    counts: Option<Counts>,
+}
+
+/// A transfer over a way that is cut, of which the router notifies by ICMP.
+fn cut_for(
+    lasts: Duration,
+    net: &TwoWays,
+    way: usize,
+    (socket, to): (Socket, Ipv4Addr),
+    shimmed: bool,
+) -> Resumed {
+    let shim = shimmed.then(|| Shimmed::start(&net.host, &Settings::default()));
+    let clock = RealClock::start();
+    let (to, until) = (SocketAddrV4::new(to, PORT), Until::Time(at(2500) + lasts));
+    let transfer = Transfer::over(socket, net.listen(PORT), to, clock, "cubic", until);
+    nap(millis(1000));
+    net.routers[way].cut();
+    nap(lasts);
+    net.routers[way].heal();
+    let back = clock.now();
+    let first = transfer.finish().first_after(back);
+    Resumed { first, counts: shim.map(|shim| shim.stop().counts) }
+}
+
+/// Packets with data for the server among what a router was sent.
+fn data_packets(watch: &Watch) -> usize {
+    std::iter::from_fn(|| watch.next()).filter(|packet| is_data(packet)).count()
+}
+
+fn is_data(packet: &[u8]) -> bool {
+    let header = usize::from(packet[0] & 0xf) * 4;
+    let offset = || usize::from(packet[header + 12] >> 4) * 4;
+    packet[9] == TCP
+        && packet[header + 2..header + 4] == PORT.to_be_bytes()
+        && packet.len() > header + offset()
+}
+
+/// The connection belongs on the second way, and that one is cut.
+fn keeps_to_the_second_way(lay: impl Fn(&TwoWays) -> Socket + Sync) {
+    let [plain, shimmed] = arms(|shimmed| {
+        let net = TwoWays::new().unwrap();
+        let socket = lay(&net);
+        let watch = Watch::start(&net.routers[0].namespace).unwrap();
+        let resumed = cut_for(secs(4), &net, 1, (socket, SERVER), shimmed);
+        assert_eq!(data_packets(&watch), 0, "by the first way: {resumed:?}");
+        resumed
+    });
+    assert!(shimmed.first < plain.first + millis(500), "{shimmed:?} {plain:?}");
+}
+
+fn what_has_a_mark_keeps_to_its_way() {
+    keeps_to_the_second_way(|net| {
+        let rule = || wired::rule(RuleAttribute::FwMark(MARK), SECOND);
+        net.host.run(rule).unwrap().unwrap();
+        opened(net, 0, |socket| socket.set_mark(MARK).unwrap())
+    });
+}
+
+fn what_is_bound_to_a_device_keeps_to_its_way() {
+    keeps_to_the_second_way(|net| {
+        // A way by that device, which others do not take.
+        let rule = || wired::rule(RuleAttribute::Oifname(UPLINKS[1].into()), SECOND);
+        net.host.run(rule).unwrap().unwrap();
+        opened(net, 0, |socket| socket.bind_device(Some(UPLINKS[1].as_bytes())).unwrap())
+    });
+}
+
+/// One user's traffic has a tunnel of its own.
+fn what_a_rule_marks_by_its_owner_keeps_to_its_way() {
+    keeps_to_the_second_way(|net| {
+        let rules = || {
+            wired::rule(RuleAttribute::FwMark(MARK), SECOND)?;
+            let marks = [Expression::Uid(USER), Expression::SetMark(MARK)];
+            filter::install("marks", OUTPUT_MANGLE, &[&marks])?;
+            let masks = [Expression::To(UPLINKS[1]), Expression::Masquerade];
+            filter::install("masks", POSTROUTING_NAT, &[&masks])
+        };
+        net.host.run(rules).unwrap().unwrap();
+        opened(net, USER, |_| {})
+    });
+}
+
+fn what_is_routed_by_its_owner_keeps_to_its_way() {
+    keeps_to_the_second_way(|net| {
+        let range = RuleUidRange { start: USER, end: USER };
+        net.host.run(|| wired::rule(RuleAttribute::UidRange(range), SECOND)).unwrap().unwrap();
+        opened(net, USER, |_| {})
+    });
+}
+
+fn a_translated_connection_resumes_as_any_other() {
+    const ALIAS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+    let run = |to: Ipv4Addr| {
+        let net = TwoWays::new().unwrap();
+        let rules = || {
+            filter::install(
+                "alias",
+                OUTPUT_NAT,
+                &[&[Expression::Protocol(TCP), Expression::Dnat(SERVER)]],
+            )?;
+            let masks = [Expression::To(UPLINKS[0]), Expression::Masquerade];
+            filter::install("masks", POSTROUTING_NAT, &[&masks])
+        };
+        if to == ALIAS {
+            net.host.run(rules).unwrap().unwrap();
+        }
+        let socket = opened(&net, 0, |_| {});
+        // With its timer at its longest: of what the shim says it must hear.
+        cut_for(millis(5500), &net, 0, (socket, to), true)
+    };
+    let translated = [ALIAS; 3].map(|to| thread::spawn(move || run(to)));
+    let plain = run(SERVER);
+    for translated in translated {
+        let translated = translated.join().unwrap();
+        assert!(translated.first < plain.first + millis(250), "{translated:?} {plain:?}");
+    }
+}
+
+fn a_strict_firewall_costs_nothing() {
+    let [plain, shimmed] = arms(|shimmed| {
+        let net = TwoWays::new().unwrap();
+        let rules = || {
+            use Expression::{Accept, Drop, Invalid, Uid};
+            filter::install("inward", INPUT, &[&[Invalid, Drop]])?;
+            // Only this user's programs may use the network.
+            filter::install("outward", OUTPUT, &[&[Invalid, Drop], &[Uid(USER), Accept], &[Drop]])
+        };
+        net.host.run(rules).unwrap().unwrap();
+        cut_for(secs(4), &net, 0, (opened(&net, USER, |_| {}), SERVER), shimmed)
+    });
+    assert!(shimmed.first < plain.first + millis(500), "{shimmed:?} {plain:?}");
+}
+
+/// What the loss of a link did.
+#[derive(Debug)]
+struct Standstill {
+    /// The longest time without data, of the flow over the other link.
+    healthy: [Duration; 2],
+    /// From the return of a flow's own link to its first data.
+    first: [Duration; 2],
+}
+
+/// Two flows to one server, one over each link; then first the second link is gone, later the first.
+fn the_other_way_goes_on(
+    policy: Option<RuleAttribute>,
+    uid: u32,
+    prepare: impl Fn(&Socket) + Sync,
+) {
+    let [plain, shimmed] = arms(|shimmed| {
+        let net = TwoWays::new().unwrap();
+        let policy = policy.clone();
+        net.host.run(|| policy.map_or(Ok(()), |rule| wired::rule(rule, SECOND))).unwrap().unwrap();
+        let shim = shimmed.then(|| Shimmed::start(&net.host, &Settings::default()));
+        let clock = RealClock::start();
+        let sockets = [opened(&net, 0, |_| {}), opened(&net, uid, &prepare)];
+        let mut ports = PORT..;
+        let transfers = sockets.map(|socket| {
+            let port = ports.next().unwrap();
+            let to = SocketAddrV4::new(SERVER, port);
+            let until = Until::Time(at(8500));
+            Transfer::over(socket, net.listen(port), to, clock, "cubic", until)
+        });
+        let mut spans = [1, 0].map(|way| {
+            nap(millis(1000));
+            let from = clock.now();
+            net.plug(way, false);
+            nap(millis(2500));
+            net.plug(way, true);
+            let back = clock.now();
+            nap(millis(500));
+            (from, back)
+        });
+        let [first, second] = transfers.map(Transfer::finish);
+        drop(shim.map(Shimmed::stop));
+        let healthy = |arrived: &Arrived, (from, back): (Instant, Instant)| {
+            arrived.longest_gap(from, back + millis(500))
+        };
+        let [away, then] = &mut spans;
+        Standstill {
+            healthy: [healthy(&first, *away), healthy(&second, *then)],
+            first: [first.first_after(then.1), second.first_after(away.1)],
+        }
+    });
+    for (shimmed, plain) in shimmed.healthy.into_iter().zip(plain.healthy) {
+        assert!(shimmed < plain + millis(300), "a pause of {shimmed:?}, else {plain:?}");
+    }
+    for (shimmed, plain) in shimmed.first.into_iter().zip(plain.first) {
+        assert!(shimmed < plain + millis(500), "resumed after {shimmed:?}, else {plain:?}");
+    }
+}
+
+fn the_other_way_of_two_by_source_goes_on() {
+    let bind = |socket: &Socket| {
+        socket.bind(&SocketAddr::from((HERE[1], 0)).into()).unwrap();
+    };
+    the_other_way_goes_on(Some(RuleAttribute::Source(HERE[1].into())), 0, bind);
+}
+
+fn the_other_way_of_two_by_mark_goes_on() {
+    let mark = |socket: &Socket| socket.set_mark(MARK).unwrap();
+    the_other_way_goes_on(Some(RuleAttribute::FwMark(MARK)), 0, mark);
+}
+
+fn the_other_way_of_two_by_device_goes_on() {
+    let bind = |socket: &Socket| socket.bind_device(Some(UPLINKS[1].as_bytes())).unwrap();
+    the_other_way_goes_on(Some(RuleAttribute::Oifname(UPLINKS[1].into())), 0, bind);
+}
+
+fn the_other_way_of_two_by_owner_goes_on() {
+    let range = RuleUidRange { start: USER, end: USER };
+    the_other_way_goes_on(Some(RuleAttribute::UidRange(range)), USER, |_| {});
+}
+
+/// A transparent proxy sends from its clients' addresses, which are none of this host's; a link that it
+/// does not use comes and goes.
+fn what_is_sent_for_another_host_goes_on() {
+    const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 5, 5, 5);
+    const INWARD: u8 = 100;
+    let [plain, shimmed] = arms(|shimmed| {
+        let net = TwoWays::new().unwrap();
+        let inward = || {
+            wired::route(INWARD, Some((CLIENT, 32)), Way::Local, None)?;
+            wired::rule(RuleAttribute::Iifname(UPLINKS[0].into()), INWARD)
+        };
+        net.host.run(inward).unwrap().unwrap();
+        let back = |via| move || wired::route(MAIN, Some((CLIENT, 32)), Way::Via(via), None);
+        net.routers[0].namespace.run(back(HERE[0])).unwrap().unwrap();
+        net.server.run(back(Ipv4Addr::new(10, 1, 1, 1))).unwrap().unwrap();
+        let shim = shimmed.then(|| Shimmed::start(&net.host, &Settings::default()));
+        let clock = RealClock::start();
+        let socket = opened(&net, 0, |socket| {
+            socket.set_ip_transparent_v4(true).unwrap();
+            socket.bind(&SocketAddr::from((CLIENT, 0)).into()).unwrap();
+        });
+        let (to, until) = (SocketAddrV4::new(SERVER, PORT), Until::Time(at(4500)));
+        let transfer = Transfer::over(socket, net.listen(PORT), to, clock, "cubic", until);
+        nap(millis(1000));
+        net.plug(1, false);
+        nap(millis(2500));
+        net.plug(1, true);
+        let arrived = transfer.finish();
+        drop(shim.map(Shimmed::stop));
+        arrived.longest_gap(at(1000), at(4400))
+    });
+    assert!(shimmed < plain + millis(300), "a pause of {shimmed:?}, else {plain:?}");
+}
+
+/// The longest packet of a path that has come back, 600 bytes less than before.
+const SMALLER: u16 = 900;
+/// So much has to arrive before data flow again: more than a window.
+const FLOWING: u64 = 100_000;
+
+/// A cut of three seconds, of which the router notifies, at whose end the path takes only smaller
+/// packets.
+fn a_smaller_mtu_after_a_cut(own: bool, end: u64, shrink: impl Fn(&TwoWays) + Sync) {
+    let [plain, shimmed] = arms(|shimmed| {
+        let net = TwoWays::new().unwrap();
+        // RFC 4821: a host of which more is asked than to heed ICMP.
+        net.host.set("net/ipv4/tcp_mtu_probing", "1").unwrap();
+        let shim = shimmed.then(|| Shimmed::start(&net.host, &Settings::default()));
+        let clock = RealClock::start();
+        let (to, until) = (SocketAddrV4::new(SERVER, PORT), Until::Time(at(end)));
+        let socket = opened(&net, 0, |_| {});
+        let transfer = Transfer::over(socket, net.listen(PORT), to, clock, "cubic", until);
+        nap(millis(1000));
+        if own {
+            net.plug(0, false);
+        } else {
+            net.routers[0].cut();
+        }
+        nap(millis(1500));
+        shrink(&net);
+        nap(millis(1500));
+        if own {
+            net.plug(0, true);
+        } else {
+            net.routers[0].heal();
+        }
+        let back = clock.now();
+        let arrived = transfer.finish();
+        drop(shim.map(Shimmed::stop));
+        arrived.reached_after(back, FLOWING)
+    });
+    assert!(shimmed < plain + secs(1), "{shimmed:?}, else {plain:?}");
+}
+
+fn a_smaller_mtu_of_a_cable_that_comes_back() {
+    a_smaller_mtu_after_a_cut(true, 8000, |net| {
+        net.host.run(|| wired::mtu(UPLINKS[0], SMALLER.into())).unwrap().unwrap();
+    });
+}
+
+fn a_smaller_mtu_of_the_own_link_after_a_cut() {
+    a_smaller_mtu_after_a_cut(false, 8000, |net| {
+        net.host.run(|| wired::mtu(UPLINKS[0], SMALLER.into())).unwrap().unwrap();
+    });
+}
+
+fn a_smaller_mtu_of_the_route_after_a_cut() {
+    a_smaller_mtu_after_a_cut(false, 8000, |net| {
+        let way = Way::Via(GATEWAYS[0]);
+        let route = || wired::route(MAIN, None, way, Some(SMALLER.into()));
+        net.host.run(route).unwrap().unwrap();
+    });
+}
+
+fn a_smaller_mtu_behind_a_router_after_a_cut() {
+    a_smaller_mtu_after_a_cut(false, 8000, |net| {
+        let inside = &net.routers[0].namespace;
+        inside.run(|| wired::mtu(SIDES[1], SMALLER.into())).unwrap().unwrap();
+    });
+}
+
+/// Longer packets vanish, and nobody says so.
+fn a_black_hole_after_a_cut() {
+    a_smaller_mtu_after_a_cut(false, 16000, |net| {
+        let rules: &[&[Expression]] = &[&[Expression::Longer(SMALLER), Expression::Drop]];
+        let install = || filter::install("hole", FORWARD, rules);
+        net.routers[0].namespace.run(install).unwrap().unwrap();
+    });
+}
+
+/// Somebody on the path, who sees the numbers, says five times a second, and falsely, that the server
+/// cannot be reached.
+fn outlives_forged_notifications(aid: &str) {
+    let net = TwoWays::new().unwrap();
+    let listed = find(aid).expect("it is in the list");
+    let shim = Shimmed::start_by(&net.host, || {
+        let make = move || listed.build(&[]).expect("it has defaults");
+        Field::start_with(&[], Shim::with_aid(Config::default(), make))
+    });
+    let on_the_path = &net.routers[0].namespace;
+    let watch = Watch::start(on_the_path).unwrap();
+    let raw = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW)));
+    let raw = on_the_path.run(raw).unwrap().unwrap();
+    let clock = RealClock::start();
+    let (to, until) = (SocketAddrV4::new(SERVER, PORT), Until::Time(at(9000)));
+    let socket = opened(&net, 0, |_| {});
+    let transfer = Transfer::over(socket, net.listen(PORT), to, clock, "cubic", until);
+    nap(millis(1000));
+    let mut newest = None;
+    for _ in 0..25 {
+        newest = std::iter::from_fn(|| watch.next()).filter(|p| is_data(p)).last().or(newest);
+        forge_unreachable(&raw, newest.as_ref().expect("it sends"));
+        nap(millis(200));
+    }
+    let last = clock.now();
+    let first = transfer.finish().first_after(last);
+    let stood = shim.stop();
+    assert!(stood.counts.outages > 0, "it was believed at first: {stood:?}");
+    assert!(first < secs(2), "{first:?} {stood:?}");
+}
+
+fn forge_unreachable(raw: &Socket, packet: &[u8]) {
+    let header = usize::from(packet[0] & 0xf) * 4;
+    let [ports, seq] = [0, 4].map(|at| {
+        u32::from_be_bytes(*packet[header + at..].first_chunk().expect("a header of TCP"))
+    });
+    let segment = TcpSegment {
+        source_port: (ports >> 16) as u16,
+        destination_port: ports as u16,
+        seq: Seq(seq),
+        flags: TcpFlags::ACK,
+        ..TcpSegment::default()
+    };
+    let quoted = Packet { ip: IpHeader::new(HERE[0], SERVER), body: Body::Tcp(segment) };
+    let quoted = Quoted::of(&quoted).unwrap();
+    let code = UnreachableCode::Host;
+    let ip = IpHeader::new(GATEWAYS[0], HERE[0]);
+    let forged = Packet { ip, body: Body::Icmp(IcmpMessage::Unreachable { code, quoted }) };
+    let mut bytes = vec![0; forged.len() as usize];
+    forged.encode(&mut bytes, |_, _| {}).unwrap();
+    raw.send_to(&bytes, &SocketAddr::from((HERE[0], 0)).into()).unwrap();
+}
+
+fn carry_outlives_forged_notifications() {
+    outlives_forged_notifications("carry");
+}
+
+fn atcp_outlives_forged_notifications() {
+    outlives_forged_notifications("atcp");
+}

@@ -1,0 +1,314 @@
+//! Networks of the kernel's own parts: cables, bridges, routers, shapers, policy routing.
+//!
+//! The functions act on the namespace of the calling thread, unless they name one.
+
+use std::io::{self, Read};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+
+use host::Namespace;
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteMessage, RouteMetric, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nix::libc;
+use nix::net::if_::if_nametoindex;
+use nix::unistd::{Uid, setfsuid};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+
+use crate::pair::tell;
+
+pub const MAIN: u8 = 254;
+
+/// A cable between two namespaces, its ends named, with an address of a network of 256 each. It
+/// takes no packets beyond its MTU, as most do.
+pub fn cable(ends: [(&Namespace, &str, Ipv4Addr); 2]) -> io::Result<()> {
+    let [(near, near_name, _), (far, far_name, _)] = ends;
+    near.run(|| veth(near_name, far, far_name))??;
+    for (namespace, name, own) in ends {
+        namespace.run(|| {
+            address(name, own, 24)?;
+            raise(name, None)
+        })??;
+    }
+    Ok(())
+}
+
+/// A cable from here to another namespace.
+pub fn veth(name: &str, far: &Namespace, far_name: &str) -> io::Result<()> {
+    let mut peer = LinkMessage::default();
+    peer.attributes.push(LinkAttribute::IfName(far_name.into()));
+    peer.attributes.push(LinkAttribute::NetNsFd(far.as_fd().as_raw_fd()));
+    let mut link = LinkMessage::default();
+    link.attributes.push(LinkAttribute::IfName(name.into()));
+    link.attributes.push(LinkAttribute::LinkInfo(vec![
+        LinkInfo::Kind(InfoKind::Veth),
+        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+    ]));
+    tell(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
+}
+
+/// Brings an interface up, as a port of a bridge if one is named.
+pub fn raise(name: &str, bridge: Option<&str>) -> io::Result<()> {
+    let mut link = state(name, true)?;
+    link.attributes.push(LinkAttribute::GsoMaxSegs(1));
+    if let Some(bridge) = bridge {
+        link.attributes.push(LinkAttribute::Controller(if_nametoindex(bridge)?));
+    }
+    tell(RouteNetlinkMessage::SetLink(link), 0)
+}
+
+/// A bridge, up.
+pub fn bridge(name: &str) -> io::Result<()> {
+    let mut link = LinkMessage::default();
+    link.attributes.push(LinkAttribute::IfName(name.into()));
+    link.attributes.push(LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge)]));
+    tell(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)?;
+    tell(RouteNetlinkMessage::SetLink(state(name, true)?), 0)
+}
+
+/// Pulls a cable at this end, or puts it back: the other end has no carrier.
+pub fn plug(name: &str, plugged: bool) -> io::Result<()> {
+    tell(RouteNetlinkMessage::SetLink(state(name, plugged)?), 0)
+}
+
+/// The longest packet that an interface takes (bytes).
+pub fn mtu(name: &str, bytes: u32) -> io::Result<()> {
+    let mut link = LinkMessage::default();
+    link.header.index = if_nametoindex(name)?;
+    link.attributes.push(LinkAttribute::Mtu(bytes));
+    tell(RouteNetlinkMessage::SetLink(link), 0)
+}
+
+fn state(name: &str, up: bool) -> io::Result<LinkMessage> {
+    let mut link = LinkMessage::default();
+    link.header.index = if_nametoindex(name)?;
+    link.header.flags = if up { LinkFlags::Up } else { LinkFlags::empty() };
+    link.header.change_mask = LinkFlags::Up;
+    Ok(link)
+}
+
+pub fn address(name: &str, own: Ipv4Addr, prefix: u8) -> io::Result<()> {
+    let mut message = AddressMessage::default();
+    message.header.family = AddressFamily::Inet;
+    message.header.prefix_len = prefix;
+    message.header.index = if_nametoindex(name)?;
+    message.attributes.push(AddressAttribute::Local(IpAddr::V4(own)));
+    message.attributes.push(AddressAttribute::Address(IpAddr::V4(own)));
+    tell(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
+}
+
+/// Where a route leads.
+#[derive(Clone, Copy, Debug)]
+pub enum Way {
+    Via(Ipv4Addr),
+    /// Packets to there are for this host.
+    Local,
+}
+
+/// A route to a network (`None`: any) in a table, with a bound on its packets if there is one (bytes).
+/// Replaces the one that there was.
+pub fn route(table: u8, to: Option<(Ipv4Addr, u8)>, way: Way, mtu: Option<u32>) -> io::Result<()> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = AddressFamily::Inet;
+    message.header.table = table;
+    message.header.protocol = RouteProtocol::Static;
+    if let Some((network, prefix)) = to {
+        message.header.destination_prefix_length = prefix;
+        message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet(network)));
+    }
+    match way {
+        Way::Via(router) => {
+            message.header.kind = RouteType::Unicast;
+            message.attributes.push(RouteAttribute::Gateway(RouteAddress::Inet(router)));
+        }
+        Way::Local => {
+            message.header.kind = RouteType::Local;
+            message.header.scope = RouteScope::Host;
+            message.attributes.push(RouteAttribute::Oif(if_nametoindex("lo")?));
+        }
+    }
+    message.attributes.extend(mtu.map(|mtu| RouteAttribute::Metrics(vec![RouteMetric::Mtu(mtu)])));
+    tell(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
+}
+
+/// Has what matches routed by a table.
+pub fn rule(matches: RuleAttribute, table: u8) -> io::Result<()> {
+    tell(RouteNetlinkMessage::NewRule(policy(matches, RuleAction::ToTable, table)), NLM_F_CREATE)
+}
+
+fn policy(matches: RuleAttribute, action: RuleAction, table: u8) -> RuleMessage {
+    let mut message = RuleMessage::default();
+    message.header.family = AddressFamily::Inet;
+    message.header.action = action;
+    message.header.table = table;
+    if matches!(matches, RuleAttribute::Source(_)) {
+        message.header.src_len = 32;
+    }
+    message.attributes.push(matches);
+    message.attributes.push(RuleAttribute::Priority(100));
+    message
+}
+
+/// What leaves by an interface, at most so fast (bytes/s), behind a queue (bytes): a token bucket.
+pub fn shape(name: &str, rate: u32, queue: u32) -> io::Result<()> {
+    // Two packets go at once.
+    let burst: u32 = 3100;
+    // `struct tc_tbf_qopt`: two of `struct tc_ratespec`, limit, buffer, mtu.
+    let mut qopt = [0; 36];
+    // Ethernet: rates are computed and not looked up.
+    qopt[1] = 1;
+    qopt[8..12].copy_from_slice(&rate.to_ne_bytes());
+    qopt[24..28].copy_from_slice(&queue.to_ne_bytes());
+    let mut options = Vec::new();
+    for (kind, value) in [(1_u16, &qopt[..]), (6, &burst.to_ne_bytes())] {
+        options.extend((4 + value.len() as u16).to_ne_bytes());
+        options.extend(kind.to_ne_bytes());
+        options.extend(value);
+    }
+    let mut message = TcMessage::with_index(if_nametoindex(name)? as i32);
+    message.header.parent = TcHandle::ROOT;
+    message.attributes.push(TcAttribute::Kind("tbf".into()));
+    message.attributes.push(TcAttribute::Other(DefaultNla::new(2, options)));
+    tell(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
+}
+
+/// A namespace that forwards between these interfaces.
+pub struct Router {
+    pub namespace: Namespace,
+    interfaces: [&'static str; 2],
+}
+
+impl Router {
+    pub fn new(interfaces: [&'static str; 2]) -> io::Result<Self> {
+        let namespace = Namespace::new()?;
+        namespace.set("net/ipv4/ip_forward", "1")?;
+        // Each packet that it drops draws its ICMP message.
+        namespace.set("net/ipv4/icmp_ratelimit", "0")?;
+        Ok(Self { namespace, interfaces })
+    }
+
+    /// Forwards nothing any more, either way, and says so by ICMP.
+    pub fn cut(&self) {
+        self.change(|rule| tell(RouteNetlinkMessage::NewRule(rule), NLM_F_CREATE));
+    }
+
+    /// Forwards again.
+    pub fn heal(&self) {
+        self.change(|rule| tell(RouteNetlinkMessage::DelRule(rule), 0));
+    }
+
+    fn change(&self, apply: impl Fn(RuleMessage) -> io::Result<()> + Sync) {
+        let each = || {
+            self.interfaces.iter().try_for_each(|name| {
+                // What the router sends itself goes on: no interface has brought it.
+                let arrived_by = RuleAttribute::Iifname((*name).into());
+                apply(policy(arrived_by, RuleAction::Unreachable, 0))
+            })
+        };
+        self.namespace.run(each).unwrap().unwrap();
+    }
+}
+
+/// The port of all servers.
+pub const PORT: u16 = 7000;
+/// The server's own address, by whichever router it is reached.
+pub const SERVER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
+pub const HERE: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 1, 0, 1), Ipv4Addr::new(10, 2, 0, 1)];
+pub const GATEWAYS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 1, 0, 2), Ipv4Addr::new(10, 2, 0, 2)];
+/// Interfaces of the host, and of a router.
+pub const UPLINKS: [&str; 2] = ["first", "second"];
+pub const SIDES: [&str; 2] = ["hosts", "servers"];
+/// The table by which routes go over the second router.
+pub const SECOND: u8 = 7;
+/// A connection that stands still for so long has failed.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Of each way (bytes/s), and the queue before it (bytes), which holds more than the server's window.
+const RATE: u32 = 1_250_000;
+const QUEUE: u32 = 200_000;
+
+/// A host with two interfaces, a router behind each, and a server behind both. What no rule of policy
+/// routing matches takes the first.
+pub struct TwoWays {
+    pub host: Namespace,
+    pub routers: [Router; 2],
+    pub server: Namespace,
+}
+
+impl TwoWays {
+    pub fn new() -> io::Result<Self> {
+        let (host, server) = (Namespace::new()?, Namespace::new()?);
+        let routers = [Router::new(SIDES)?, Router::new(SIDES)?];
+        server.run(|| address("lo", SERVER, 32))??;
+        // A path of so little delay must not carry more than a test can bear.
+        server.set("net/ipv4/tcp_rmem", "4096 131072 131072")?;
+        for (n, router) in (1..).zip(&routers) {
+            let [near, far] = [0, 1].map(|side| Ipv4Addr::new(10, n, side, 0));
+            let at = |network: Ipv4Addr, host: u32| Ipv4Addr::from(u32::from(network) + host);
+            let name = UPLINKS[usize::from(n) - 1];
+            let inside = &router.namespace;
+            cable([(&host, name, at(near, 1)), (inside, SIDES[0], at(near, 2))])?;
+            cable([(inside, SIDES[1], at(far, 1)), (&server, name, at(far, 2))])?;
+            inside.run(|| {
+                shape(SIDES[1], RATE, QUEUE)?;
+                route(MAIN, Some((SERVER, 32)), Way::Via(at(far, 2)), None)
+            })??;
+            server.run(|| route(MAIN, Some((near, 24)), Way::Via(at(far, 1)), None))??;
+            let table = [MAIN, SECOND][usize::from(n) - 1];
+            host.run(|| route(table, None, Way::Via(at(near, 2)), None))??;
+        }
+        Ok(Self { host, routers, server })
+    }
+
+    /// A server's socket.
+    pub fn listen(&self, port: u16) -> TcpListener {
+        let listener = self.server.run(|| TcpListener::bind((SERVER, port))).unwrap().unwrap();
+        SockRef::from(&listener).set_read_timeout(Some(PATIENCE)).unwrap();
+        listener
+    }
+
+    /// Pulls the cable of one of the interfaces, or puts it back.
+    pub fn plug(&self, way: usize, plugged: bool) {
+        self.routers[way].namespace.run(|| plug(SIDES[0], plugged)).unwrap().unwrap();
+    }
+}
+
+/// A socket of TCP, which the program of this user has opened.
+pub fn socket(uid: u32) -> io::Result<Socket> {
+    // Of this thread only.
+    setfsuid(Uid::from_raw(uid));
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    setfsuid(Uid::from_raw(0));
+    socket.set_write_timeout(Some(PATIENCE))?;
+    Ok(socket)
+}
+
+/// What arrives at a namespace, by any interface.
+pub struct Watch(Socket);
+
+impl Watch {
+    pub fn start(namespace: &Namespace) -> io::Result<Self> {
+        let ip = i32::from((libc::ETH_P_IP as u16).to_be());
+        let make = || Socket::new(Domain::PACKET, Type::DGRAM, Some(Protocol::from(ip)));
+        let socket = namespace.run(make)??;
+        socket.set_recv_buffer_size(1 << 23)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self(socket))
+    }
+
+    /// The next packet, with as much of its data as a buffer holds.
+    pub fn next(&self) -> Option<Vec<u8>> {
+        let mut packet = vec![0; 2048];
+        let len = (&self.0).read(&mut packet).ok()?;
+        packet.truncate(len);
+        Some(packet)
+    }
+}
