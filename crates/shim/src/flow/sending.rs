@@ -203,11 +203,14 @@ impl Flow {
     }
 
     /// Repeats the local TCP's last acknowledgment, with its own latest timestamp. The first of two
-    /// leaves the last byte out, and closes the window.
+    /// leaves the last byte out, and closes the window. After an outage it echoes nothing: what the
+    /// local TCP would echo is from before, and would have the peer undo its timeout (RFC 3522) and
+    /// time a round trip as long as the outage, instead of sending again.
     fn announce(&mut self, packet: &mut Vec<u8>) -> Option<To> {
         let said = match self.announces {
-            0 | 1 => self.ours,
-            _ => Said { ack: self.ours.ack - 1, window: 0, ..self.ours },
+            0 => self.ours,
+            1 => Said { echo: 0, ..self.ours },
+            _ => Said { ack: self.ours.ack - 1, window: 0, echo: 0, ..self.ours },
         };
         self.announces = self.announces.saturating_sub(1);
         self.say(said, packet)
@@ -216,7 +219,7 @@ impl Flow {
     /// Says something to the peer.
     fn say(&mut self, said: Said, packet: &mut Vec<u8>) -> Option<To> {
         self.given_to(said.ack);
-        let timestamps = Timestamps { value: self.clock.last(), echo: self.ours.echo };
+        let timestamps = Timestamps { value: self.clock.last(), echo: said.echo };
         self.bare(self.key, self.flight.max, said, timestamps, packet)?;
         Some(To::Network)
     }

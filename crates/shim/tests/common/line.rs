@@ -169,7 +169,11 @@ pub fn show(bytes: &[u8]) -> String {
     }
     words.push(format!("a{}", segment.ack.0.wrapping_sub(ack.0)));
     if let Some(Timestamps { value, echo }) = segment.options.timestamps {
-        let [value, echo] = [value.wrapping_sub(clocks.0), echo.wrapping_sub(clocks.1)];
+        let value = value.wrapping_sub(clocks.0);
+        let echo = match echo {
+            0 => "-".to_owned(),
+            echo => echo.wrapping_sub(clocks.1).to_string(),
+        };
         words.push(format!("t{value}/{echo}"));
     }
     for block in segment.options.sack.as_slice() {
