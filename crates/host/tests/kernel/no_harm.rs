@@ -19,7 +19,7 @@ use crate::filter::{
 };
 use crate::shimmed::{Arrived, Shimmed, Transfer, Until};
 use crate::wired::{
-    self, GATEWAYS, HERE, MAIN, PORT, SECOND, SERVER, SIDES, TwoWays, UPLINKS, Watch, Way,
+    self, Cut, GATEWAYS, HERE, MAIN, PORT, SECOND, SERVER, SIDES, TwoWays, UPLINKS, Watch, Way,
 };
 
 tests![
@@ -101,9 +101,9 @@ fn cut_for(
     let (to, until) = (SocketAddrV4::new(to, PORT), Until::Time(at(2500) + lasts));
     let transfer = Transfer::over(socket, net.listen(PORT), to, clock, "cubic", until);
     nap(millis(1000));
-    net.routers[way].cut();
+    net.routers[way].cut(Cut::Notified);
     nap(lasts);
-    net.routers[way].heal();
+    net.routers[way].heal(Cut::Notified);
     let back = clock.now();
     let first = transfer.finish().first_after(back);
     Resumed { first, counts: shim.map(|shim| shim.stop().counts) }
@@ -353,7 +353,7 @@ fn a_smaller_mtu_after_a_cut(own: bool, end: u64, shrink: impl Fn(&TwoWays) + Sy
         if own {
             net.plug(0, false);
         } else {
-            net.routers[0].cut();
+            net.routers[0].cut(Cut::Notified);
         }
         nap(millis(1500));
         shrink(&net);
@@ -361,7 +361,7 @@ fn a_smaller_mtu_after_a_cut(own: bool, end: u64, shrink: impl Fn(&TwoWays) + Sy
         if own {
             net.plug(0, true);
         } else {
-            net.routers[0].heal();
+            net.routers[0].heal(Cut::Notified);
         }
         let back = clock.now();
         let arrived = transfer.finish();
