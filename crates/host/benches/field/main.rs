@@ -62,6 +62,14 @@ pub fn shim(path: &Path, with: bool) -> Option<Shimmed> {
     with.then(|| Shimmed::start(path.near(), &Settings::default()))
 }
 
+/// What the ends agree on, and what they learn.
+#[derive(Clone, Copy)]
+struct Terms {
+    ecn: bool,
+    /// A router notifies of cuts.
+    told: bool,
+}
+
 /// One transfer until `end`.
 struct Carried {
     megabytes: f64,
@@ -75,11 +83,11 @@ fn carry(
     growth: &str,
     end: Instant,
     back: &[Instant],
-    told: bool,
+    terms: Terms,
     arm: Arm,
 ) -> Carried {
-    let path = Path::start(scenario, seed, true);
-    let shim = arm.apply(path.near(), told);
+    let path = Path::start(scenario, seed, terms.ecn);
+    let shim = arm.apply(path.near(), terms.told);
     let arrived = Transfer::start(&path, growth, Until::Time(end)).finish();
     shim.map(Shimmed::stop);
     late::end(path);
@@ -98,10 +106,12 @@ fn way(told: bool) -> String {
 }
 
 /// 63 s with losses and three cuts.
-fn gain(runs: u64, told: bool) {
+fn gain(runs: u64, terms: Terms) {
+    let Terms { ecn, told } = terms;
     println!(
-        "\n1 % of data and 0.25 % of acknowledgments lost, ECN, cuts of 5, 5 and 3 s in 63 s, {}; \
+        "\n1 % of data and 0.25 % of acknowledgments lost, {}, cuts of 5, 5 and 3 s in 63 s, {}; \
          {runs} runs",
+        if ecn { "ECN" } else { "no ECN" },
         way(told)
     );
     // 7.5 ‰ of packets of 1500 B, and next to none of acknowledgments; 2.5 ‰ of both.
@@ -115,7 +125,7 @@ fn gain(runs: u64, told: bool) {
     let all: Vec<Vec<ByArm<Carried>>> = thread::scope(|scope| {
         let rows = GROWTHS.map(|growth| {
             let (lossy, back) = (&lossy, &back);
-            let run = move |seed| at_once(|arm| carry(lossy, seed, growth, end, back, told, arm));
+            let run = move |seed| at_once(|arm| carry(lossy, seed, growth, end, back, terms, arm));
             scope.spawn(move || (1..=runs).map(run).collect())
         });
         rows.map(|row| row.join().expect("a run fails")).into()
@@ -147,8 +157,9 @@ fn cuts(runs: u64, told: bool) {
     });
     thread::scope(|scope| {
         let rows = rows.each_ref().map(|(lasts, cut, back, end)| {
+            let terms = Terms { ecn: true, told };
             let run =
-                move |seed| at_once(|arm| carry(cut, seed, "cubic", *end, back, told, arm).first);
+                move |seed| at_once(|arm| carry(cut, seed, "cubic", *end, back, terms, arm).first);
             let emulated = scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>());
             let run = move |_| at_once(|arm| kernels_own(*lasts, told, arm));
             (lasts, emulated, scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>()))
@@ -216,8 +227,9 @@ fn main() -> ExitCode {
         return if good { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     if wanted("gain") {
-        gain(runs, true);
-        gain(runs, false);
+        for (ecn, told) in [(true, true), (true, false), (false, false)] {
+            gain(runs, Terms { ecn, told });
+        }
     }
     if wanted("cuts") {
         cuts(runs, true);
