@@ -1,7 +1,8 @@
-//! What the shim gives, and whether it harms: paired runs over emulated paths, the same with and
-//! without it at the same time, as tables of means with 90 % intervals (Student's t).
+//! What the shim gives, and whether it harms: runs over emulated paths, the same without it, with the
+//! kernel's own cure and with the shim at the same time, as tables of means with 90 % intervals
+//! (Student's t); cuts also over a network that the kernel alone makes.
 //!
-//! `make field` runs it; `FIELD_RUNS` says how many pairs (5), a word which tables (`gain`, `cuts`,
+//! `make field` runs it; `FIELD_RUNS` says how many runs (5), a word which tables (`gain`, `cuts`,
 //! `harm`; these three). `make field-soak` is the word `soak`: transfers under every fault, checked
 //! byte by byte, `SOAK_BYTES` (10⁹) each; words behind it say which (`soak silent killed`). Linux's default congestion control plays no part: each row names its own.
 
@@ -14,7 +15,11 @@ mod pair;
 #[path = "../../tests/kernel/shimmed.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod shimmed;
+#[path = "../../tests/kernel/wired.rs"]
+#[allow(dead_code, reason = "tests use more of it")]
+mod wired;
 
+mod arms;
 mod crossing;
 mod emulate;
 mod estimate;
@@ -23,16 +28,18 @@ mod late;
 mod numbered;
 mod soak;
 
+use std::net::SocketAddrV4;
 use std::process::ExitCode;
 use std::thread;
 
 use base::{Duration, Instant};
-use host::{Settings, available};
+use host::{RealClock, Settings, available};
 use scenario::Scenario;
 
+use arms::{Arm, ByArm, SUSPECT_AFTER, at_once};
 use emulate::{cut, scenario};
-use estimate::Estimate;
 use shimmed::{Path, Shimmed, Transfer, Until};
+use wired::{Cut, TwoWays};
 
 /// The path of all tables: 10 Mbit/s, 40 ms there and back, queues that mark above 60 kB.
 pub const LINK: &str = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
@@ -55,8 +62,13 @@ pub fn shim(path: &Path, with: bool) -> Option<Shimmed> {
     with.then(|| Shimmed::start(path.near(), &Settings::default()))
 }
 
-/// Where nobody tells of a cut, the shim has to find out by itself.
-const SUSPECT_AFTER: u32 = 2;
+/// What the ends agree on, and what they learn.
+#[derive(Clone, Copy)]
+struct Terms {
+    ecn: bool,
+    /// A router notifies of cuts.
+    told: bool,
+}
 
 /// One transfer until `end`.
 struct Carried {
@@ -71,13 +83,11 @@ fn carry(
     growth: &str,
     end: Instant,
     back: &[Instant],
-    told: bool,
-    with: bool,
+    terms: Terms,
+    arm: Arm,
 ) -> Carried {
-    let path = Path::start(scenario, seed, true);
-    let mut settings = Settings::default();
-    settings.shim.suspect_after = (!told).then_some(SUSPECT_AFTER);
-    let shim = with.then(|| Shimmed::start(path.near(), &settings));
+    let path = Path::start(scenario, seed, terms.ecn);
+    let shim = arm.apply(path.near(), terms.told);
     let arrived = Transfer::start(&path, growth, Until::Time(end)).finish();
     shim.map(Shimmed::stop);
     late::end(path);
@@ -90,21 +100,19 @@ fn carry(
 /// How cuts become known, in words.
 fn way(told: bool) -> String {
     match told {
-        true => "of which a router tells by ICMP".to_owned(),
-        false => format!("of which nobody tells (--suspect-after {SUSPECT_AFTER})"),
+        true => "of which a router notifies by ICMP".to_owned(),
+        false => format!("of which nobody notifies (--suspect-after {SUSPECT_AFTER})"),
     }
 }
 
 /// 63 s with losses and three cuts.
-fn gain(runs: u64, told: bool) {
+fn gain(runs: u64, terms: Terms) {
+    let Terms { ecn, told } = terms;
     println!(
-        "\n1 % of data and 0.25 % of acknowledgments lost, ECN, cuts of 5, 5 and 3 s in 63 s, {}; \
-         {runs} pairs",
+        "\n1 % of data and 0.25 % of acknowledgments lost, {}, cuts of 5, 5 and 3 s in 63 s, {}; \
+         {runs} runs",
+        if ecn { "ECN" } else { "no ECN" },
         way(told)
-    );
-    println!(
-        "{:<8}{:>16}{:>16}{:>14}{:>22}{:>22}",
-        "", "plain MB", "shim MB", "ratio", "first data, plain s", "first data, shim s"
     );
     // 7.5 ‰ of packets of 1500 B, and next to none of acknowledgments; 2.5 ‰ of both.
     let losses = "[[network.override]]\nhop = 1\nbit_error_rate = 6.27e-7\n\
@@ -114,27 +122,21 @@ fn gain(runs: u64, told: bool) {
     let back = cuts.map(|(first, lasts)| Instant::ZERO + Duration::from_secs(first + lasts));
     let lossy = scenario(LINK, &(losses.to_owned() + &faults));
     let end = Instant::ZERO + Duration::from_secs(63);
-    let all: Vec<Vec<[Carried; 2]>> = thread::scope(|scope| {
+    let all: Vec<Vec<ByArm<Carried>>> = thread::scope(|scope| {
         let rows = GROWTHS.map(|growth| {
             let (lossy, back) = (&lossy, &back);
-            let run = move |seed| pair(|with| carry(lossy, seed, growth, end, back, told, with));
+            let run = move |seed| at_once(|arm| carry(lossy, seed, growth, end, back, terms, arm));
             scope.spawn(move || (1..=runs).map(run).collect())
         });
         rows.map(|row| row.join().expect("a run fails")).into()
     });
-    for (growth, pairs) in GROWTHS.iter().zip(all) {
-        let megabytes = |arm: usize| Estimate::of(pairs.iter().map(|p| p[arm].megabytes), 1);
-        let first =
-            |arm: usize| Estimate::of(pairs.iter().flat_map(|p| p[arm].first.iter().copied()), 3);
-        let ratio = pairs.iter().map(|p| p[1].megabytes / p[0].megabytes);
-        println!(
-            "{growth:<8}{:>16}{:>16}{:>14}{:>22}{:>22}",
-            megabytes(0),
-            megabytes(1),
-            Estimate::of(ratio, 2),
-            first(0),
-            first(1),
-        );
+    arms::heading("MB");
+    for (growth, runs) in GROWTHS.iter().zip(&all) {
+        arms::row(growth, runs, 1, |run| vec![run.megabytes]);
+    }
+    arms::heading("from the end of a cut to the first data, s");
+    for (growth, runs) in GROWTHS.iter().zip(&all) {
+        arms::row(growth, runs, 3, |run| run.first.clone());
     }
     late::tell();
 }
@@ -142,10 +144,10 @@ fn gain(runs: u64, told: bool) {
 /// How soon after a cut data flow.
 fn cuts(runs: u64, told: bool) {
     println!(
-        "\nFrom the end of a cut, {}, to the first data (s), cubic, no losses; {runs} pairs",
+        "\nFrom the end of a cut, {}, to the first data (s), cubic, no losses; {runs} runs",
         way(told)
     );
-    println!("{:<12}{:>20}{:>20}", "cut", "plain", "shim");
+    arms::heading("cut");
     let rows = [1, 3, 10, 30, 60].map(|lasts| {
         let cut = scenario(LINK, &cut(3, lasts, told));
         let back = [Instant::ZERO + Duration::from_secs(3 + lasts)];
@@ -155,17 +157,42 @@ fn cuts(runs: u64, told: bool) {
     });
     thread::scope(|scope| {
         let rows = rows.each_ref().map(|(lasts, cut, back, end)| {
+            let terms = Terms { ecn: true, told };
             let run =
-                move |seed| pair(|with| carry(cut, seed, "cubic", *end, back, told, with).first[0]);
-            (lasts, scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>()))
+                move |seed| at_once(|arm| carry(cut, seed, "cubic", *end, back, terms, arm).first);
+            let emulated = scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>());
+            let run = move |_| at_once(|arm| kernels_own(*lasts, told, arm));
+            (lasts, emulated, scope.spawn(move || (1..=runs).map(run).collect::<Vec<_>>()))
         });
-        for (lasts, row) in rows {
-            let pairs = row.join().expect("a run fails");
-            let arm = |arm: usize| Estimate::of(pairs.iter().map(|p| p[arm]), 3);
-            println!("{:<12}{:>20}{:>20}", format!("{lasts} s"), arm(0), arm(1));
+        for (lasts, emulated, wired) in rows {
+            for (runs, name) in [(emulated, "emulated"), (wired, "kernel's")] {
+                let runs = runs.join().expect("a run fails");
+                arms::row(&format!("{lasts} s, {name}"), &runs, 3, Clone::clone);
+            }
         }
     });
     late::tell();
+}
+
+/// From the end of a cut to the first data (s), over routers, queues and cables of the kernel's own.
+fn kernels_own(lasts: u64, told: bool, arm: Arm) -> Vec<f64> {
+    let net = TwoWays::new().expect("this machine allows it");
+    let shim = arm.apply(&net.host, told);
+    let clock = RealClock::start();
+    let to = SocketAddrV4::new(wired::SERVER, wired::PORT);
+    let until = Until::Time(Instant::ZERO + Duration::from_secs(2 * lasts + 8));
+    let ends = [&net.host, &net.server];
+    let transfer = Transfer::between(ends, to, clock, "cubic", until);
+    let nap = |secs| thread::sleep(std::time::Duration::from_secs(secs));
+    let cut = if told { Cut::Notified } else { Cut::Silent };
+    nap(3);
+    net.routers[0].cut(cut);
+    nap(lasts);
+    net.routers[0].heal(cut);
+    let back = clock.now();
+    let first = transfer.finish().first_after(back);
+    shim.map(Shimmed::stop);
+    vec![first.as_secs_f64()]
 }
 
 fn main() -> ExitCode {
@@ -183,7 +210,7 @@ fn main() -> ExitCode {
         Ok(Ok(number)) if number > 0 => Ok(number),
         Ok(_) => Err(format!("{name} is {what}: a whole number, at least 1")),
     };
-    let runs = number("FIELD_RUNS", 5, "how many pairs are run");
+    let runs = number("FIELD_RUNS", 5, "how often each is run");
     let bytes = number("SOAK_BYTES", 1_000_000_000, "what is carried under each fault (bytes)");
     let (runs, bytes) = match (runs, bytes) {
         (Ok(runs), Ok(bytes)) => (runs, bytes),
@@ -200,8 +227,9 @@ fn main() -> ExitCode {
         return if good { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     if wanted("gain") {
-        gain(runs, true);
-        gain(runs, false);
+        for (ecn, told) in [(true, true), (true, false), (false, false)] {
+            gain(runs, Terms { ecn, told });
+        }
     }
     if wanted("cuts") {
         cuts(runs, true);

@@ -19,7 +19,7 @@ use crate::filter::{
 };
 use crate::shimmed::{Arrived, Shimmed, Transfer, Until};
 use crate::wired::{
-    self, GATEWAYS, HERE, MAIN, PORT, SECOND, SERVER, SIDES, TwoWays, UPLINKS, Watch, Way,
+    self, Cut, GATEWAYS, HERE, MAIN, PORT, SECOND, SERVER, SIDES, TwoWays, UPLINKS, Watch, Way,
 };
 
 tests![
@@ -101,9 +101,9 @@ fn cut_for(
     let (to, until) = (SocketAddrV4::new(to, PORT), Until::Time(at(2500) + lasts));
     let transfer = Transfer::over(socket, net.listen(PORT), to, clock, "cubic", until);
     nap(millis(1000));
-    net.routers[way].cut();
+    net.routers[way].cut(Cut::Notified);
     nap(lasts);
-    net.routers[way].heal();
+    net.routers[way].heal(Cut::Notified);
     let back = clock.now();
     let first = transfer.finish().first_after(back);
     Resumed { first, counts: shim.map(|shim| shim.stop().counts) }
@@ -192,8 +192,8 @@ fn a_translated_connection_resumes_as_any_other() {
             net.host.run(rules).unwrap().unwrap();
         }
         let socket = opened(&net, 0, |_| {});
-        // With its timer at its longest: of what the shim says it must hear.
-        cut_for(millis(5500), &net, 0, (socket, to), true)
+        // Well before its own timer would send again: it must hear what the shim says.
+        cut_for(millis(6750), &net, 0, (socket, to), true)
     };
     let translated = [ALIAS; 3].map(|to| thread::spawn(move || run(to)));
     let plain = run(SERVER);
@@ -353,7 +353,7 @@ fn a_smaller_mtu_after_a_cut(own: bool, end: u64, shrink: impl Fn(&TwoWays) + Sy
         if own {
             net.plug(0, false);
         } else {
-            net.routers[0].cut();
+            net.routers[0].cut(Cut::Notified);
         }
         nap(millis(1500));
         shrink(&net);
@@ -361,7 +361,7 @@ fn a_smaller_mtu_after_a_cut(own: bool, end: u64, shrink: impl Fn(&TwoWays) + Sy
         if own {
             net.plug(0, true);
         } else {
-            net.routers[0].heal();
+            net.routers[0].heal(Cut::Notified);
         }
         let back = clock.now();
         let arrived = transfer.finish();

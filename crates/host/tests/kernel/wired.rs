@@ -181,6 +181,15 @@ pub fn shape(name: &str, rate: u32, queue: u32) -> io::Result<()> {
     tell(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
+/// How a router drops what it should forward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// It says so, by ICMP.
+    Notified,
+    #[allow(dead_code, reason = "the bench asks for it")]
+    Silent,
+}
+
 /// A namespace that forwards between these interfaces.
 pub struct Router {
     pub namespace: Namespace,
@@ -196,22 +205,26 @@ impl Router {
         Ok(Self { namespace, interfaces })
     }
 
-    /// Forwards nothing any more, either way, and says so by ICMP.
-    pub fn cut(&self) {
-        self.change(|rule| tell(RouteNetlinkMessage::NewRule(rule), NLM_F_CREATE));
+    /// Forwards nothing any more, either way.
+    pub fn cut(&self, cut: Cut) {
+        self.change(cut, |rule| tell(RouteNetlinkMessage::NewRule(rule), NLM_F_CREATE));
     }
 
     /// Forwards again.
-    pub fn heal(&self) {
-        self.change(|rule| tell(RouteNetlinkMessage::DelRule(rule), 0));
+    pub fn heal(&self, cut: Cut) {
+        self.change(cut, |rule| tell(RouteNetlinkMessage::DelRule(rule), 0));
     }
 
-    fn change(&self, apply: impl Fn(RuleMessage) -> io::Result<()> + Sync) {
+    fn change(&self, cut: Cut, apply: impl Fn(RuleMessage) -> io::Result<()> + Sync) {
+        let action = match cut {
+            Cut::Notified => RuleAction::Unreachable,
+            Cut::Silent => RuleAction::Blackhole,
+        };
         let each = || {
             self.interfaces.iter().try_for_each(|name| {
                 // What the router sends itself goes on: no interface has brought it.
                 let arrived_by = RuleAttribute::Iifname((*name).into());
-                apply(policy(arrived_by, RuleAction::Unreachable, 0))
+                apply(policy(arrived_by, action, 0))
             })
         };
         self.namespace.run(each).unwrap().unwrap();

@@ -1,0 +1,86 @@
+//! What is compared: plain TCP, the kernel's own cure, the shim.
+
+use std::path::Path;
+use std::thread;
+
+use host::{Namespace, Settings};
+
+use crate::estimate::Estimate;
+use crate::shimmed::Shimmed;
+
+/// Where nobody notifies of a cut, the shim has to find out by itself.
+pub const SUSPECT_AFTER: u32 = 2;
+
+/// The longest retransmission timeout (Linux 6.15), and how often one may happen before a connection is
+/// given up: fifteen of them would be fifteen seconds.
+const CURE: [(&str, &str); 2] =
+    [("net/ipv4/tcp_rto_max_ms", "1000"), ("net/ipv4/tcp_retries2", "255")];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arm {
+    Plain,
+    /// `net.ipv4.tcp_rto_max_ms=1000` and `net.ipv4.tcp_retries2=255`.
+    Sysctl,
+    Shim,
+}
+
+const ALL: [Arm; 3] = [Arm::Plain, Arm::Sysctl, Arm::Shim];
+
+/// A result of each arm; none of one that this kernel does not have.
+pub type ByArm<T> = [Option<T>; 3];
+
+impl Arm {
+    fn is_there(self) -> bool {
+        self != Self::Sysctl || Path::new("/proc/sys").join(CURE[0].0).exists()
+    }
+
+    /// Prepares a namespace, before its connections begin.
+    pub fn apply(self, namespace: &Namespace, told: bool) -> Option<Shimmed> {
+        if self == Self::Sysctl {
+            for (setting, value) in CURE {
+                namespace.set(setting, value).expect("it takes this value");
+            }
+        }
+        let mut settings = Settings::default();
+        settings.shim.suspect_after = (!told).then_some(SUSPECT_AFTER);
+        (self == Self::Shim).then(|| Shimmed::start(namespace, &settings))
+    }
+}
+
+/// Runs all arms at the same time.
+pub fn at_once<T: Send>(run: impl Fn(Arm) -> T + Sync) -> ByArm<T> {
+    thread::scope(|scope| {
+        let run = &run;
+        let runs = ALL.map(|arm| arm.is_there().then(|| scope.spawn(move || run(arm))));
+        runs.map(|run| run.map(|run| run.join().expect("a run fails")))
+    })
+}
+
+/// The head of a table of [`row`]s.
+pub fn heading(what: &str) {
+    let missing = if Arm::Sysctl.is_there() { "" } else { " (none: Linux before 6.15)" };
+    println!(
+        "{what}\n{:<16}{:>18}{:>18}{:>18}{:>16}{:>16}{missing}",
+        "", "plain", "sysctl", "shim", "sysctl/plain", "shim/plain"
+    );
+}
+
+/// The estimate of each arm, and of what two arms are to plain TCP, run by run.
+pub fn row<T>(name: &str, runs: &[ByArm<T>], decimals: usize, values: impl Fn(&T) -> Vec<f64>) {
+    let of = |arm: usize| -> Option<Vec<f64>> {
+        let each = runs.iter().map(|run| run[arm].as_ref().map(&values));
+        Some(each.collect::<Option<Vec<_>>>()?.concat())
+    };
+    let shown = |values: Option<Vec<f64>>, decimals| {
+        values.map_or_else(|| "-".to_owned(), |values| Estimate::of(values, decimals).to_string())
+    };
+    let ratio = |arm| Some(of(arm)?.iter().zip(of(0)?).map(|(one, plain)| one / plain).collect());
+    println!(
+        "{name:<16}{:>18}{:>18}{:>18}{:>16}{:>16}",
+        shown(of(0), decimals),
+        shown(of(1), decimals),
+        shown(of(2), decimals),
+        shown(ratio(1), 2),
+        shown(ratio(2), 2),
+    );
+}
