@@ -218,6 +218,8 @@ pub(crate) struct Flow {
     /// When the local TCP and when the peer last sent something.
     pub sent: Instant,
     pub heard: Instant,
+    /// When the peer had last sent something before that.
+    pub(super) heard_before: Instant,
     /// Its path has come back: others to the same destination may want to look for theirs.
     pub came_back: bool,
     pub(super) tally: Tally,
@@ -309,6 +311,7 @@ impl Flow {
             given: Given::new(ours.ack),
             sent: Instant::ZERO,
             heard: Instant::ZERO,
+            heard_before: Instant::ZERO,
             came_back: false,
             tally: Tally::default(),
             aid,
@@ -396,7 +399,7 @@ impl Flow {
 
     /// What the peer says of itself in whatever it sends.
     pub(super) fn note_theirs(&mut self, now: Instant, segment: &Segment) {
-        self.heard = now;
+        (self.heard_before, self.heard) = (self.heard, now);
         let range = segment.range();
         self.theirs_high = self.theirs_high.max(range.end);
         if !segment.ack.before(self.flight.una) {
