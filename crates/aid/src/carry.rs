@@ -13,9 +13,12 @@
 //!   acknowledged. Only where ECN is in use: nothing would tell congestion from other losses else.
 //!   That both ends have agreed on ECN says nothing of the routers, though: until one has marked, what
 //!   looks like congestion is taken for it: a queue that may be full, or the loss of much.
-//! - *Outages* begin with a signal from a router or of the own host, or, if asked for, with silence.
-//!   What was on its way back then may still arrive for a round trip and says nothing. Whatever
-//!   arrives later says that there is a path, and so does a route that is restored.
+//! - *Outages* begin with a signal from a router or of the own host. What was on its way back then may
+//!   still arrive for a round trip and says nothing. Whatever arrives later says that there is a path,
+//!   and so does a route that is restored.
+//! - *Silence* is suspicious if the connection's losses do not explain it (`silence.rs`). It may be
+//!   congestion, so TCP goes on by itself, and probes take little of what the connection carried. The
+//!   answer decides whether there was an outage.
 //! - *What TCP is left with* ([`Cwnd`]): what it had, or, if the path may be another one, one
 //!   segment, as liu-singh-2001 §III-C wants it. A reduction for congestion from just before the
 //!   outage stays.
