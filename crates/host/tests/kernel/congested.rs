@@ -5,9 +5,9 @@ use std::io;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use host::{Namespace, Settings};
+use host::{Namespace, RealClock, Settings};
 use netlink_packet_core::{
     DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage,
     NetlinkPayload,
@@ -160,8 +160,9 @@ fn congest(shim: bool) -> (f64, f64) {
         })
         .collect();
     pairs.iter().flatten().for_each(|stream| stream.set_nonblocking(true).unwrap());
-    let (end, mut arrived, mut buffer) = (Instant::now() + SPAN, 0, [7; 16_384]);
-    while Instant::now() < end {
+    let (clock, mut arrived, mut buffer) = (RealClock::start(), 0, [7; 16_384]);
+    let end = clock.now() + base::Duration::from_millis(SPAN.as_millis() as u64);
+    while clock.now() < end {
         for [near, far] in &pairs {
             let (mut near, mut far) = (near, far);
             while near.write(&buffer).is_ok() {}
