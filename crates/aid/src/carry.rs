@@ -13,10 +13,13 @@
 //!   acknowledged. Only where ECN is in use: nothing would tell congestion from other losses else.
 //!   That both ends have agreed on ECN says nothing of the routers, though: until one has marked, what
 //!   looks like congestion is taken for it: a queue that may be full, or the loss of much.
-//! - *Outages* begin with a signal from a router or of the own host, or, if asked for, with silence.
-//!   What was on its way back then may still arrive for a round trip and says nothing. Whatever
-//!   arrives later says that there is a path, and so does a route that is restored. Whoever was wrong
-//!   about that once is believed only if the peer is silent, too (`doubt`).
+//! - *Outages* begin with a signal from a router or of the own host. What was on its way back then may
+//!   still arrive for a round trip and says nothing. Whatever arrives later says that there is a path,
+//!   and so does a route that is restored. Whoever was wrong about that once is believed only if the
+//!   peer is silent, too (`doubt`).
+//! - *Silence* is suspicious if the connection's losses do not explain it (`silence.rs`). It may be
+//!   congestion, so TCP goes on by itself, and probes take little of what the connection carried. The
+//!   answer decides whether there was an outage.
 //! - *What TCP is left with* ([`Cwnd`]): what it had, or, if the path may be another one, one
 //!   segment, as liu-singh-2001 §III-C wants it. A reduction for congestion from just before the
 //!   outage stays.
@@ -28,6 +31,7 @@
 mod doubt;
 mod options;
 mod queue;
+mod silence;
 mod state;
 #[cfg(test)]
 mod test;
@@ -43,6 +47,7 @@ use crate::{Aid, Verdict};
 use doubt::Doubt;
 pub use options::{CarryOptions, Cwnd};
 use queue::Queue;
+use silence::{Delivered, Losses};
 pub use state::{Cause, State, diagram};
 
 /// The round trip before the first measurement: not shorter than most.
@@ -92,20 +97,31 @@ pub struct Carry {
     marks: bool,
     /// Congestion was echoed; what is lost before this number is acknowledged, is lost to it.
     congested: Option<Seq>,
-    /// Retransmissions of the oldest segment since the peer was last heard.
+    losses: Losses,
+    delivered: Delivered,
+    /// What was sent again since the peer was last heard, and of that the oldest segment.
+    resent: u64,
     unanswered: u32,
     heard: Instant,
+    /// Congestion window and threshold when the peer was last heard, where the view has them.
+    windows: Option<(u32, u32)>,
+    /// The timestamp of the last retransmission that should have been answered before the peer was
+    /// suspected to be out of reach.
+    stamp: Option<u32>,
     /// Until then what arrives may have been on its way before the outage.
     stragglers_until: Instant,
-    /// When probes become rare.
-    slow_at: Option<Instant>,
     doubt: Doubt,
+    /// When the peer is suspected to be out of reach, when the next probe is due, or when probes
+    /// become rare, by state.
+    timer: Option<Instant>,
     /// One past what was out when the path was back.
     until: Seq,
     /// Ours and the peer's.
     ports: Option<(u16, u16)>,
     undo: Option<Act>,
-    hold_or_resume: Option<Act>,
+    hold: Option<Act>,
+    resume: Option<Act>,
+    probe: Option<Act>,
 }
 
 impl Carry {
@@ -120,15 +136,22 @@ impl Carry {
             loss: None,
             marks: false,
             congested: None,
+            losses: Losses::default(),
+            delivered: Delivered::default(),
+            resent: 0,
             unanswered: 0,
             heard: Instant::ZERO,
+            windows: None,
+            stamp: None,
             stragglers_until: Instant::ZERO,
-            slow_at: None,
             doubt: Doubt::default(),
+            timer: None,
             until: Seq(0),
             ports: None,
             undo: None,
-            hold_or_resume: None,
+            hold: None,
+            resume: None,
+            probe: None,
         }
     }
 
@@ -138,9 +161,13 @@ impl Carry {
         self.state = from.after(cause);
         match (from, self.state) {
             (from, to) if from == to => {}
+            (_, State::Suspecting) => self.probe(now, view),
             (_, State::Disconnected) => self.disconnect(now, cause, view),
+            (State::Suspecting, State::Resuming) => self.resume_suspected(view),
             (_, State::Resuming) => self.resume(view),
-            (_, State::Open) => self.slow_at = None,
+            // What was lost may have been lost to congestion.
+            (State::Suspecting, State::Open) => (self.timer, self.loss) = (None, None),
+            (_, State::Open) => self.timer = None,
         }
     }
 
@@ -149,18 +176,18 @@ impl Carry {
         let on_its_way = cause == Cause::PathGone && !is_held(view);
         let srtt = round_trip(view);
         self.stragglers_until = if on_its_way { now + srtt } else { now };
-        self.slow_at = Some(now + self.options.probe_fast);
+        self.timer = Some(now + self.options.probe_fast);
         // What was lost since the peer was last heard is the outage's own.
         let undoes = |loss: &Loss| loss.since > self.heard || self.may_undo(view);
         if self.options.cwnd == Cwnd::Keep && self.loss.as_ref().is_some_and(undoes) {
             self.undo = Some(Act::Undo);
         }
-        self.hold(self.probe_gap());
+        self.hold(self.least_gap());
     }
 
-    /// One in a round trip of an empty path: what is new to the peer arrives within two and a half
-    /// after the path is back, also where it had the oldest segment already.
-    fn probe_gap(&self) -> Duration {
+    /// Between probes. One in a round trip of an empty path: what is new to the peer arrives within two
+    /// and a half after the path is back, also where it had the oldest segment already.
+    fn least_gap(&self) -> Duration {
         self.queue.least().unwrap_or(UNKNOWN).max(self.options.probe_min)
     }
 
@@ -173,12 +200,12 @@ impl Carry {
         self.happens(now, Cause::PathGone, view);
         // Of a link nobody says what it has lost: the last, if anything.
         let lost = lost.or(view.outstanding().map(|outstanding| outstanding.end - 1));
-        let answered = self.probe_gap() + self.queue.least().unwrap_or(UNKNOWN);
+        let answered = self.least_gap() + self.queue.least().unwrap_or(UNKNOWN);
         self.doubt.on_believed(lost, now + srtt.max(answered));
     }
 
     fn hold(&mut self, gap: Duration) {
-        self.hold_or_resume = Some(Act::Hold {
+        self.hold = Some(Act::Hold {
             probe: Some(ProbeSpacing { first: gap, max: gap }),
             // All that was out is lost, as far as one knows: it goes first, and in order.
             step_back: true,
@@ -188,8 +215,48 @@ impl Carry {
         });
     }
 
+    /// When the oldest segment, sent at `sent`, may be sent once more to look for a path; `None` if
+    /// the connection has carried nothing that this could be a small share of.
+    fn probe_at(&self, sent: Instant, view: &TcpView) -> Option<Instant> {
+        let gap = self.delivered.affords(oldest(view)?.len())?;
+        let long = sent.since(self.heard) >= self.options.probe_fast;
+        let rare = if long { self.options.probe_max } else { Duration::ZERO };
+        Some(sent + gap.max(self.least_gap()).max(rare))
+    }
+
+    /// Sends the oldest segment again.
+    fn probe(&mut self, now: Instant, view: &TcpView) {
+        self.timer = self.probe_at(now, view);
+        self.probe = oldest(view).map(|range| Act::Resend { range, ahead_of_queue: false });
+    }
+
+    /// Does the first answer show that there was an outage? Not if it may be that to an original, or to
+    /// a retransmission which should have been answered long ago: then the path was slow. It is that
+    /// to a later one if it echoes its timestamp, or reports it as a duplicate (RFC 2883) of an
+    /// original of which only the acknowledgment was lost.
+    fn was_outage(&self, answer: &TcpSegment, view: &TcpView) -> bool {
+        let echo = answer.options.timestamps.map(|timestamps| timestamps.echo);
+        let fresh = echo.zip(self.stamp).is_some_and(|(echo, stamp)| !Seq(echo).before(Seq(stamp)));
+        let duplicate = answer.options.sack.as_slice().first().is_some_and(|block| {
+            view.una.value() == Some(block.start) && block.end.at_or_before(answer.ack)
+        });
+        (fresh || duplicate) && self.congested.is_none()
+    }
+
+    /// There was an outage, as the answer to a probe shows. TCP was not held, and has reduced its
+    /// window; now it is to go back over all that was out.
+    fn resume_suspected(&mut self, view: &TcpView) {
+        self.hold(self.least_gap());
+        self.resume(view);
+        self.loss = None;
+        if let (Some((cwnd, ssthresh)), Cwnd::Keep) = (self.windows, self.options.cwnd) {
+            let (cwnd, ssthresh) = (Setting::Value(cwnd), Setting::Value(ssthresh));
+            self.resume = Some(Act::Resume { cwnd, ssthresh, rto: Setting::Keep });
+        }
+    }
+
     fn resume(&mut self, view: &TcpView) {
-        self.slow_at = None;
+        self.timer = None;
         self.doubt.on_back();
         self.until = view.max.value().unwrap_or(self.until);
         let cwnd = match self.options.cwnd {
@@ -198,19 +265,20 @@ impl Carry {
         };
         // The routers of a new path may be others.
         self.marks &= self.options.cwnd == Cwnd::Keep;
-        self.hold_or_resume =
-            Some(Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep });
+        self.resume = Some(Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep });
     }
 
     /// Would congestion have been told, and was it not?
     fn may_undo(&self, view: &TcpView) -> bool {
-        let known = self.marks || !self.loss.is_some_and(|loss| loss.looks_congested());
+        let heavy = self.losses.exceed(HEAVY_FROM, HEAVY);
+        let congested = |loss: Loss| heavy || loss.looks_congested();
+        let known = self.marks || !self.loss.is_some_and(congested);
         let told = view.ecn.value() == Some(true) && self.congested.is_none();
         self.options.undo_losses && told && known
     }
 
     /// TCP sends again what is between these.
-    fn on_sent_again(&mut self, now: Instant, range: SeqRange, view: &TcpView) {
+    fn on_sent_again(&mut self, now: Instant, range: SeqRange, stamp: Option<u32>, view: &TcpView) {
         let outstanding = view.outstanding().unwrap_or(range);
         let srtt = view.srtt.value().flatten();
         let mut loss = match self.loss {
@@ -230,14 +298,33 @@ impl Carry {
         loss.resent = loss.resent.saturating_add(range.len());
         loss.segments = loss.segments.saturating_add(1);
         self.loss = Some(loss);
-        if self.state == State::Open && range.contains(outstanding.start) {
+        self.resent = self.resent.saturating_add(1);
+        if range.contains(outstanding.start) {
             self.unanswered = self.unanswered.saturating_add(1);
+            match self.state {
+                State::Open if self.would_suspect() => {
+                    // Not before it should have been answered, too.
+                    let answered = now + view.rto.value().unwrap_or(UNKNOWN);
+                    self.timer = self.probe_at(now, view).map(|at| at.max(answered));
+                    self.stamp = self.stamp.or(stamp);
+                }
+                State::Suspecting => self.timer = self.probe_at(now, view),
+                _ => {}
+            }
         }
     }
 
+    /// If what was sent again is not answered either?
+    fn would_suspect(&self) -> bool {
+        self.options.suspect_after < CarryOptions::NEVER
+            && self.unanswered >= self.options.suspect_after.max(1)
+            && self.losses.exclude(self.unanswered)
+    }
+
     /// The peer acknowledges everything before `ack`, which is news.
-    fn on_acknowledged(&mut self, ack: Seq, view: &TcpView) {
+    fn on_acknowledged(&mut self, now: Instant, ack: Seq, view: &TcpView) {
         let una = view.una.value().unwrap_or(ack);
+        self.delivered.on_acknowledged(now, ack.since(una));
         self.queue.on_acknowledged(ack.since(una), view.srtt.value().flatten());
         // What is left behind with the old path is not to come back.
         let anew = self.state == State::Resuming && self.options.cwnd == Cwnd::Reset;
@@ -257,7 +344,8 @@ impl Carry {
     fn takes_part(&mut self, now: Instant, view: &TcpView) -> bool {
         if !view.synchronized {
             self.happens(now, Cause::Closed, view);
-            (self.loss, self.undo, self.hold_or_resume) = (None, None, None);
+            (self.loss, self.undo, self.hold, self.resume) = (None, None, None, None);
+            (self.timer, self.probe) = (None, None);
             self.doubt = Doubt::default();
         }
         if let Some(srtt) = view.srtt.value().flatten() {
@@ -284,6 +372,13 @@ fn is_held(view: &TcpView) -> bool {
     view.persisting == Known::Exact(true)
 }
 
+/// The oldest segment.
+fn oldest(view: &TcpView) -> Option<SeqRange> {
+    let outstanding = view.outstanding()?;
+    let mss = view.mss.value().unwrap_or(u32::MAX).min(outstanding.len());
+    Some(SeqRange::new(outstanding.start, outstanding.start + mss))
+}
+
 impl Aid for Carry {
     fn name(&self) -> &'static str {
         CarryOptions::NAME
@@ -298,6 +393,10 @@ impl Aid for Carry {
         if !self.takes_part(now, view) {
             return Verdict::Pass;
         }
+        if segment.sequence_len() > 0 && view.max.value().is_none_or(|max| segment.end().after(max))
+        {
+            self.losses.on_sent(1, 0);
+        }
         let Some(outstanding) = view.outstanding() else { return Verdict::Pass };
         let start = segment.seq.max(outstanding.start);
         let again = SeqRange::new(start, segment.end().min(outstanding.end).max(start));
@@ -305,12 +404,8 @@ impl Aid for Carry {
         let goes_back = self.state == State::Resuming && view.nxt.value() == Some(segment.seq);
         let probes = self.state == State::Disconnected && again.len() == 1;
         if !again.is_empty() && !goes_back && !probes {
-            self.on_sent_again(now, again, view);
-            if self.unanswered >= self.options.suspect_after.max(1)
-                && self.options.suspect_after < CarryOptions::NEVER
-            {
-                self.happens(now, Cause::Silence, view);
-            }
+            let stamp = segment.options.timestamps.map(|timestamps| timestamps.value);
+            self.on_sent_again(now, again, stamp, view);
         }
         Verdict::Pass
     }
@@ -336,15 +431,32 @@ impl Aid for Carry {
             self.happens(now, Cause::PathBack, view);
         }
         let outstanding = view.outstanding();
-        if outstanding
-            .is_some_and(|out| segment.ack.after(out.start) && segment.ack.at_or_before(out.end))
-        {
-            self.on_acknowledged(segment.ack, view);
+        let advances = outstanding
+            .is_some_and(|out| segment.ack.after(out.start) && segment.ack.at_or_before(out.end));
+        match self.state {
+            State::Open => self.timer = None,
+            State::Suspecting if advances => {
+                let cause =
+                    if self.was_outage(segment, view) { Cause::PathBack } else { Cause::Answered };
+                self.happens(now, cause, view);
+            }
+            // There seems to be a path: it is time to look, once.
+            State::Suspecting if self.unanswered > 0 => self.probe(now, view),
+            _ => {}
+        }
+        if advances {
+            self.on_acknowledged(now, segment.ack, view);
         }
         if self.state == State::Resuming && segment.ack.at_or_after(self.until) {
             self.happens(now, Cause::Repaired, view);
         }
-        (self.heard, self.unanswered) = (now, 0);
+        // Each retransmission is for a loss.
+        self.losses.on_sent(self.resent, self.resent);
+        (self.heard, self.resent, self.unanswered) = (now, 0, 0);
+        if self.state != State::Suspecting {
+            self.windows = view.cwnd.value().zip(view.ssthresh.value());
+            self.stamp = None;
+        }
         Verdict::Pass
     }
 
@@ -359,6 +471,7 @@ impl Aid for Carry {
             SignalKind::RouteRestored if self.state == State::Resuming && is_held(view) => {
                 self.resume(view);
             }
+            SignalKind::RouteRestored if self.state == State::Suspecting => self.probe(now, view),
             SignalKind::RouteRestored => {
                 self.doubt.on_back();
                 self.happens(now, Cause::PathBack, view);
@@ -375,24 +488,36 @@ impl Aid for Carry {
         if self.doubt.is_confirmed(now, view.outstanding().is_some()) {
             self.happens(now, Cause::PathGone, view);
         }
-        if self.slow_at.is_some_and(|at| at <= now) {
-            self.slow_at = None;
-            self.hold(self.options.probe_max);
+        if self.timer.is_none_or(|at| at > now) {
+            return;
+        }
+        self.timer = None;
+        match self.state {
+            State::Open => self.happens(now, Cause::Silence, view),
+            State::Suspecting => self.probe(now, view),
+            State::Disconnected => self.hold(self.options.probe_max),
+            State::Resuming => {}
         }
     }
 
     fn on_done(&mut self, act: &Act, done: Done) {
-        if matches!((act, done), (Act::Hold { .. }, Done::Unsupported)) {
-            self.state = self.state.after(Cause::Refused);
-            (self.slow_at, self.doubt) = (None, Doubt::default());
+        match (act, done) {
+            (Act::Hold { .. }, Done::Unsupported) => {
+                self.state = self.state.after(Cause::Refused);
+                (self.timer, self.doubt) = (None, Doubt::default());
+            }
+            // TCP looks by itself.
+            (Act::Resend { .. }, Done::Unsupported) => self.timer = None,
+            _ => {}
         }
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        [self.slow_at, self.doubt.next_timeout()].into_iter().flatten().min()
+        [self.timer, self.doubt.next_timeout()].into_iter().flatten().min()
     }
 
     fn poll_act(&mut self) -> Option<Act> {
-        self.undo.take().or_else(|| self.hold_or_resume.take())
+        let acts = [&mut self.undo, &mut self.hold, &mut self.resume, &mut self.probe];
+        acts.into_iter().find_map(Option::take)
     }
 }

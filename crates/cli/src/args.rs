@@ -96,8 +96,8 @@ Examples:
       every new connection over IPv4 of this host, or of this network namespace, until Ctrl-C
   driftway shim --interface wlan0 --interface wwan0
       only what goes over these
-  driftway shim --suspect-after 3
-      also where no router and no link says that the path is broken
+  driftway shim --suspect-after never
+      leave it to TCP where no router and no link says that the path is broken
   driftway shim --cwnd reset --no-undo-losses
       where the path after an outage is another one, and queues drop without marking
   driftway shim --aid atcp --aid-option persist_min='500 ms'
@@ -107,11 +107,13 @@ Examples:
 
 Neither programs nor kernel are changed, nor are routes, addresses or settings. The kernel shows
 the shim each TCP packet below its own TCP; the shim keeps what is not acknowledged. While there
-is no path (a router's ICMP, the host's own link or --suspect-after say so) retransmissions are
-swallowed and the path is probed; when it is back, what was lost is sent in order, and the window
-is what it was. Losses that are not congestion are undone on connections that have agreed on ECN
-and timestamps (sysctl net.ipv4.tcp_ecn=1 asks for it); on others only outages are handled. A path
-whose full queues drop although the ends have agreed on ECN wants --no-undo-losses.
+is no path (a router's ICMP or the host's own link say so) retransmissions are swallowed and the
+path is probed; when it is back, what was lost is sent in order, and the window is what it was.
+Where nobody says so, silence for longer than the connection's losses explain has the path probed
+with a twentieth of what the connection carried, beside TCP (--suspect-after). Losses that are not
+congestion are undone on connections that have agreed on ECN and timestamps (sysctl
+net.ipv4.tcp_ecn=1 asks for it); on others only outages are handled. A path whose full queues drop
+although the ends have agreed on ECN wants --no-undo-losses.
 
 What decides is an aid, the same code that `driftway run` has above its own TCP: carry, unless
 --aid names another. --cwnd, --no-undo-losses, --suspect-after, --probe-min and --probe-max are

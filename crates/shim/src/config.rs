@@ -38,9 +38,8 @@ pub struct Config {
     /// A flow of which the local TCP has sent nothing for so long, while disconnected with data
     /// outstanding, is forgotten: TCP has given it up. Longer than the longest timeout of Linux, 120 s.
     pub forget_after: Duration,
-    /// carry's: believe that the path is broken after so many retransmissions of the same segment without
-    /// a sign of the peer. `None`: only signals say so. On a path that is congested and not broken
-    /// the shim's probes are more than TCP's back-off would send (RFC 6298 §5.5), hence off by default.
+    /// carry's: suspect that there is no path after so many retransmissions of the oldest segment
+    /// without a sign of the peer, or after more where losses are frequent. `None`: only signals say so.
     pub suspect_after: Option<u32>,
 }
 
@@ -59,7 +58,7 @@ impl Default for Config {
             probe_fast: Duration::from_secs(120),
             hold_max: Duration::from_secs(1),
             forget_after: Duration::from_secs(300),
-            suspect_after: None,
+            suspect_after: Some(CarryOptions::SUSPECT_AFTER),
         }
     }
 }

@@ -222,6 +222,8 @@ pub(crate) struct Flow {
     pub carried: bool,
     /// Which of two bytes the last solicitation was.
     pub(super) solicited_odd: bool,
+    /// When the peer had last sent something before that.
+    pub(super) heard_before: Instant,
     /// Its path has come back: others to the same destination may want to look for theirs.
     pub came_back: bool,
     pub(super) tally: Tally,
@@ -316,6 +318,7 @@ impl Flow {
             heard: Instant::ZERO,
             carried: false,
             solicited_odd: false,
+            heard_before: Instant::ZERO,
             came_back: false,
             tally: Tally::default(),
             aid,
@@ -403,7 +406,7 @@ impl Flow {
 
     /// What the peer says of itself in whatever it sends.
     pub(super) fn note_theirs(&mut self, now: Instant, segment: &Segment) {
-        self.heard = now;
+        (self.heard_before, self.heard) = (self.heard, now);
         let range = segment.range();
         self.theirs_high = self.theirs_high.max(range.end);
         if !segment.ack.before(self.flight.una) {

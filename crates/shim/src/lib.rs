@@ -32,12 +32,15 @@
 //!   eyes of any TCP with Eifel detection (RFC 3522, RFC 4015; Linux has it). Only where both ends
 //!   have negotiated timestamps and ECN, never between an echo of congestion and the end of what was
 //!   then out, and, until the path is known to mark, not what looks like congestion.
-//! - **Outages**, known from an ICMP message that quotes what is in flight, from the host's own link,
-//!   or, if asked for, from silence. While there is no path the oldest original is sent again and again,
+//! - **Outages**, known from an ICMP message that quotes what is in flight, or from the host's own link.
+//!   While there is no path the oldest original is sent again and again,
 //!   beside the local TCP's retransmissions, to see whether there is one; what is new is kept. Then the
 //!   originals go in order, spread over a round trip, what was sent meanwhile behind them, holes being
 //!   repaired from the store; the local TCP is told all of it at once, with a fresh echo, and what
 //!   that makes it send is spread over a round trip, too.
+//! - **Silence** that the losses of the connection do not explain. The local TCP goes on by itself, the
+//!   oldest original is sent besides, as often as takes a twentieth of what the connection carried;
+//!   if the answer shows that there was an outage, it is repaired as any other.
 //! - **A way out** of every state, by time: whatever was said, truly or not, data flow two seconds after
 //!   the path works (a probe, a round trip, what was held back), or, where the shim holds nothing or
 //!   has not stored what the peer needs, as soon as the local TCP sends it again. Round trips of more

@@ -236,23 +236,40 @@ fn a_path_that_is_not_back_is_found_out() {
     line.emits(["900 net 1+1000 a1 t200/200", "1100 net 1+1000 a1 t200/200"]);
 }
 
-/// Off by default; of the same segment, and not those of a burst.
+/// On a connection that has lost nothing: of the same segment, and not those of a burst. TCP goes on by
+/// itself; what shows that there was an outage has everything sent again.
 #[test]
-fn silence_is_a_sign_if_asked_for() {
+fn silence_is_a_sign() {
     let mut line = Line::established_by(Config { suspect_after: Some(2), ..config() });
-    line.at(200);
-    line.sends(0..4);
-    line.at(300);
-    line.passes(nth(3).not_capable());
-    line.passes(nth(0).not_capable());
-    line.passes(nth(1).not_capable());
-    assert_eq!(line.status().state, "open");
-    line.at(700);
-    line.passes(nth(0).not_capable());
-    assert_eq!(line.status().state, "disconnected");
-    line.at(900);
+    for n in 0..40 {
+        line.at(200 + 200 * u64::from(n));
+        line.sends(n..n + 1);
+        line.at(300 + 200 * u64::from(n));
+        line.peer_passes(ack(1001 + 1000 * n, 200 + 200 * n));
+    }
+    line.at(8200);
+    line.sends(40..44);
+    for at in [8500, 9100] {
+        line.at(at);
+        line.passes(nth(43).not_capable());
+        line.passes(nth(40).not_capable());
+        line.passes(nth(41).not_capable());
+    }
+    // An RTO later nothing is heard of the second one. In a second 5,000 bytes were delivered, of which
+    // a twentieth is for probes.
+    line.quiet_until(14_000);
+    line.at(15_000);
+    assert_eq!((line.status().state, line.status().aid_state), ("open", "suspecting"));
     // TSval of the retransmission that has left, or the peer would discard it (RFC 7323 §5).
-    line.emits(["900 net 1+1000 a1 t700/700"]);
+    let sent = line.taken();
+    let is_probe = |sent: &str| sent.ends_with(" net 40001+1000 a1 t9100/9100");
+    assert!(matches!(&sent[..], [probe] if is_probe(probe)), "{sent:?}");
+    line.at(15_100);
+    line.peer_is_held(ack(41_001, 9100));
+    assert_eq!(line.status().state, "resuming");
+    line.at(15_199);
+    let sent = line.taken();
+    assert_eq!(sent.len(), 4, "{sent:?}");
 }
 
 /// With nothing outstanding there is nothing to repair; whatever the peer says, says it all.

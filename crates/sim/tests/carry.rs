@@ -30,3 +30,47 @@ fn without_ecn_only_outages_are_survived() {
     let bytes = [plain, carried, cured].map(|flow| flow.delivered_bytes);
     assert!(bytes[1] >= bytes[0] && bytes[1] * 2 <= bytes[2], "{bytes:?}");
 }
+
+/// Twenty transfers over 300 kbit/s. What the first ten and the others deliver (bytes), and the share of
+/// packets that is dropped, with these aids; three seeds together.
+fn congested(aids: [&str; 2]) -> ([u64; 2], f64) {
+    let changes = [("flow.0.aid", aids[0]), ("flow.1.aid", aids[1])];
+    let scenario = common::example("congested", &changes);
+    let (mut bytes, mut dropped, mut sent) = ([0; 2], 0, 0);
+    for seed in 1..=3 {
+        let run = common::run(&scenario, seed);
+        for (n, flow) in run.flows.iter().enumerate() {
+            bytes[n / 10] += flow.delivered_bytes;
+            sent += flow.segments_sent + flow.probes.unwrap();
+        }
+        dropped += run.drops.values().sum::<u64>();
+    }
+    (bytes, dropped as f64 / sent as f64)
+}
+
+/// Silence under congestion is no outage: within a tenth of what TCP alone loses and delivers.
+#[test]
+fn congestion_is_no_outage() {
+    let carry = "{ name = \"carry\", suspect_after = 2 }";
+    let plain = congested(["none", "none"]);
+    let [mixed, all] = [["none", carry], [carry, carry]].map(congested);
+    let sum = |(bytes, _): ([u64; 2], f64)| bytes.iter().sum::<u64>();
+    for with in [mixed, all] {
+        assert!(with.1 <= plain.1 * 1.1, "{plain:?}, {with:?}");
+        assert!(sum(with) * 100 >= sum(plain) * 95, "{plain:?}, {with:?}");
+    }
+    assert!(mixed.0[0] * 100 >= plain.0[0] * 90, "neighbours: {plain:?}, {mixed:?}");
+}
+
+/// What a cut of 5 s costs, as the time in which the link carries as much.
+#[test]
+fn a_silent_cut_costs_little_more_than_it_lasts() {
+    let delivered = |changes: &[(&str, &str)]| {
+        common::run(&common::example("silent-cut", changes), 1).flows[0].delivered_bytes as f64
+    };
+    let uncut = delivered(&[("network.fault.0.lasts", "1 ms"), ("flow.0.aid", "none")]);
+    let costs = |bytes: f64| (uncut - bytes) / (uncut / 40.0);
+    let [plain, carried] = [delivered(&[("flow.0.aid", "none")]), delivered(&[])].map(costs);
+    assert!(carried <= 5.75, "{carried} s");
+    assert!(plain >= carried + 0.75, "{plain} s and {carried} s");
+}

@@ -30,10 +30,9 @@ pub struct CarryOptions {
     pub probe_max: Duration,
     /// For so long probes come every round trip.
     pub probe_fast: Duration,
-    /// Believe that the path is broken after so many retransmissions of the oldest segment without
-    /// a sign of the peer; [`CarryOptions::NEVER`]: only signals say so. On a path that is congested
-    /// and not broken the probes are more than TCP's back-off would send (RFC 6298 §5.5), hence off
-    /// by default.
+    /// Suspect that there is no path after so many retransmissions of the oldest segment without a
+    /// sign of the peer, or after more where losses are frequent; [`CarryOptions::NEVER`]: only
+    /// signals say so.
     pub suspect_after: u32,
 }
 
@@ -42,6 +41,8 @@ impl CarryOptions {
     pub const LEAST_SPAN: Duration = Duration::from_millis(1);
     /// More than any TCP repeats one segment before it gives up (RFC 9293 §3.8.3; Linux: 15).
     pub const NEVER: u32 = 255;
+    /// One that is lost again may be chance, on any path.
+    pub const SUSPECT_AFTER: u32 = 2;
 }
 
 impl Default for CarryOptions {
@@ -52,7 +53,7 @@ impl Default for CarryOptions {
             probe_min: Duration::from_millis(50),
             probe_max: Duration::from_secs(1),
             probe_fast: Duration::from_secs(120),
-            suspect_after: Self::NEVER,
+            suspect_after: Self::SUSPECT_AFTER,
         }
     }
 }
@@ -92,7 +93,7 @@ impl Configure for CarryOptions {
         },
         AidOption {
             name: "suspect_after",
-            about: "so many retransmissions of one segment without an answer are an outage; 255: none",
+            about: "least retransmissions of one segment without an answer to suspect an outage; 255: never",
             set: Set::Count { least: 1, most: Self::NEVER, at: |o| &mut o.suspect_after },
         },
     ];

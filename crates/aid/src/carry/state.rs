@@ -9,6 +9,9 @@ use crate::diagram::dot;
 pub enum State {
     /// Losses are watched.
     Open,
+    /// The peer is silent for longer than losses explain. TCP goes on by itself; probes that cost
+    /// little look for the end.
+    Suspecting,
     /// There is no path; TCP is held, and probes look for one.
     Disconnected,
     /// There is one again, and what was out when it broke is on its way once more.
@@ -20,8 +23,10 @@ pub enum State {
 pub enum Cause {
     /// A router, or the own host, has no way to the peer.
     PathGone,
-    /// The oldest segment was repeated so often without a sign of the peer.
+    /// More retransmissions of the oldest segment are without an answer than losses explain.
     Silence,
+    /// The answer does not show that there was an outage.
+    Answered,
     /// The peer was heard, or there is a route again.
     PathBack,
     /// All is acknowledged that was out when the path was back.
@@ -34,14 +39,16 @@ pub enum Cause {
 
 impl State {
     /// Every state.
-    pub const ALL: [Self; 3] = [Self::Open, Self::Disconnected, Self::Resuming];
+    pub const ALL: [Self; 4] = [Self::Open, Self::Suspecting, Self::Disconnected, Self::Resuming];
 
     /// The state after `cause`. Whatever is not listed changes nothing.
     #[must_use]
     pub const fn after(self, cause: Cause) -> Self {
         match (self, cause) {
-            (Self::Open | Self::Resuming, Cause::PathGone | Cause::Silence) => Self::Disconnected,
-            (Self::Disconnected, Cause::PathBack) => Self::Resuming,
+            (Self::Open | Self::Suspecting | Self::Resuming, Cause::PathGone) => Self::Disconnected,
+            (Self::Open, Cause::Silence) => Self::Suspecting,
+            (Self::Suspecting, Cause::Answered) => Self::Open,
+            (Self::Suspecting | Self::Disconnected, Cause::PathBack) => Self::Resuming,
             (Self::Resuming, Cause::Repaired) => Self::Open,
             (Self::Disconnected, Cause::Refused) => Self::Open,
             (_, Cause::Closed) => Self::Open,
@@ -53,6 +60,7 @@ impl State {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
+            Self::Suspecting => "suspecting",
             Self::Disconnected => "disconnected",
             Self::Resuming => "resuming",
         }
@@ -61,9 +69,10 @@ impl State {
 
 impl Cause {
     /// Every cause.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::PathGone,
         Self::Silence,
+        Self::Answered,
         Self::PathBack,
         Self::Repaired,
         Self::Refused,
@@ -73,7 +82,8 @@ impl Cause {
     const fn label(self) -> &'static str {
         match self {
             Self::PathGone => "no way",
-            Self::Silence => "no answer (suspect_after)",
+            Self::Silence => "no answer for longer than losses explain",
+            Self::Answered => "late, or answered at once",
             Self::PathBack => "peer heard, or route restored",
             Self::Repaired => "all acknowledged",
             Self::Refused => "driver refuses",

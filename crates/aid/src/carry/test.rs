@@ -267,22 +267,146 @@ fn what_is_no_congestion_is_undone_before_the_outage_and_congestion_stays() {
     }
 }
 
-/// Off by default; of the oldest segment, and since the peer was last heard.
+/// So far 64 segments have left, one each 100 ms, and none was lost; at 6,400 ms five more leave.
+/// One probe may take what a twentieth of that rate delivers in a little less than 2 s.
+fn clean_with(options: CarryOptions) -> Line {
+    let mut line = Scripted::new(Carry::new(options));
+    for n in 0..64 {
+        line.write(100);
+        line.pass(ms(100));
+        line.receive_ack(nth(n + 1));
+    }
+    line.write(500);
+    line.take();
+    line
+}
+
+fn clean() -> Line {
+    clean_with(CarryOptions::default())
+}
+
+/// TCP times out at 7,400, 9,400 and 13,400 ms.
+fn suspicious() -> Line {
+    let mut line = clean();
+    line.run_until(at_ms(11_400));
+    assert_eq!(line.aid.state(), "suspecting");
+    line.aid.stamp = Some(9_400);
+    line.take();
+    line
+}
+
+fn probes(line: &Line) -> Vec<(u64, Seq)> {
+    let resent = line.record.iter().filter_map(|(at, event)| match event {
+        Event::Resent { segment, .. } => Some((at.as_millis(), segment.seq)),
+        _ => None,
+    });
+    resent.collect()
+}
+
+fn answer(line: &Line, ack: Seq, echo: u32) -> TcpSegment {
+    let mut segment = line.peers(ack);
+    segment.options.timestamps = Some(wire::Timestamps { value: 0, echo });
+    segment
+}
+
+/// Also of the second retransmission nothing is heard. TCP goes on by itself; what it sends is as good
+/// as a probe.
 #[test]
-fn silence_is_a_sign_if_asked_for() {
+fn silence_where_little_is_lost_is_suspicious() {
+    let mut line = clean();
+    line.run_until(at_ms(11_376));
+    assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
+    line.run_until(at_ms(18_000));
+    assert_eq!(line.aid.state(), "suspecting");
+    assert_eq!(probes(&line), [11_377, 13_355, 15_377, 17_355].map(|at| (at, nth(64))));
+    let own: Vec<_> = sent(&line).iter().map(|(at, seq, _)| (*at, *seq)).collect();
+    assert_eq!(own, [7_400, 9_400, 13_400].map(|at| (at, nth(64))));
+    assert!(asked(&line).iter().all(|(_, act, _)| matches!(act, Act::Resend { .. })));
+}
+
+#[test]
+fn the_answer_to_a_probe_shows_that_there_was_an_outage() {
+    let (cwnd, ssthresh) = {
+        let line = clean();
+        (line.tcp.cwnd, line.tcp.ssthresh)
+    };
+    for duplicate in [false, true] {
+        let mut line = suspicious();
+        assert_eq!(line.tcp.cwnd, 100);
+        let mut back = answer(&line, nth(65), if duplicate { 6_400 } else { 9_400 });
+        if duplicate {
+            back.options.sack.push(SeqRange::new(nth(64), nth(65)));
+        }
+        line.receive(back);
+        assert_eq!(line.aid.state(), "resuming");
+        let acts: Vec<_> = asked(&line).iter().map(|(_, act, _)| *act).collect();
+        let [hold, Act::Resume { cwnd: Setting::Value(window), ssthresh: threshold, .. }] =
+            acts[..]
+        else {
+            panic!("{acts:?}")
+        };
+        assert!(matches!(hold, Act::Hold { step_back: true, .. }));
+        assert!(window >= cwnd - 100 && threshold == Setting::Value(ssthresh), "{window}");
+        // What was out goes at once.
+        let seqs: Vec<_> = sent(&line).iter().map(|(_, seq, _)| *seq).collect();
+        assert_eq!(seqs, [65, 66, 67, 68].map(nth));
+    }
+}
+
+/// RFC 3522: it was on its way all the time. Then TCP knows best what to do.
+#[test]
+fn an_answer_that_is_late_shows_a_slow_path() {
+    for ecn in [false, true] {
+        let mut line = suspicious();
+        line.tcp.ecn = ecn;
+        let late = answer(&line, nth(65), 9_399);
+        line.receive(late);
+        assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
+        assert_eq!((line.tcp.cwnd, line.aid.next_timeout()), (200, None));
+    }
+    let mut line = suspicious();
+    let mut marked = answer(&line, nth(65), 9_400);
+    marked.flags = marked.flags.with(TcpFlags::ECE);
+    line.receive(marked);
+    assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
+}
+
+/// Of a hundred thirty were lost: six in a row are no outage yet, or just.
+#[test]
+fn silence_where_much_is_lost_is_not() {
+    let mut line = clean();
+    line.aid.losses = Losses::default();
+    line.aid.losses.on_sent(100, 30);
+    line.run_until(at_ms(69_399));
+    assert_eq!((line.aid.state(), line.aid.unanswered), ("open", 5));
+    line.run_until(at_ms(71_400));
+    assert_eq!(line.aid.state(), "suspecting");
+}
+
+#[test]
+fn nothing_is_suspected_if_told_so_or_if_nothing_was_delivered() {
+    let options = CarryOptions { suspect_after: CarryOptions::NEVER, ..CarryOptions::default() };
+    let mut line = clean_with(options);
+    line.run_until(at_ms(1_000_000));
+    assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
     let mut line = ten_sent();
-    line.run_until(at_ms(100_000));
-    assert_eq!(line.aid.state(), "open");
-    let mut line = ten_sent_with(CarryOptions { suspect_after: 2, ..CarryOptions::default() });
-    line.run_until(at_ms(2_999));
-    line.receive_ack(nth(0));
-    line.run_until(at_ms(6_999));
-    assert_eq!(line.aid.state(), "open");
-    line.run_until(at_ms(7_000));
+    line.run_until(at_ms(1_000_000));
+    assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
+}
+
+/// The peer sends something of its own: there may be a path again, and one probe goes at once.
+#[test]
+fn a_sign_of_the_peer_is_no_answer_but_reason_to_look() {
+    let mut line = suspicious();
+    line.pass(ms(500));
+    (0..3).for_each(|_| line.receive_ack(nth(64)));
+    assert_eq!(line.aid.state(), "suspecting");
+    assert_eq!(probes(&line), [(11_900, nth(64))]);
+    line.take();
+    back(&mut line);
+    assert_eq!(probes(&line), [(11_900, nth(64))]);
+    gone(&mut line);
     assert_eq!(line.aid.state(), "disconnected");
-    // Nothing was on its way.
-    line.receive_ack(nth(0));
-    assert_eq!(line.aid.state(), "resuming");
 }
 
 fn gone_for(line: &mut Line, n: u32) {

@@ -92,9 +92,9 @@ pub struct StartArgs {
     /// As a receiver, hold back two bytes' acknowledgment, to wake up a sender later
     #[arg(long)]
     pub hold_back: bool,
-    /// Hold the path for broken after N retransmissions [default: only signals say so]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub suspect_after: Option<u32>,
+    /// Suspect an outage after N retransmissions without an answer; never: only signals say so
+    #[arg(long, value_name = "N|never", default_value = "2", value_parser = retransmissions)]
+    pub suspect_after: Retransmissions,
     /// Least time between probes for a path
     #[arg(long, value_name = "TIME", default_value = "50 ms")]
     pub probe_min: Time,
@@ -224,9 +224,23 @@ impl StartArgs {
             },
             probe_min,
             probe_max: probe_max.max(probe_min),
-            suspect_after: self.suspect_after,
+            suspect_after: self.suspect_after.0,
             ..Config::default()
         }
+    }
+}
+
+/// So many, or `None` for never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retransmissions(pub Option<u32>);
+
+fn retransmissions(text: &str) -> Result<Retransmissions, String> {
+    match text {
+        "never" => Ok(Retransmissions(None)),
+        _ => match text.parse() {
+            Ok(n @ 1..) => Ok(Retransmissions(Some(n))),
+            _ => Err("a count from 1, or never".to_owned()),
+        },
     }
 }
 
@@ -318,7 +332,16 @@ mod test {
         assert!(config.hold_back);
         assert_eq!((config.cwnd, config.store), (Cwnd::Reset, 1_000_000));
         assert_eq!(config.suspect_after, Some(2));
-        for wrong in [&["--interface", "lo"][..], &["--interface", "a/b"], &["--store", "7"]] {
+        let suspects = |words: &[&str]| read(words).unwrap().config().suspect_after;
+        assert_eq!(suspects(&["--suspect-after", "never"]), None);
+        assert_eq!(suspects(&[]), Config::default().suspect_after);
+        for wrong in [
+            &["--interface", "lo"][..],
+            &["--interface", "a/b"],
+            &["--store", "7"],
+            &["--suspect-after", "0"],
+            &["--suspect-after", "always"],
+        ] {
             assert!(read(wrong).is_err(), "{wrong:?}");
         }
     }

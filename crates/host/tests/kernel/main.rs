@@ -14,6 +14,7 @@ macro_rules! tests {
 mod agreement;
 mod aids;
 mod application;
+mod congested;
 mod cut_off;
 mod echo;
 mod emulate;
@@ -46,10 +47,11 @@ use libtest_mimic::{Arguments, Completion, Trial, run};
 /// Its name and what it does.
 type Test = (&'static str, fn());
 
-const MODULES: [&[Test]; 19] = [
+const MODULES: [&[Test]; 20] = [
     // The long ones first.
     field::TESTS,
     no_harm::TESTS,
+    congested::TESTS,
     giving_up::TESTS,
     aids::TESTS,
     hold_back::TESTS,

@@ -51,8 +51,10 @@ impl Flow {
         cx.counts.outages += u64::from(held.outage && !was_outage);
         let outage = match self.state {
             State::Open => {
-                // One that began after the peer was last heard is the outage's own.
-                let heard = self.heard;
+                // One that began after the peer was last heard is the outage's own. If it is heard now
+                // that has ended the outage.
+                let ends = self.heard == cx.now;
+                let heard = if ends { self.heard_before } else { self.heard };
                 if let Some(episode) = self.episode.as_mut().filter(|e| e.since <= heard) {
                     episode.stays = !episode.wanted && episode.is_open();
                 }
@@ -152,8 +154,9 @@ impl Flow {
     /// When what the peer seems to answer now had left: the last probe, unless that was less than a
     /// round trip ago.
     fn tried(&self, now: Instant) -> Instant {
-        let State::Disconnected(Outage { probed: Some(probed), .. }) = self.state else {
-            return now;
+        let probed = match self.state {
+            State::Disconnected(Outage { probed: Some(probed), .. }) => probed,
+            _ => now,
         };
         probed.min(now - self.round_trip.least())
     }

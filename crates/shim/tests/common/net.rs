@@ -122,6 +122,8 @@ pub struct World {
     events: BTreeMap<(Instant, u64), Event>,
     number: u64,
     random: RandomStream,
+    /// Packets to the second host, and what the queues have dropped.
+    pub offered: u64,
     pub drops: u64,
     pub marks: u64,
     pub steps: u64,
@@ -172,6 +174,7 @@ impl World {
             events: BTreeMap::new(),
             number: 0,
             random: RandomStream::new(seed, "path", 0),
+            offered: 0,
             drops: 0,
             marks: 0,
             steps: 0,
@@ -211,6 +214,7 @@ impl World {
             }
             return;
         }
+        self.offered += u64::from(from == 0);
         let waiting = self.busy[from].since(self.now).as_nanos() as u128;
         let backlog = (waiting * u128::from(self.path.bits_per_second) / 8_000_000_000) as u64;
         if backlog + bytes.len() as u64 > self.path.queue {
@@ -446,6 +450,32 @@ impl World {
                 self.poll_shim(at);
             }
             self.ends[at].shim = None;
+        }
+    }
+}
+
+/// Pairs of hosts whose packets share the queues.
+pub struct Crowd {
+    pub worlds: Vec<World>,
+    busy: [Instant; 2],
+}
+
+impl Crowd {
+    pub fn new(worlds: Vec<World>) -> Self {
+        Self { worlds, busy: [Instant::ZERO; 2] }
+    }
+
+    pub fn run_until(&mut self, end: Instant) {
+        self.worlds.iter_mut().for_each(|world| (0..2).for_each(|at| world.drain(at)));
+        loop {
+            let next = |world: &&mut World| world.next().unwrap_or(Instant::FAR_FUTURE);
+            let Some(first) = self.worlds.iter_mut().min_by_key(next) else { return };
+            if first.next().is_none_or(|next| next > end) {
+                return;
+            }
+            first.busy = self.busy;
+            first.step();
+            self.busy = first.busy;
         }
     }
 }
