@@ -8,9 +8,6 @@ use host::{Namespace, Settings};
 use crate::estimate::Estimate;
 use crate::shimmed::Shimmed;
 
-/// Where nobody notifies of a cut, the shim has to find out by itself.
-pub const SUSPECT_AFTER: u32 = 2;
-
 /// The longest retransmission timeout (Linux 6.15), and how often one may happen before a connection is
 /// given up: fifteen of them would be fifteen seconds.
 const CURE: [(&str, &str); 2] =
@@ -35,15 +32,13 @@ impl Arm {
     }
 
     /// Prepares a namespace, before its connections begin.
-    pub fn apply(self, namespace: &Namespace, told: bool) -> Option<Shimmed> {
+    pub fn apply(self, namespace: &Namespace) -> Option<Shimmed> {
         if self == Self::Sysctl {
             for (setting, value) in CURE {
                 namespace.set(setting, value).expect("it takes this value");
             }
         }
-        let mut settings = Settings::default();
-        settings.shim.suspect_after = (!told).then_some(SUSPECT_AFTER);
-        (self == Self::Shim).then(|| Shimmed::start(namespace, &settings))
+        (self == Self::Shim).then(|| Shimmed::start(namespace, &Settings::default()))
     }
 }
 

@@ -36,7 +36,7 @@ use base::{Duration, Instant};
 use host::{RealClock, Settings, available};
 use scenario::Scenario;
 
-use arms::{Arm, ByArm, SUSPECT_AFTER, at_once};
+use arms::{Arm, ByArm, at_once};
 use emulate::{cut, scenario};
 use shimmed::{Path, Shimmed, Transfer, Until};
 use wired::{Cut, TwoWays};
@@ -87,7 +87,7 @@ fn carry(
     arm: Arm,
 ) -> Carried {
     let path = Path::start(scenario, seed, terms.ecn);
-    let shim = arm.apply(path.near(), terms.told);
+    let shim = arm.apply(path.near());
     let arrived = Transfer::start(&path, growth, Until::Time(end)).finish();
     shim.map(Shimmed::stop);
     late::end(path);
@@ -98,11 +98,8 @@ fn carry(
 }
 
 /// How cuts become known, in words.
-fn way(told: bool) -> String {
-    match told {
-        true => "of which a router notifies by ICMP".to_owned(),
-        false => format!("of which nobody notifies (--suspect-after {SUSPECT_AFTER})"),
-    }
+fn way(told: bool) -> &'static str {
+    if told { "of which a router notifies by ICMP" } else { "of which nobody notifies" }
 }
 
 /// 63 s with losses and three cuts.
@@ -177,7 +174,7 @@ fn cuts(runs: u64, told: bool) {
 /// From the end of a cut to the first data (s), over routers, queues and cables of the kernel's own.
 fn kernels_own(lasts: u64, told: bool, arm: Arm) -> Vec<f64> {
     let net = TwoWays::new().expect("this machine allows it");
-    let shim = arm.apply(&net.host, told);
+    let shim = arm.apply(&net.host);
     let clock = RealClock::start();
     let to = SocketAddrV4::new(wired::SERVER, wired::PORT);
     let until = Until::Time(Instant::ZERO + Duration::from_secs(2 * lasts + 8));

@@ -136,17 +136,29 @@ impl Carriers {
         self.spare.push(buffer);
     }
 
-    /// When cargo has waited for too long.
+    /// When a packet has waited for too long. Who asks waits for himself.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let waiting = self.waiting.values().filter_map(|cargo| cargo.front()).map(|c| c.since);
-        let loaded = self.loaded.iter().flatten().map(|loaded| loaded.cargo.since);
-        waiting.chain(loaded).min().map(|since| since + PATIENCE)
+        let packet = |cargo: &&Cargo| cargo.packet.is_some();
+        let waiting = self.waiting.values().filter_map(|cargo| cargo.iter().find(packet));
+        let loaded = self.loaded.iter().flatten().map(|loaded| &loaded.cargo).filter(packet);
+        waiting.chain(loaded).map(|cargo| cargo.since + PATIENCE).min()
     }
 
-    /// Flows whose cargo has waited for too long, and whether a carrier had taken it, which then did not
+    /// It is not asked any more where packets of this flow leave.
+    pub fn forget_questions(&mut self, flow: FlowKey) {
+        if let Some(waiting) = self.waiting.get_mut(&flow) {
+            waiting.retain(|cargo| cargo.packet.is_some());
+            if waiting.is_empty() {
+                self.waiting.remove(&flow);
+            }
+        }
+        self.unload(|loaded| loaded.flow == flow && loaded.cargo.packet.is_none());
+    }
+
+    /// Flows whose packets have waited for too long, and whether a carrier had taken it, which then did not
     /// come to the exit. Nothing of theirs waits any more.
     pub fn expire(&mut self, now: Instant) -> Vec<(FlowKey, bool)> {
-        let late = |cargo: &Cargo| cargo.since + PATIENCE <= now;
+        let late = |cargo: &Cargo| cargo.packet.is_some() && cargo.since + PATIENCE <= now;
         let waits = self.waiting.iter().filter(|(_, cargo)| cargo.iter().any(late));
         let mut flows: Vec<_> = waits.map(|(flow, _)| (*flow, false)).collect();
         let loaded = self.loaded.iter().flatten().filter(|loaded| late(&loaded.cargo));
@@ -158,11 +170,14 @@ impl Carriers {
     }
 
     /// Nothing of this flow waits any more.
-    pub fn forget(&mut self, flow: FlowKey) {
+    fn forget(&mut self, flow: FlowKey) {
         self.waiting.remove(&flow);
+        self.unload(|loaded| loaded.flow == flow);
+    }
+
+    fn unload(&mut self, which: impl Fn(&Loaded) -> bool) {
         for (index, place) in self.loaded.iter_mut().enumerate() {
-            if place.as_ref().is_some_and(|loaded| loaded.flow == flow) {
-                *place = None;
+            if place.take_if(|loaded| which(loaded)).is_some() {
                 self.free.push(index);
             }
         }
@@ -308,15 +323,23 @@ mod test {
         carriers.load(ms(0), FLOW, None);
         let tag = carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0).unwrap();
         assert_eq!(carriers.at_exit(&packet(FLOW, 1, 0, Ecn::NotEct, 64), tag), Exit::Seen(FLOW));
-        carriers.load(ms(10), FLOW, None);
-        carriers.load(ms(20), FLOW, Some(&packet(FLOW, 1, 1, Ecn::NotEct, 64)));
+        let stored = packet(FLOW, 1, 1, Ecn::NotEct, 64);
+        carriers.load(ms(10), FLOW, Some(&stored));
+        carriers.load(ms(20), FLOW, None);
         carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0).unwrap();
         assert_eq!(carriers.next_timeout(), Some(ms(10) + PATIENCE));
         assert_eq!(carriers.expire(ms(209)), []);
         assert_eq!(carriers.expire(ms(210)), [(FLOW, true)]);
         assert!(carriers.is_empty());
-        carriers.load(ms(220), FLOW, None);
+        carriers.load(ms(220), FLOW, Some(&stored));
         assert_eq!(carriers.expire(ms(420)), [(FLOW, false)]);
+        // Questions are given up by who has asked.
+        carriers.load(ms(500), FLOW, None);
+        carriers.load(ms(500), FLOW, None);
+        carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0).unwrap();
+        assert_eq!((carriers.next_timeout(), carriers.expire(ms(900))), (None, vec![]));
+        carriers.forget_questions(FLOW);
+        assert!(carriers.is_empty());
         assert!(carriers.is_empty());
         let full = (0..=WAITING_MAX).filter(|_| carriers.load(ms(300), FLOW, None)).count();
         assert_eq!(full, WAITING_MAX);

@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread;
 
 use base::{Duration, FlowKey, Instant};
 use netlink_packet_core::NLM_F_REQUEST;
@@ -17,6 +20,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, protocols::NETLINK_ROUTE};
 use nix::errno::Errno;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::socket::{MsgFlags, recv};
 
 use crate::diag::owner;
@@ -44,6 +48,7 @@ pub struct Links {
     again: Instant,
     earliest: Instant,
     look: Option<Look>,
+    judge: Judge,
 }
 
 /// A look at where packets leave.
@@ -51,7 +56,22 @@ pub struct Links {
 struct Look {
     until: Instant,
     /// By flow, the interface; `None`: nothing was seen yet.
-    seen: BTreeMap<FlowKey, Option<u32>>,
+    seen: Seen,
+    /// It is with the judge.
+    judged: bool,
+}
+
+type Seen = BTreeMap<FlowKey, Option<u32>>;
+
+/// What is known of a flow's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Its packets leave by an interface that works.
+    Works,
+    /// It has none, for certain.
+    Dead,
+    /// Nothing is known for certain.
+    Unknown,
 }
 
 impl Links {
@@ -68,8 +88,15 @@ impl Links {
         for group in GROUPS {
             news.add_membership(group)?;
         }
-        let (dead, zero) = (BTreeSet::new(), Instant::ZERO);
-        Ok(Self { news, changed: false, dead, again: zero, earliest: zero, look: None })
+        Ok(Self {
+            news,
+            changed: false,
+            dead: BTreeSet::new(),
+            again: Instant::ZERO,
+            earliest: Instant::ZERO,
+            look: None,
+            judge: Judge::new()?,
+        })
     }
 
     /// Is any flow without a way?
@@ -107,19 +134,21 @@ impl Links {
         due && self.look.is_none() && now >= self.earliest
     }
 
-    /// Each of these flows is about to send a packet that shows where it leaves.
-    pub fn look_at(&mut self, now: Instant, flows: &[FlowKey]) {
-        self.changed = false;
-        self.again = now + AGAIN;
-        self.earliest = now + REST + REST_PER_FLOW.times(flows.len() as u64);
-        let look = self.look.get_or_insert_with(|| Look { until: now, seen: BTreeMap::new() });
-        look.until = now + PATIENCE;
-        look.seen.extend(flows.iter().map(|flow| (*flow, None)));
-    }
-
-    /// Is there a look at this flow, whose answer is still to come?
-    pub fn looks_at(&self, flow: FlowKey) -> bool {
-        self.look.as_ref().is_some_and(|look| look.seen.contains_key(&flow))
+    /// Each of these flows is about to send a packet that shows where it leaves; `all` that there are.
+    /// `false`: another look is not over.
+    pub fn look_at(&mut self, now: Instant, flows: &[FlowKey], all: bool) -> bool {
+        if self.look.is_some() {
+            return false;
+        }
+        if all {
+            self.changed = false;
+            self.again = now + AGAIN;
+            self.earliest = now + REST + REST_PER_FLOW.times(flows.len() as u64);
+            self.dead.retain(|flow| flows.contains(flow));
+        }
+        let seen = flows.iter().map(|flow| (*flow, None)).collect();
+        self.look = Some(Look { until: now + PATIENCE, seen, judged: false });
+        true
     }
 
     /// A packet of this flow would leave by that interface.
@@ -130,83 +159,147 @@ impl Links {
         }
     }
 
-    /// When there is something to conclude, or to look at again.
+    /// When there is something to conclude, or to look at again; what is with the judge wakes by its
+    /// descriptor.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let again = self.know_dead().then_some(self.again.max(self.earliest));
-        let changed = self.changed.then_some(self.earliest);
-        let rest = changed.into_iter().chain(again).min();
-        self.look.as_ref().map(|look| look.until).or(rest)
+        match &self.look {
+            Some(look) => (!look.judged).then_some(look.until),
+            None => {
+                let again = self.know_dead().then_some(self.again.max(self.earliest));
+                let changed = self.changed.then_some(self.earliest);
+                changed.into_iter().chain(again).min()
+            }
+        }
     }
 
-    /// What the look has shown: (flow, it has a way now) for each change. Nothing before all have
-    /// answered, or their time is over.
+    /// Hands what was seen to the judge, once all have answered, or their time is over.
+    pub fn conclude(&mut self, now: Instant) {
+        let Some(look) = self.look.as_mut().filter(|look| !look.judged) else { return };
+        if now >= look.until || look.seen.values().all(Option::is_some) {
+            look.judged = true;
+            self.judge.ask(std::mem::take(&mut look.seen));
+        }
+    }
+
+    /// What the judge has found: each flow's way, and whether it has changed. Nothing while there is
+    /// nothing new.
     ///
     /// # Errors
     /// What the kernel says.
-    pub fn conclude(&mut self, now: Instant) -> io::Result<Vec<(FlowKey, bool)>> {
-        let complete = |look: &Look| now >= look.until || look.seen.values().all(Option::is_some);
-        let Some(look) = self.look.take_if(|look| complete(look)) else { return Ok(Vec::new()) };
-        let mut running = BTreeMap::new();
-        let mut changes = Vec::new();
-        let was = std::mem::take(&mut self.dead);
-        for (flow, seen) in look.seen {
-            let dead = match seen {
-                Some(index) => match running.get(&index) {
-                    Some(runs) => !runs,
-                    None => {
-                        let runs = is_running(index)?;
-                        running.insert(index, runs);
-                        !runs
-                    }
-                },
-                None => self.has_no_route(flow)?,
+    pub fn found(&mut self) -> io::Result<Vec<(FlowKey, Way, bool)>> {
+        let Some(ways) = self.judge.answer()? else { return Ok(Vec::new()) };
+        self.look = None;
+        let changes = ways.into_iter().map(|(flow, way)| {
+            let changed = match way {
+                Way::Dead => self.dead.insert(flow),
+                Way::Works | Way::Unknown => self.dead.remove(&flow),
             };
-            if dead {
-                self.dead.insert(flow);
-            }
-            if dead != was.contains(&flow) {
-                changes.push((flow, !dead));
-            }
-        }
-        Ok(changes)
+            (flow, way, changed)
+        });
+        Ok(changes.collect())
     }
 
-    /// Is it certain that the kernel has no route for this flow's socket? An error of any other kind
-    /// says nothing, nor does any where the source is none of this host's addresses: a transparent
-    /// socket may send from it, and whoever asks from outside may not.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub fn has_no_route(&self, flow: FlowKey) -> io::Result<bool> {
-        let FlowKey { source, destination } = flow;
-        let end = |end: base::Endpoint| SocketAddrV4::new(end.address, end.port);
-        if !is_own(source.address)? {
-            return Ok(false);
+    /// Can be read when the judge has found something.
+    pub fn judge(&self) -> BorrowedFd<'_> {
+        self.judge.ready.as_fd()
+    }
+}
+
+/// Asks the kernel what it thinks of ways, in a thread of its own: an answer about links waits for
+/// whoever changes one (the RTNL lock), and packets must not.
+struct Judge {
+    questions: Sender<Seen>,
+    answers: Receiver<io::Result<Vec<(FlowKey, Way)>>>,
+    ready: Arc<EventFd>,
+    /// Starts with the first question, when privileges have been given up.
+    waits: Option<Thread>,
+}
+
+type Thread = Box<dyn FnOnce() + Send>;
+
+impl Judge {
+    fn new() -> io::Result<Self> {
+        let ready = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
+        let ready = Arc::new(ready);
+        let (questions, asked) = channel::<Seen>();
+        let (answer, answers) = channel();
+        let wake = Arc::clone(&ready);
+        let waits = move || {
+            for seen in asked {
+                let ways = seen.into_iter().map(|(flow, seen)| Ok((flow, way(flow, seen)?)));
+                let gone = answer.send(ways.collect()).is_err();
+                if gone || wake.write(1).is_err() {
+                    return;
+                }
+            }
+        };
+        Ok(Self { questions, answers, ready, waits: Some(Box::new(waits)) })
+    }
+
+    fn ask(&mut self, seen: Seen) {
+        if let Some(waits) = self.waits.take() {
+            thread::spawn(waits);
         }
-        // A socket that is bound to a device is not found, and not asked about.
-        let Ok(owner) = owner(end(source), end(destination)) else { return Ok(false) };
-        let mut question = RouteMessage::default();
-        question.header.address_family = AddressFamily::Inet;
-        question.header.destination_prefix_length = 32;
-        question.header.source_prefix_length = 32;
-        question.header.tos = owner.tos;
-        question.attributes = vec![
-            RouteAttribute::Destination(RouteAddress::Inet(destination.address)),
-            RouteAttribute::Source(RouteAddress::Inet(source.address)),
-            RouteAttribute::Mark(owner.mark),
-            RouteAttribute::Uid(owner.uid),
-            RouteAttribute::IpProto(TCP),
-            RouteAttribute::Sport(source.port),
-            RouteAttribute::Dport(destination.port),
-        ];
-        let none = [Errno::ENETUNREACH, Errno::EHOSTUNREACH, Errno::EACCES];
-        match ask(NETLINK_ROUTE, RouteNetlinkMessage::GetRoute(question), NLM_F_REQUEST) {
-            Ok(_) => Ok(false),
-            Err(error) => match error.raw_os_error() {
-                Some(number) => Ok(none.contains(&Errno::from_raw(number))),
-                None => Err(error),
-            },
+        // A thread that has ended has sent its error.
+        let _ = self.questions.send(seen);
+    }
+
+    fn answer(&self) -> io::Result<Option<Vec<(FlowKey, Way)>>> {
+        // It says that it would wait if nothing is there.
+        let _ = self.ready.read();
+        match self.answers.try_recv() {
+            Ok(ways) => ways.map(Some),
+            Err(TryRecvError::Empty) => Ok(None),
+            Err(TryRecvError::Disconnected) => {
+                Err(io::Error::other("the thread that asks about routes has ended"))
+            }
         }
+    }
+}
+
+/// What is certain about the way of a flow whose packets were seen to leave by this interface, or by
+/// none.
+fn way(flow: FlowKey, seen: Option<u32>) -> io::Result<Way> {
+    match seen {
+        Some(index) if is_running(index)? => Ok(Way::Works),
+        Some(_) => Ok(Way::Dead),
+        None if has_no_route(flow)? => Ok(Way::Dead),
+        None => Ok(Way::Unknown),
+    }
+}
+
+/// Is it certain that the kernel has no route for this flow's socket? An error of any other kind says
+/// nothing, nor does any where the source is none of this host's addresses: a transparent socket may
+/// send from it, and whoever asks from outside may not.
+fn has_no_route(flow: FlowKey) -> io::Result<bool> {
+    let FlowKey { source, destination } = flow;
+    let end = |end: base::Endpoint| SocketAddrV4::new(end.address, end.port);
+    if !is_own(source.address)? {
+        return Ok(false);
+    }
+    // A socket that is bound to a device is not found, and not asked about.
+    let Ok(owner) = owner(end(source), end(destination)) else { return Ok(false) };
+    let mut question = RouteMessage::default();
+    question.header.address_family = AddressFamily::Inet;
+    question.header.destination_prefix_length = 32;
+    question.header.source_prefix_length = 32;
+    question.header.tos = owner.tos;
+    question.attributes = vec![
+        RouteAttribute::Destination(RouteAddress::Inet(destination.address)),
+        RouteAttribute::Source(RouteAddress::Inet(source.address)),
+        RouteAttribute::Mark(owner.mark),
+        RouteAttribute::Uid(owner.uid),
+        RouteAttribute::IpProto(TCP),
+        RouteAttribute::Sport(source.port),
+        RouteAttribute::Dport(destination.port),
+    ];
+    let none = [Errno::ENETUNREACH, Errno::EHOSTUNREACH, Errno::EACCES];
+    match ask(NETLINK_ROUTE, RouteNetlinkMessage::GetRoute(question), NLM_F_REQUEST) {
+        Ok(_) => Ok(false),
+        Err(error) => match error.raw_os_error() {
+            Some(number) => Ok(none.contains(&Errno::from_raw(number))),
+            None => Err(error),
+        },
     }
 }
 

@@ -18,6 +18,7 @@ mod queue;
 mod rules;
 mod unseen;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -40,7 +41,7 @@ use crate::RealClock;
 use alive::Alive;
 use carriers::{Carriers, Exit, flow_of};
 use inject::Injector;
-use links::Links;
+use links::{Links, Way};
 use queue::{HOOK_LOCAL_OUT, HOOK_POST_ROUTING, Queue, Waiting};
 use rules::Rules;
 use unseen::Pieces;
@@ -71,6 +72,8 @@ pub struct Field {
     queue: Queue,
     injector: Injector,
     carriers: Carriers,
+    /// Flows of which something found no carrier, and whether one had taken it; to be looked at.
+    uncarried: BTreeMap<FlowKey, bool>,
     links: Links,
     alive: Alive,
     /// Is called each time that the rules are told that we work.
@@ -192,6 +195,7 @@ impl Field {
             queue,
             injector,
             carriers: Carriers::default(),
+            uncarried: BTreeMap::new(),
             links,
             alive,
             heartbeat: Box::new(|| {}),
@@ -256,7 +260,7 @@ impl Field {
             self.review_links()?;
             // What waits in the queue may be a carrier.
             if !more {
-                self.expire_carriers()?;
+                self.expire_carriers();
             }
             if woken.asked {
                 self.answer();
@@ -413,32 +417,27 @@ impl Field {
         }
     }
 
-    /// Whatever had no carrier shows that its flow has none. Where this host has no way at all, there
-    /// can't be one.
-    fn expire_carriers(&mut self) -> io::Result<()> {
+    /// Whatever had no carrier makes it look at its flow: where this host has no way at all, there can't
+    /// be one.
+    fn expire_carriers(&mut self) {
         let now = self.clock.now();
-        if self.carriers.next_timeout().is_none_or(|at| at > now) {
-            return Ok(());
+        if self.carriers.next_timeout().is_some_and(|at| at <= now) {
+            let expired = self.carriers.expire(now);
+            self.uncarried
+                .extend(expired.into_iter().filter(|(flow, _)| !self.links.is_dead(*flow)));
         }
-        for (flow, taken) in self.carriers.expire(now) {
-            if self.links.is_dead(flow) || self.links.looks_at(flow) {
-                continue;
-            }
-            if self.links.has_no_route(flow)? {
-                self.review(&[flow]);
-            } else {
-                debug!(flow = %ends(flow), taken, "no carrier");
-                self.shim.on_not_carried(flow, taken);
-            }
+        let flows: Vec<FlowKey> = self.uncarried.keys().copied().collect();
+        if !flows.is_empty() {
+            self.review(&flows, false);
         }
-        Ok(())
     }
 
-    /// Looks where the packets of these flows leave now.
-    fn review(&mut self, flows: &[FlowKey]) {
-        self.links.look_at(self.clock.now(), flows);
-        for flow in flows {
-            self.solicit(*flow, None);
+    /// Looks where the packets of these flows, or of all that there are, leave now.
+    fn review(&mut self, flows: &[FlowKey], all: bool) {
+        if self.links.look_at(self.clock.now(), flows, all) {
+            for flow in flows {
+                self.solicit(*flow, None);
+            }
         }
     }
 
@@ -447,18 +446,32 @@ impl Field {
         let now = self.clock.now();
         if self.links.wants_review(now) {
             let flows: Vec<FlowKey> = self.shim.flows().map(|flow| flow.key).collect();
-            self.review(&flows);
+            self.review(&flows, true);
         }
-        for (flow, is_there) in self.links.conclude(now)? {
-            self.carriers.forget(flow);
-            let kind = if is_there { SignalKind::RouteRestored } else { SignalKind::RouteFailed };
-            info!(flow = %ends(flow), is_there, "this host's way");
-            let mut signal = Signal::of(kind);
-            signal.about.flow = Some(flow);
-            signal.about.destination = Some(flow.destination.address);
-            self.shim.on_signal(now, &signal);
+        self.links.conclude(now);
+        for (flow, way, changed) in self.links.found()? {
+            // Whoever has not answered by now need not.
+            self.carriers.forget_questions(flow);
+            let taken = self.uncarried.remove(&flow);
+            if let (Way::Unknown, Some(taken)) = (way, taken) {
+                debug!(flow = %ends(flow), taken, "no carrier");
+                self.shim.on_not_carried(flow, taken);
+            }
+            if changed {
+                self.on_way(flow, way != Way::Dead);
+            }
         }
         self.send_own()
+    }
+
+    /// This host knows that a flow has lost its way, or may have one again.
+    fn on_way(&mut self, flow: FlowKey, is_there: bool) {
+        info!(flow = %ends(flow), is_there, "this host's way");
+        let kind = if is_there { SignalKind::RouteRestored } else { SignalKind::RouteFailed };
+        let mut signal = Signal::of(kind);
+        signal.about.flow = Some(flow);
+        signal.about.destination = Some(flow.destination.address);
+        self.shim.on_signal(self.clock.now(), &signal);
     }
 
     /// Answers whoever asks.
@@ -511,7 +524,8 @@ impl Field {
 
     /// Waits for packets, timers, news, questions or the end.
     fn wait(&self, more: bool, stop: BorrowedFd<'_>) -> io::Result<Woken> {
-        let fds = [self.queue.as_fd(), self.links.as_fd(), self.asker.wake.as_fd(), stop];
+        let (asked, judge) = (self.asker.wake.as_fd(), self.links.judge());
+        let fds = [self.queue.as_fd(), self.links.as_fd(), asked, stop, judge];
         let mut watched = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
         let wanted =
             [self.shim.next_timeout(), self.carriers.next_timeout(), self.links.next_timeout()];
@@ -522,7 +536,7 @@ impl Field {
             Err(errno) => return Err(errno.into()),
             Ok(_) => {}
         }
-        let [_, news, asked, stop] = watched.map(|fd| fd.any().unwrap_or(true));
+        let [_, news, asked, stop, _] = watched.map(|fd| fd.any().unwrap_or(true));
         Ok(Woken { news, asked, stop })
     }
 }
