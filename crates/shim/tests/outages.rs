@@ -428,3 +428,22 @@ fn the_peers_keep_alives_are_not_held() {
     answers(&mut line);
     line.taken();
 }
+
+/// The path that is back takes shorter packets only: the local TCP cuts what it sends again, and is not
+/// kept waiting for originals that can't arrive.
+#[test]
+fn a_narrower_path_ends_the_repair() {
+    let mut line = Line::established();
+    cut_short(&mut line);
+    line.at(750);
+    line.peer_is_held(ack(1001, 200));
+    line.at(760);
+    line.taken();
+    assert_eq!(line.status().state, "resuming");
+    line.passes(data(1001, 500).not_capable());
+    line.emits(["760 tcp a1001 t760/660 w50000"]);
+    assert_eq!((line.status().state, line.status().stored_bytes), ("open", 0));
+    line.at(900);
+    line.peer_passes(ack(1501, 760));
+    line.quiet_until(5000);
+}

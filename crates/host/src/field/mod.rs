@@ -18,7 +18,7 @@ mod queue;
 mod rules;
 mod unseen;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -74,6 +74,8 @@ pub struct Field {
     carriers: Carriers,
     /// Flows of which something found no carrier, and whether one had taken it; to be looked at.
     uncarried: BTreeMap<FlowKey, bool>,
+    /// The last packet of the local TCP for each flow that has no way, until that has been looked at.
+    parked: BTreeMap<FlowKey, Vec<u8>>,
     links: Links,
     alive: Alive,
     /// Is called each time that the rules are told that we work.
@@ -196,6 +198,7 @@ impl Field {
             injector,
             carriers: Carriers::default(),
             uncarried: BTreeMap::new(),
+            parked: BTreeMap::new(),
             links,
             alive,
             heartbeat: Box::new(|| {}),
@@ -326,12 +329,13 @@ impl Field {
         }
         let headers = headers(packet);
         // Sent into a link that is down, it would have the kernel wait for an answer to its last ARP
-        // request, for up to a second, when the link is back.
+        // request, for up to a second, when the link is back. It leaves if it turns out that it is.
         let dead =
             self.links.know_dead() && flow_of(packet).is_some_and(|flow| self.links.is_dead(flow));
         let fate = self.shim.on_outgoing(self.clock.now(), packet);
-        if dead && fate == Fate::Pass {
+        if let (true, Fate::Pass, Some(flow)) = (dead, fate, flow_of(packet)) {
             self.account.unsent += 1;
+            self.parked.insert(flow, packet.to_vec());
             self.queue.drop(waiting);
         } else {
             self.decide(waiting, fate, headers);
@@ -418,7 +422,7 @@ impl Field {
     }
 
     /// Whatever had no carrier makes it look at its flow: where this host has no way at all, there can't
-    /// be one.
+    /// be one. So does what the local TCP sends without one.
     fn expire_carriers(&mut self) {
         let now = self.clock.now();
         if self.carriers.next_timeout().is_some_and(|at| at <= now) {
@@ -426,8 +430,10 @@ impl Field {
             self.uncarried
                 .extend(expired.into_iter().filter(|(flow, _)| !self.links.is_dead(*flow)));
         }
-        let flows: Vec<FlowKey> = self.uncarried.keys().copied().collect();
+        let flows: BTreeSet<FlowKey> =
+            self.uncarried.keys().chain(self.parked.keys()).copied().collect();
         if !flows.is_empty() {
+            let flows = Vec::from_iter(flows);
             self.review(&flows, false);
         }
     }
@@ -459,6 +465,10 @@ impl Field {
             }
             if changed {
                 self.on_way(flow, way != Way::Dead);
+            }
+            let parked = self.parked.remove(&flow);
+            if let Some(packet) = parked.filter(|_| way != Way::Dead) {
+                self.solicit(flow, Some(&packet));
             }
         }
         self.send_own()

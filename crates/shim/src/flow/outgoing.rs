@@ -136,6 +136,12 @@ impl Flow {
     /// Keeps in mind that the local TCP believes `range` lost.
     fn on_sent_again(&mut self, cx: &mut Context<'_>, range: SeqRange, segment: &Segment) {
         self.flight.on_sent_again(range, segment.total, cx.pool);
+        // What is too long for the path can't be repaired from the store.
+        let stored_to = self.flight.stored_to();
+        if let State::Resuming(_, repair) = &mut self.state {
+            repair.until = repair.until.min(stored_to);
+        }
+        self.end_repair_when_done(cx);
         let episode = self.episode.get_or_insert_with(|| Episode {
             since: cx.now,
             first: segment.stamps.map_or_else(|| self.clock.at(cx.now), |stamps| stamps.value),
