@@ -1,31 +1,23 @@
 //! Twenty transfers over a router whose way out is slow and has a short queue (the kernel's token
 //! bucket filter): what the shim adds to the losses, and takes from the goodput.
 
-use std::io;
-use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
 use host::{Namespace, RealClock, Settings};
-use netlink_packet_core::{
-    DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage,
-    NetlinkPayload,
-};
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
-};
-use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption, TcStats2};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_packet_core::{NLM_F_ACK, NLM_F_ECHO, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use netlink_sys::protocols::NETLINK_ROUTE;
 use netlink_sys::{Socket as Netlink, SocketAddr as NetlinkAddress};
 use nix::net::if_::if_nametoindex;
 use socket2::{Domain, Socket, Type};
 
-use crate::pair::{DEVICE, join, tell};
+use crate::pair::DEVICE;
 use crate::shimmed::Shimmed;
+use crate::wired::{self, MAIN, Way};
 
 tests![silence_under_congestion_is_no_outage];
 
@@ -35,58 +27,6 @@ const QUEUE: u32 = 20 * 1514;
 const SPAN: Duration = Duration::from_secs(30);
 const NEAR: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 9, 0, 1), Ipv4Addr::new(10, 9, 0, 2)];
 const FAR: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 9, 1, 1), Ipv4Addr::new(10, 9, 1, 2)];
-
-/// Brings a device of the calling thread's namespace up, with an address; no packet is larger than
-/// its MTU.
-fn up(device: &str, address: Ipv4Addr) -> io::Result<()> {
-    let index = if_nametoindex(device)?;
-    let mut own = AddressMessage::default();
-    own.header.family = AddressFamily::Inet;
-    own.header.prefix_len = 24;
-    own.header.index = index;
-    own.attributes.push(AddressAttribute::Local(IpAddr::V4(address)));
-    own.attributes.push(AddressAttribute::Address(IpAddr::V4(address)));
-    tell(RouteNetlinkMessage::NewAddress(own), NLM_F_CREATE | NLM_F_EXCL)?;
-    let mut link = LinkMessage::default();
-    link.header.index = index;
-    link.header.flags = LinkFlags::Up;
-    link.header.change_mask = LinkFlags::Up;
-    link.attributes.push(LinkAttribute::GsoMaxSegs(1));
-    tell(RouteNetlinkMessage::SetLink(link), 0)
-}
-
-/// The default route of the calling thread's namespace.
-fn route_by(gateway: Ipv4Addr) -> io::Result<()> {
-    let mut route = RouteMessage::default();
-    route.header.address_family = AddressFamily::Inet;
-    route.header.table = 254;
-    route.header.protocol = RouteProtocol::Static;
-    route.header.scope = RouteScope::Universe;
-    route.header.kind = RouteType::Unicast;
-    route.attributes.push(RouteAttribute::Gateway(RouteAddress::Inet(gateway)));
-    tell(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)
-}
-
-/// Has a device of the calling thread's namespace send at [`RATE`], with a queue that drops at its
-/// tail: `struct tc_tbf_qopt` and TCA_TBF_BURST (linux/pkt_sched.h).
-fn slow_down(device: &str) -> io::Result<()> {
-    const PARMS: u16 = 1;
-    const BURST: u16 = 6;
-    const ETHERNET: u8 = 1;
-    let mut parms = vec![0, ETHERNET, 0, 0, 0, 0, 0, 0];
-    parms.extend(RATE.to_ne_bytes());
-    // No peak rate; the length of the queue; the burst follows in bytes, the MTU is not asked for.
-    parms.extend([0; 12]);
-    parms.extend(QUEUE.to_ne_bytes());
-    parms.extend([0; 8]);
-    let mut message = at_root(device)?;
-    message.attributes.push(TcAttribute::Kind("tbf".into()));
-    message.attributes.push(TcAttribute::Options(vec![
-        TcOption::Other(DefaultNla::new(PARMS, parms)),
-        TcOption::Other(DefaultNla::new(BURST, 2000_u32.to_ne_bytes().to_vec())),
-    ]));
-    tell(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL)
-}
 
 fn at_root(device: &str) -> io::Result<TcMessage> {
     let mut message = TcMessage::with_index(if_nametoindex(device)?.cast_signed());
@@ -130,12 +70,11 @@ fn counts(device: &str) -> io::Result<[u32; 2]> {
 /// A sender, a router and a receiver.
 fn chain() -> io::Result<[Namespace; 3]> {
     let [near, router, far] = [Namespace::new()?, Namespace::new()?, Namespace::new()?];
-    router.run(|| join("left0", &near))??;
-    router.run(|| join("right0", &far))??;
-    near.run(|| up(DEVICE, NEAR[0]).and_then(|()| route_by(NEAR[1])))??;
-    far.run(|| up(DEVICE, FAR[0]).and_then(|()| route_by(FAR[1])))??;
-    router.run(|| up("left0", NEAR[1]).and_then(|()| up("right0", FAR[1])))??;
-    router.run(|| slow_down("right0"))??;
+    for (end, port, [own, gateway]) in [(&near, "left0", NEAR), (&far, "right0", FAR)] {
+        wired::cable([(&router, port, gateway), (end, DEVICE, own)])?;
+        end.run(|| wired::route(MAIN, None, Way::Via(gateway), None))??;
+    }
+    router.run(|| wired::shape("right0", RATE, QUEUE))??;
     router.set("net/ipv4/ip_forward", "1")?;
     for end in [&near, &far] {
         // Agreed on, in vain: this router never marks.
