@@ -108,7 +108,7 @@ field: need
 	$(CARGO) bench --locked -p driftway-host --bench intercept
 	$(CARGO) bench --locked -p driftway-host --bench field
 
-# SOAK_BYTES (10⁹) under each fault; a quarter of an hour. What arrives otherwise than it was sent is a
+# SOAK_BYTES (10⁹) under each fault; twenty minutes. What arrives otherwise than it was sent is a
 # failure, and so is a connection that does not survive.
 field-soak: need
 	$(CARGO) bench --locked -p driftway-host --bench field -- soak

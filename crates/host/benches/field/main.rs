@@ -9,6 +9,8 @@
 #[path = "../../tests/kernel/ledger.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod ledger;
+#[path = "../../tests/kernel/on_path.rs"]
+mod on_path;
 #[path = "../../tests/kernel/pair.rs"]
 #[allow(dead_code, reason = "another bench uses more of it")]
 mod pair;

@@ -19,10 +19,17 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);
 const NUMBER: usize = 8;
 
 /// As many as are to be carried; one that fails is repeated with another number.
-pub fn send_all(near: &Namespace, to: SocketAddrV4, connections: u64) -> Vec<io::Result<Ledger>> {
+///
+/// `prepare` makes a socket ready before it connects (a mark, an address of its own).
+pub fn send_all(
+    near: &Namespace,
+    to: SocketAddrV4,
+    connections: u64,
+    prepare: impl Fn(&Socket) -> io::Result<()>,
+) -> Vec<io::Result<Ledger>> {
     let (mut sent, mut good) = (Vec::new(), 0);
     while good < connections && sent.len() < 4 * connections as usize {
-        let one = connect(near, to).and_then(|stream| send(stream, sent.len() as u64));
+        let one = connect(near, to, &prepare).and_then(|stream| send(stream, sent.len() as u64));
         good += u64::from(one.is_ok());
         sent.push(one);
     }
@@ -47,12 +54,17 @@ fn send(mut stream: TcpStream, number: u64) -> io::Result<Ledger> {
 
 /// Where routers tell of a cut, and where this host has no route, TCP gives up an attempt at once
 /// (RFC 5461 §4.1); whoever wants to connect then tries again.
-fn connect(near: &Namespace, to: SocketAddrV4) -> io::Result<TcpStream> {
+fn connect(
+    near: &Namespace,
+    to: SocketAddrV4,
+    prepare: impl Fn(&Socket) -> io::Result<()>,
+) -> io::Result<TcpStream> {
     loop {
         let socket = near.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
         socket.set_tcp_congestion(b"cubic")?;
         socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_write_timeout(Some(PATIENCE))?;
+        prepare(&socket)?;
         match socket.connect(&SocketAddr::V4(to).into()) {
             Ok(()) => return Ok(socket.into()),
             Err(error)

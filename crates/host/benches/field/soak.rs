@@ -1,6 +1,8 @@
 //! A gigabyte under each fault, every byte of it checked: SHA-256 at both ends, and each byte
 //! against what has to stand there.
 
+mod wired;
+
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +11,7 @@ use std::thread;
 
 use base::RandomStream;
 use host::{End, Namespace, RealClock, Settings};
+use socket2::Socket;
 
 use crate::crossing::Crossing;
 use crate::emulate::scenario;
@@ -49,6 +52,8 @@ struct Outcome {
     unopened: u64,
     /// Connections that an error ended.
     broken: Vec<String>,
+    /// Packets with data that went another way than the connection's.
+    astray: usize,
     lasted_s: f64,
     kept: Kept,
 }
@@ -96,7 +101,7 @@ pub fn table(bytes: u64, words: &[String]) -> bool {
     );
     let mut good = true;
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
-    for (name, run) in ROWS.into_iter().filter(|(name, _)| wanted(name)) {
+    for (name, run) in ROWS.into_iter().chain(wired::ROWS).filter(|(name, _)| wanted(name)) {
         let outcome = run(bytes);
         let Outcome { connections, unopened, mismatches, lasted_s, broken, kept, .. } = &outcome;
         let megabytes = outcome.bytes as f64 / 1e6;
@@ -113,11 +118,15 @@ pub fn table(bytes: u64, words: &[String]) -> bool {
         for what in broken.iter().take(3) {
             println!("  {what}");
         }
+        if outcome.astray > 0 {
+            println!("  {} packets with data by another way", outcome.astray);
+        }
         if kept.left != (0, 0) {
             println!("  left in the shim: {} flows, {} bytes", kept.left.0, kept.left.1);
         }
         good &= *mismatches == 0
             && broken.is_empty()
+            && outcome.astray == 0
             && outcome.bytes == share(bytes) * AT_ONCE
             && kept.left == (0, 0);
     }
@@ -131,9 +140,20 @@ fn share(bytes: u64) -> u64 {
 
 /// Carries the bytes from near to far; `keep` has a shim there until it is told that all is done.
 fn carry(
+    ends: [&Namespace; 2],
+    to: Ipv4Addr,
+    bytes: u64,
+    keep: impl FnOnce(&Sender<()>, &AtomicBool) -> Kept + Send,
+) -> Outcome {
+    carry_over(ends, to, bytes, |_, _| Ok(()), keep)
+}
+
+/// The same over sockets that are prepared, each of those at once by its index.
+fn carry_over(
     [near, far]: [&Namespace; 2],
     to: Ipv4Addr,
     bytes: u64,
+    prepare: impl Fn(u64, &Socket) -> io::Result<()> + Sync,
     keep: impl FnOnce(&Sender<()>, &AtomicBool) -> Kept + Send,
 ) -> Outcome {
     let (sent_all, done) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -147,9 +167,11 @@ fn carry(
             .map(|n| {
                 let to = SocketAddrV4::new(to, 7000 + n as u16);
                 let listener = listen(far, to).expect("nobody else listens");
-                let sent_all = &sent_all;
+                let (sent_all, prepare) = (&sent_all, &prepare);
                 let receives = scope.spawn(move || receive_all(&listener, sent_all));
-                let sends = scope.spawn(move || send_all(near, to, share(bytes) / EACH));
+                let sends = scope.spawn(move || {
+                    send_all(near, to, share(bytes) / EACH, |socket| prepare(n, socket))
+                });
                 (sends, receives)
             })
             .collect();

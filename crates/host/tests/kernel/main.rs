@@ -29,6 +29,7 @@ mod ledger;
 mod loopback;
 mod namespaces;
 mod no_harm;
+mod on_path;
 mod pair;
 mod peer;
 mod shimmed;

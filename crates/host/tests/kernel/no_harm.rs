@@ -5,21 +5,20 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::thread;
 
 use aid::list::find;
-use base::{Duration, Instant, Seq};
+use base::{Duration, Instant};
 use host::{Field, RealClock, Settings};
 use netlink_packet_route::rule::{RuleAttribute, RuleUidRange};
-use nix::libc;
 use shim::{Config, Counts, Shim};
-use socket2::{Domain, Protocol, Socket, Type};
-use wire::{Body, IcmpMessage, IpHeader, Packet, Quoted, TcpFlags, TcpSegment, UnreachableCode};
+use socket2::Socket;
 
 use crate::field::{millis, secs};
 use crate::filter::{
     self, Expression, FORWARD, INPUT, OUTPUT, OUTPUT_MANGLE, OUTPUT_NAT, POSTROUTING_NAT,
 };
+use crate::on_path::{Watch, forge_unreachable, forger};
 use crate::shimmed::{Arrived, Shimmed, Transfer, Until};
 use crate::wired::{
-    self, Cut, GATEWAYS, HERE, MAIN, PORT, SECOND, SERVER, SIDES, TwoWays, UPLINKS, Watch, Way,
+    self, Cut, GATEWAYS, HERE, MAIN, PORT, SECOND, SERVER, SIDES, TwoWays, UPLINKS, Way,
 };
 
 tests![
@@ -109,19 +108,6 @@ fn cut_for(
     Resumed { first, counts: shim.map(|shim| shim.stop().counts) }
 }
 
-/// Packets with data for the server among what a router was sent.
-fn data_packets(watch: &Watch) -> usize {
-    std::iter::from_fn(|| watch.next()).filter(|packet| is_data(packet)).count()
-}
-
-fn is_data(packet: &[u8]) -> bool {
-    let header = usize::from(packet[0] & 0xf) * 4;
-    let offset = || usize::from(packet[header + 12] >> 4) * 4;
-    packet[9] == TCP
-        && packet[header + 2..header + 4] == PORT.to_be_bytes()
-        && packet.len() > header + offset()
-}
-
 /// The connection belongs on the second way, and that one is cut.
 fn keeps_to_the_second_way(lay: impl Fn(&TwoWays) -> Socket + Sync) {
     let [plain, shimmed] = arms(|shimmed| {
@@ -129,7 +115,7 @@ fn keeps_to_the_second_way(lay: impl Fn(&TwoWays) -> Socket + Sync) {
         let socket = lay(&net);
         let watch = Watch::start(&net.routers[0].namespace).unwrap();
         let resumed = cut_for(secs(4), &net, 1, (socket, SERVER), shimmed);
-        assert_eq!(data_packets(&watch), 0, "by the first way: {resumed:?}");
+        assert_eq!(watch.data().count(), 0, "by the first way: {resumed:?}");
         resumed
     });
     assert!(shimmed.first < plain.first + millis(500), "{shimmed:?} {plain:?}");
@@ -418,8 +404,7 @@ fn outlives_forged_notifications(aid: &str) {
     });
     let on_the_path = &net.routers[0].namespace;
     let watch = Watch::start(on_the_path).unwrap();
-    let raw = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW)));
-    let raw = on_the_path.run(raw).unwrap().unwrap();
+    let forger = forger(on_the_path).unwrap();
     let clock = RealClock::start();
     let (to, until) = (SocketAddrV4::new(SERVER, PORT), Until::Time(at(9000)));
     let socket = opened(&net, 0, |_| {});
@@ -427,8 +412,8 @@ fn outlives_forged_notifications(aid: &str) {
     nap(millis(1000));
     let mut newest = None;
     for _ in 0..25 {
-        newest = std::iter::from_fn(|| watch.next()).filter(|p| is_data(p)).last().or(newest);
-        forge_unreachable(&raw, newest.as_ref().expect("it sends"));
+        newest = watch.data().last().or(newest);
+        forge_unreachable(&forger, newest.as_ref().expect("it sends"));
         nap(millis(200));
     }
     let last = clock.now();
@@ -436,28 +421,6 @@ fn outlives_forged_notifications(aid: &str) {
     let stood = shim.stop();
     assert!(stood.counts.outages > 0, "it was believed at first: {stood:?}");
     assert!(first < secs(2), "{first:?} {stood:?}");
-}
-
-fn forge_unreachable(raw: &Socket, packet: &[u8]) {
-    let header = usize::from(packet[0] & 0xf) * 4;
-    let [ports, seq] = [0, 4].map(|at| {
-        u32::from_be_bytes(*packet[header + at..].first_chunk().expect("a header of TCP"))
-    });
-    let segment = TcpSegment {
-        source_port: (ports >> 16) as u16,
-        destination_port: ports as u16,
-        seq: Seq(seq),
-        flags: TcpFlags::ACK,
-        ..TcpSegment::default()
-    };
-    let quoted = Packet { ip: IpHeader::new(HERE[0], SERVER), body: Body::Tcp(segment) };
-    let quoted = Quoted::of(&quoted).unwrap();
-    let code = UnreachableCode::Host;
-    let ip = IpHeader::new(GATEWAYS[0], HERE[0]);
-    let forged = Packet { ip, body: Body::Icmp(IcmpMessage::Unreachable { code, quoted }) };
-    let mut bytes = vec![0; forged.len() as usize];
-    forged.encode(&mut bytes, |_, _| {}).unwrap();
-    raw.send_to(&bytes, &SocketAddr::from((HERE[0], 0)).into()).unwrap();
 }
 
 fn carry_outlives_forged_notifications() {

@@ -103,7 +103,6 @@ impl Process {
     }
 
     /// With a watchdog.
-    #[allow(dead_code, reason = "tests start one; the bench does not")]
     pub fn start_watched(namespace: &Namespace) -> Self {
         Self::start_as(WATCHED, namespace)
     }
@@ -118,13 +117,11 @@ impl Process {
         Self(child)
     }
 
-    #[allow(dead_code, reason = "tests do; the bench does not")]
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(self.0.id() as i32), signal).unwrap();
     }
 
     /// Waits for its end, and gives the signal that was it.
-    #[allow(dead_code, reason = "tests do; the bench does not")]
     pub fn ended_by(mut self) -> Option<Signal> {
         let status = self.0.wait().unwrap();
         status.signal().map(|number| Signal::try_from(number).unwrap())

@@ -2,7 +2,7 @@
 //!
 //! The functions act on the namespace of the calling thread, unless they name one.
 
-use std::io::{self, Read};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
@@ -19,10 +19,9 @@ use netlink_packet_route::route::{
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
-use nix::libc;
 use nix::net::if_::if_nametoindex;
 use nix::unistd::{Uid, setfsuid};
-use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::pair::tell;
 
@@ -258,6 +257,11 @@ pub struct TwoWays {
 
 impl TwoWays {
     pub fn new() -> io::Result<Self> {
+        Self::with_rate(RATE, QUEUE)
+    }
+
+    /// Each way carries so much to the server (bytes/s), behind a queue (bytes).
+    pub fn with_rate(rate: u32, queue: u32) -> io::Result<Self> {
         let (host, server) = (Namespace::new()?, Namespace::new()?);
         let routers = [Router::new(SIDES)?, Router::new(SIDES)?];
         server.run(|| address("lo", SERVER, 32))??;
@@ -271,7 +275,7 @@ impl TwoWays {
             cable([(&host, name, at(near, 1)), (inside, SIDES[0], at(near, 2))])?;
             cable([(inside, SIDES[1], at(far, 1)), (&server, name, at(far, 2))])?;
             inside.run(|| {
-                shape(SIDES[1], RATE, QUEUE)?;
+                shape(SIDES[1], rate, queue)?;
                 route(MAIN, Some((SERVER, 32)), Way::Via(at(far, 2)), None)
             })??;
             server.run(|| route(MAIN, Some((near, 24)), Way::Via(at(far, 1)), None))??;
@@ -302,26 +306,4 @@ pub fn socket(uid: u32) -> io::Result<Socket> {
     setfsuid(Uid::from_raw(0));
     socket.set_write_timeout(Some(PATIENCE))?;
     Ok(socket)
-}
-
-/// What arrives at a namespace, by any interface.
-pub struct Watch(Socket);
-
-impl Watch {
-    pub fn start(namespace: &Namespace) -> io::Result<Self> {
-        let ip = i32::from((libc::ETH_P_IP as u16).to_be());
-        let make = || Socket::new(Domain::PACKET, Type::DGRAM, Some(Protocol::from(ip)));
-        let socket = namespace.run(make)??;
-        socket.set_recv_buffer_size(1 << 23)?;
-        socket.set_nonblocking(true)?;
-        Ok(Self(socket))
-    }
-
-    /// The next packet, with as much of its data as a buffer holds.
-    pub fn next(&self) -> Option<Vec<u8>> {
-        let mut packet = vec![0; 2048];
-        let len = (&self.0).read(&mut packet).ok()?;
-        packet.truncate(len);
-        Some(packet)
-    }
 }

@@ -1,0 +1,163 @@
+//! Faults under which a shim could do harm that plain TCP does not know, on networks of the kernel's
+//! own parts.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+
+use host::Settings;
+use netlink_packet_route::rule::RuleAttribute;
+use nix::sys::signal::Signal;
+use socket2::Socket;
+
+use super::{Kept, Outcome, Row, carry, carry_over, nap, steadily};
+use crate::on_path::{Watch, forge_unreachable, forger};
+use crate::shimmed::Process;
+use crate::wired::{self, Cut, HERE, SECOND, SERVER, SIDES, TwoWays, UPLINKS};
+
+pub const ROWS: [Row; 5] = [
+    ("policy routing by mark, cuts by ICMP", marked),
+    ("two links, one or the other out", two_links),
+    ("stopped, and ended by its watchdog", stopped),
+    ("smaller MTU after a cut, and back", smaller_mtu),
+    ("forged ICMP, 5 a second for each", forged),
+];
+
+const MARK: u32 = 7;
+/// 200 Mbit/s, and 500 packets, as the emulated paths have (bytes/s, bytes).
+const RATE: u32 = 25_000_000;
+const QUEUE: u32 = 750_000;
+
+fn network() -> TwoWays {
+    TwoWays::with_rate(RATE, QUEUE).expect("this machine allows it")
+}
+
+/// One shim at the host, while `meanwhile` is done again and again; each time there is an outage, real
+/// or not.
+fn under(
+    net: &TwoWays,
+    bytes: u64,
+    prepare: impl Fn(u64, &Socket) -> io::Result<()> + Sync,
+    meanwhile: impl FnMut() + Send,
+) -> Outcome {
+    let outcome = carry_over([&net.host, &net.server], SERVER, bytes, prepare, |ready, done| {
+        steadily(&net.host, &Settings::default(), ready, done, meanwhile)
+    });
+    assert!(outcome.kept.counted.is_some_and(|[survived, _]| survived > 0), "no outage");
+    outcome
+}
+
+/// All connections belong on the second way, and that one is cut.
+fn marked(bytes: u64) -> Outcome {
+    let net = network();
+    let rule = || wired::rule(RuleAttribute::FwMark(MARK), SECOND);
+    net.host.run(rule).expect("it runs").expect("there can be a rule");
+    let watch = Watch::start(&net.routers[0].namespace).expect("this machine allows it");
+    let mut outcome = under(
+        &net,
+        bytes,
+        |_, socket| socket.set_mark(MARK),
+        || {
+            nap(500);
+            net.routers[1].cut(Cut::Notified);
+            nap(1000);
+            net.routers[1].heal(Cut::Notified);
+            nap(1500);
+        },
+    );
+    outcome.astray = watch.data().count();
+    outcome
+}
+
+/// Half of the connections over each link.
+fn two_links(bytes: u64) -> Outcome {
+    let net = network();
+    let rule = || wired::rule(RuleAttribute::Source(HERE[1].into()), SECOND);
+    net.host.run(rule).expect("it runs").expect("there can be a rule");
+    let bind = |n: u64, socket: &Socket| {
+        socket.bind(&SocketAddr::from((HERE[n as usize % HERE.len()], 0)).into())
+    };
+    under(&net, bytes, bind, || {
+        for way in [0, 1] {
+            nap(500);
+            net.plug(way, false);
+            nap(1500);
+            net.plug(way, true);
+            nap(1000);
+        }
+    })
+}
+
+/// One shim after the other, each stopped for three seconds, of which its watchdog grants it one.
+fn stopped(bytes: u64) -> Outcome {
+    let net = network();
+    carry([&net.host, &net.server], SERVER, bytes, |ready, done| {
+        let mut kept = Kept::default();
+        while !done.load(Ordering::Relaxed) {
+            kept.begun += 1;
+            let shim = Process::start_watched(&net.host);
+            ready.send(()).expect("it is kept");
+            nap(2000);
+            shim.signal(Signal::SIGSTOP);
+            nap(3000);
+            // Had it been left, it would end in good order.
+            shim.signal(Signal::SIGCONT);
+            assert_eq!(shim.ended_by(), Some(Signal::SIGKILL));
+        }
+        kept
+    })
+}
+
+/// The host's own link takes only smaller packets, later the router's next one.
+fn smaller_mtu(bytes: u64) -> Outcome {
+    const SMALLER: u32 = 900;
+    const ETHERNET: u32 = 1500;
+    let net = network();
+    let links = [(&net.host, UPLINKS[0]), (&net.routers[0].namespace, SIDES[1])];
+    let changes = links.map(|link| [SMALLER, ETHERNET].map(|mtu| (link, mtu)));
+    let mut changes = changes.as_flattened().iter().cycle();
+    under(
+        &net,
+        bytes,
+        |_, _| Ok(()),
+        || {
+            let ((namespace, name), mtu) = changes.next().expect("they never end");
+            nap(500);
+            net.routers[0].cut(Cut::Notified);
+            nap(500);
+            namespace.run(|| wired::mtu(name, *mtu)).expect("it runs").expect("it takes that MTU");
+            if *mtu == ETHERNET {
+                // What the host has learned of the path's MTU, it would keep for ten minutes.
+                net.host.set("net/ipv4/route/flush", "1").expect("routes can be forgotten");
+            }
+            nap(500);
+            net.routers[0].heal(Cut::Notified);
+            nap(1500);
+        },
+    )
+}
+
+/// Somebody on the path says of each connection, five times a second, that the server cannot be
+/// reached.
+fn forged(bytes: u64) -> Outcome {
+    let net = network();
+    let on_path = &net.routers[0].namespace;
+    let watch = Watch::start(on_path).expect("this machine allows it");
+    let forger = forger(on_path).expect("this machine allows it");
+    under(
+        &net,
+        bytes,
+        |_, _| Ok(()),
+        || {
+            nap(195);
+            // Only what is on its way now has right numbers.
+            watch.data().for_each(drop);
+            nap(5);
+            // Of each connection, by its ports behind an IP header without options.
+            let newest: BTreeMap<_, _> =
+                watch.data().map(|packet| (packet[20..24].to_vec(), packet)).collect();
+            newest.values().for_each(|packet| forge_unreachable(&forger, packet));
+        },
+    )
+}
