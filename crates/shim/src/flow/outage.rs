@@ -259,12 +259,16 @@ impl Flow {
 
     /// Undoes the timeouts of the outage: one byte of what the peer has acknowledged is told, with
     /// the original's echo. One byte, because a whole segment would also be a measurement of the
-    /// round trip, as long as the outage; so a segment of one byte has nothing to spare.
+    /// round trip, as long as the outage; so a segment of one byte has nothing to spare. Not where the
+    /// store lacks anything: a TCP that takes its timeouts back holds all that was out to be on its way,
+    /// and would wait for what only it can send.
     fn undo(&mut self, cx: &mut Context<'_>) {
+        let complete = self.flight.stored_to() == self.flight.max;
         let (State::Resuming(outage, _) | State::Disconnected(outage)) = &mut self.state else {
             return;
         };
         let allowed = cx.config.undo_ack
+            && complete
             && outage.held.keeps
             && self.congested.is_none()
             && outage.undo_acks < UNDO_ACKS_MAX;
