@@ -56,6 +56,9 @@ const UNKNOWN: Duration = Duration::from_millis(200);
 /// Where the view does not know the retransmission timeout (RFC 6298 §2.1).
 const DEFAULT_RTO: Duration = Duration::from_secs(1);
 
+/// The data of a segment, where nobody says how much that is (bytes).
+const SEGMENT: u32 = 1460;
+
 /// Heavy is the loss of more than one byte in so many, and of more than so many segments.
 const HEAVY: u32 = 8;
 const HEAVY_FROM: u32 = 3;
@@ -393,10 +396,6 @@ impl Aid for Carry {
         if !self.takes_part(now, view) {
             return Verdict::Pass;
         }
-        if segment.sequence_len() > 0 && view.max.value().is_none_or(|max| segment.end().after(max))
-        {
-            self.losses.on_sent(1, 0);
-        }
         let Some(outstanding) = view.outstanding() else { return Verdict::Pass };
         let start = segment.seq.max(outstanding.start);
         let again = SeqRange::new(start, segment.end().min(outstanding.end).max(start));
@@ -450,8 +449,12 @@ impl Aid for Carry {
         if self.state == State::Resuming && segment.ack.at_or_after(self.until) {
             self.happens(now, Cause::Repaired, view);
         }
-        // Each retransmission is for a loss.
-        self.losses.on_sent(self.resent, self.resent);
+        // Each retransmission is for a loss. What nobody has acknowledged may be lost, and is no evidence.
+        let acknowledged = outstanding.filter(|_| advances).map_or(0, |out| {
+            let mss = view.mss.value().unwrap_or(SEGMENT).max(1);
+            u64::from(segment.ack.since(out.start).div_ceil(mss))
+        });
+        self.losses.on_sent(acknowledged + self.resent, self.resent);
         (self.heard, self.resent, self.unanswered) = (now, 0, 0);
         if self.state != State::Suspecting {
             self.windows = view.cwnd.value().zip(view.ssthresh.value());

@@ -141,6 +141,10 @@ pub(super) struct Repair {
     /// How much may be out (bytes), and when that was last reduced.
     window: u32,
     reduced: Instant,
+    /// The shortest round trip of what was repaired.
+    round_trip: Option<Duration>,
+    /// If the peer takes nothing for so long, the path is gone again.
+    patience: Duration,
     /// When the peer last took something.
     progress: Instant,
     /// Acknowledgments are not held for longer.
@@ -416,6 +420,7 @@ impl Flow {
         if let Some(stamps) = segment.stamps
             && segment.seq.at_or_before(self.ours.ack)
         {
+            self.theirs.echo = stamps.echo;
             self.recent = Seq(self.recent).max(Seq(stamps.value)).0;
         }
         if segment.has(TcpFlags::FIN) {

@@ -96,6 +96,12 @@ impl StampClock {
     pub fn last(&self) -> u32 {
         self.last.1
     }
+    /// How long ago the clock showed `stamp`.
+    pub fn age(&self, now: Instant, stamp: u32) -> Duration {
+        let ticks = u128::from(Seq(self.at(now)).since(Seq(stamp)));
+        let (per, nanos) = (u128::from(self.rate.0).max(1), u128::from(self.rate.1));
+        Duration::from_nanos(u64::try_from(ticks * nanos / per).unwrap_or(u64::MAX))
+    }
     /// What stood on the clock at the time `at`, before or after the last value seen.
     pub fn at(&self, at: Instant) -> u32 {
         let (ticks, nanos) = (u128::from(self.rate.0), u128::from(self.rate.1));

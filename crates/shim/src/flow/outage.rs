@@ -164,6 +164,10 @@ impl Flow {
     /// There is a path again, and what was out goes once more.
     fn send_all_again(&mut self, cx: &mut Context<'_>, mut outage: Outage) {
         self.came_back = true;
+        // Where TCP was not held, the path was silent and may only have become slow: an echo says by how
+        // much at most (RFC 7323 §4.1).
+        let suspected = self.heard == cx.now && outage.since == cx.now;
+        let age = if suspected { self.clock.age(cx.now, self.theirs.echo) } else { Duration::ZERO };
         // Either the peer was heard just now, or this host knows it.
         let tried = if self.heard == cx.now { self.tried(cx.now) } else { cx.now };
         // RFC 3522: an echo older than the first retransmission is what undoes it. The first
@@ -189,6 +193,8 @@ impl Flow {
             // liu-singh-2001 §III-C: the new route's capacity is not known.
             window: if outage.held.keeps { self.rate } else { first },
             reduced: cx.now,
+            round_trip: None,
+            patience: self.round_trip.patience().max(age.times(2)),
             progress: cx.now,
             hold_until,
             duplicates: 0,
@@ -236,11 +242,14 @@ impl Flow {
         let (round_trip, least) = (self.round_trip.smoothed(), self.round_trip.least());
         let State::Resuming(_, repair) = &mut self.state else { return };
         // RFC 8985 §6.2, step 2: what is answered sooner than that arrived before, from before the
-        // outage. The queues are empty after it: neither this nor the margin for reordering is of the
-        // round trip that a full one made.
+        // outage. The queues are empty after it, or full of others' packets: the margin for reordering
+        // is of the round trip that the repair itself sees.
         let newest = newest.filter(|at| now.since(*at) >= least.over(2));
+        let seen = newest.map(|at| now.since(at));
+        repair.round_trip = repair.round_trip.into_iter().chain(seen).min();
+        let margin = repair.round_trip.unwrap_or(round_trip).over(4);
         let third = !self.agreed.sack && repair.duplicates == 3;
-        let lost = self.flight.find_lost(newest, least.over(4), third);
+        let lost = self.flight.find_lost(newest, margin, third);
         // RFC 5681 §3.1, at most once a round trip: nobody else reduces for this.
         if lost && now.since(repair.reduced) >= round_trip {
             repair.reduced = now;
@@ -380,9 +389,7 @@ impl Flow {
         self.wake_aid(cx);
         match self.state {
             State::Resuming(_, repair) if cx.now >= repair.hold_until => self.release(cx),
-            State::Resuming(_, repair)
-                if cx.now >= repair.progress + self.round_trip.patience() =>
-            {
+            State::Resuming(_, repair) if cx.now >= repair.progress + repair.patience => {
                 if self.is_in_vain() {
                     cx.counts.left_to_tcp += 1;
                     self.flight.none_waits();

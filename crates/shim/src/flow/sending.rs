@@ -61,7 +61,7 @@ impl Flow {
                 (probes, [resends, tells].into_iter().flatten().min())
             }
             State::Resuming(_, repair) => {
-                let patience = repair.progress + self.round_trip.patience();
+                let patience = repair.progress + repair.patience;
                 let send = self.may_send_next().map(|_| self.next_send);
                 (send, Some(patience.min(repair.hold_until)))
             }
