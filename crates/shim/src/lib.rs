@@ -72,6 +72,7 @@
 //! | prevent the timeout itself | only an untrue acknowledgment would; it is undone afterwards |
 //! | IPv6, fragments, connections without timestamps or with options it does not know (TCP-AO, MD5, MPTCP, Fast Open), older ones than itself, simultaneous opens | passed untouched, and counted by reason: an echo is what undoes, and what is not understood is not to be edited |
 //! | send originals over a path that has become narrower | the local TCP cuts them itself (RFC 1191); what it has cut is not stored any more |
+//! | leave all of a router's ICMP messages to the local TCP's retransmissions | routers send few a second, and probes draw most of them. Each that a retransmission does not draw is a doubling of its timeout that is not taken back (RFC 6069): where the path has become a black hole for long packets meanwhile, TCP finds that out seconds later than alone |
 //! | undo the timeout of a segment of one byte, or of a bare FIN | nothing less than the whole segment could be acknowledged, and that would be a measurement of the round trip, as long as the outage |
 //! | show an aid the peer's SYN where the peer opens the connection | nobody keeps what may be a flood. So `cwnd-limit` does not know the peer's scale there, and limits less |
 //! | carry a handshake, or a reset of the local TCP, over an outage | a SYN is repeated by TCP itself; after a reset the peer learns of it when it next sends |

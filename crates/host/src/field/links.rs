@@ -321,7 +321,8 @@ fn is_running(index: u32) -> io::Result<bool> {
     link.header.index = index;
     match ask(NETLINK_ROUTE, RouteNetlinkMessage::GetLink(link), NLM_F_REQUEST) {
         Ok(Some(RouteNetlinkMessage::NewLink(link))) => {
-            Ok(link.header.flags.contains(LinkFlags::Up | LinkFlags::Running))
+            // Running comes up to a second after the carrier.
+            Ok(link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp))
         }
         Ok(other) => Err(io::Error::new(
             io::ErrorKind::InvalidData,
