@@ -107,8 +107,10 @@ Examples:
 
 Neither programs nor kernel are changed, nor are routes, addresses or settings. The kernel shows
 the shim each TCP packet below its own TCP; the shim keeps what is not acknowledged. While there
-is no path (a router's ICMP or the host's own link say so) retransmissions are swallowed and the
-path is probed; when it is back, what was lost is sent in order, and the window is what it was.
+is no path (a router's ICMP or the host's own link say so) what is new is kept and the path is
+probed; when it is back, what was lost is sent in order, and the window is what it was. What the
+shim sends travels in packets that TCP is made to send: by the same mark, device, owner, through
+the same firewall, and no other way (Linux 5.18).
 Where nobody says so, silence for longer than the connection's losses explain has the path probed
 with a twentieth of what the connection carried, beside TCP (--suspect-after). Losses that are not
 congestion are undone on connections that have agreed on ECN and timestamps (sysctl
@@ -134,7 +136,12 @@ it again (dist/driftway-shim.service). Connections that are older than the shim,
 options that it does not know pass untouched. It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and
 keeps the first of them only; root becomes the user `driftway` if there is one, else one that no
 other process has, where it also may change users (CAP_SETUID, CAP_SETGID). A shim in a network
-namespace with a name (ip-netns(8)) ends when that is deleted. Ctrl-Z does not stop it.
+namespace with a name (ip-netns(8)) ends when that is deleted. Ctrl-Z does not stop it. Where the
+watchdog is gone, too, connections with packets in the queue wait for `driftway shim stop`.
+
+It has a table of nf_tables, `driftway`, as long as it works. A ruleset that was saved with it by
+`nft list ruleset` can't be loaded again: leave the table out. A firewall has to let the shim's
+packets through on the loopback interface, or connections get no help (`no_carrier` in the status).
 
 Metrics for Prometheus are at a local socket, a file in /run/driftway (in /run/driftway/unit, if
 systemd has started it) with the number of the network namespace in its name:

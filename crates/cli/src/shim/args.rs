@@ -177,6 +177,12 @@ impl StartArgs {
     /// What is wrong with the aid's name or options.
     pub fn shim(&self) -> Result<Shim, Failure> {
         let config = self.config();
+        let (Time(probe_min), Time(probe_max)) = (self.probe_min, self.probe_max);
+        if probe_min > probe_max {
+            let message =
+                "--probe-min is longer than --probe-max: make one shorter or the other longer";
+            return Err(Failure::Input(message.to_owned()));
+        }
         if self.aid == CARRY && self.aid_option.is_empty() {
             return Ok(Shim::new(config));
         }
@@ -223,7 +229,7 @@ impl StartArgs {
                 Window::Reset => Cwnd::Reset,
             },
             probe_min,
-            probe_max: probe_max.max(probe_min),
+            probe_max,
             suspect_after: self.suspect_after.0,
             ..Config::default()
         }
@@ -315,6 +321,7 @@ mod test {
             &["persist_min of 7200 s is longer than persist_max"],
         );
         says(&["--aid", "none"], &["does nothing"]);
+        says(&["--probe-min", "5 s"], &["longer than --probe-max"]);
         for words in [
             &["--aid-option", "persist_min"][..],
             &["--aid", "atcp", "--cwnd", "reset"],
