@@ -31,7 +31,8 @@ fn connect(path: &Path, port: u16, timeout: Option<Duration>) -> [TcpStream; 2] 
 
 /// From the cut, at 1 s, to the error, and which one.
 fn patience(path: &Path, mut stream: TcpStream) -> (Duration, ErrorKind) {
-    path.sleep_until(millis(900));
+    // What is acknowledged until then makes losses unlikely.
+    path.sleep_until(millis(100));
     loop {
         if let Err(error) = stream.write_all(&[7; 1000]) {
             return (path.clock.now().since(Instant::ZERO + secs(1)), error.kind());

@@ -266,7 +266,7 @@ impl Transfer {
         }
         let port = port(&socket);
         let sends = thread::spawn(move || {
-            socket.connect(&SocketAddr::V4(to).into()).unwrap();
+            connect(&socket, to);
             let stream = TcpStream::from(socket);
             let sent = send(&stream, clock, until);
             stream.shutdown(Shutdown::Write).unwrap();
@@ -284,6 +284,17 @@ impl Transfer {
         arrived.ledger.assert_same(&sent);
         arrived
     }
+}
+
+/// A new cable takes up to a second until it carries; till then nobody answers to ARP.
+fn connect(socket: &Socket, to: SocketAddrV4) {
+    for _ in 0..3 {
+        match socket.connect(&SocketAddr::V4(to).into()) {
+            Err(error) if error.kind() == io::ErrorKind::HostUnreachable => {}
+            connected => return connected.unwrap(),
+        }
+    }
+    panic!("{to} is out of reach");
 }
 
 fn send(mut stream: &TcpStream, clock: RealClock, until: Until) -> Ledger {
