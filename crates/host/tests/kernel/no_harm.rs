@@ -391,9 +391,9 @@ fn a_smaller_mtu_behind_a_router_after_a_cut() {
 }
 
 /// Longer packets vanish, and nobody says so. Here the shim is slower than plain TCP, whose timeouts alone
-/// find the length: routers send few ICMP messages a second, the shim's probes draw most of them, and
-/// each that a retransmission does not draw is a doubling that is not taken back (RFC 6069). So this
-/// says only that the connection survives.
+/// find the length. Probably because routers send few ICMP messages a second, the shim's probes draw most
+/// of them, and each that a retransmission does not draw is a doubling that is not taken back (RFC 6069).
+/// So this says only that the connection survives.
 fn a_black_hole_after_a_cut() {
     let [plain, shimmed] = smaller_mtu_after_a_cut(false, 24_000, |net| {
         let rules: &[&[Expression]] = &[&[Expression::Longer(SMALLER), Expression::Drop]];
