@@ -152,17 +152,20 @@ impl Driver {
                 Ok(decoded) => decoded.packet,
                 Err(error) => panic!("what the shim sends is not read: {error}"),
             };
-            let Body::Tcp(segment) = decoded.body else { panic!("{decoded:?}") };
-            match to {
-                To::Network => {
+            match (to, decoded.body) {
+                (To::Network, Body::Tcp(_)) => {
                     assert_eq!(decoded.ip.source, HERE);
                     self.leaves(&packet);
                 }
-                To::Local => {
+                (To::Local, Body::Tcp(segment)) => {
                     assert_eq!(decoded.ip.destination, HERE);
                     self.check_ack(&decoded, &segment);
                     self.is_told(&packet);
                 }
+                (To::Local, Body::Icmp(IcmpMessage::Unreachable { quoted, .. })) => {
+                    assert_eq!((decoded.ip.destination, quoted.source), (HERE, HERE));
+                }
+                (_, other) => panic!("{other:?}"),
             }
         }
         let next = self.shim.next_timeout();

@@ -147,6 +147,8 @@ counts! {
     /// Stored segments sent once more, because they were lost again on the restored path, or because the
     /// aid asked for it.
     repaired,
+    /// A router's messages repeated to the local TCP, about what it has sent again.
+    reports_repeated,
     /// Outages that began.
     outages,
     /// Flows that were given up because nothing of the local TCP's carried what the shim wanted to send.

@@ -5,6 +5,7 @@ mod incoming;
 mod outage;
 mod outgoing;
 mod receiving;
+mod report;
 mod sending;
 pub(crate) mod view;
 
@@ -23,6 +24,7 @@ use crate::pool::Pool;
 pub(crate) use acts::Aided;
 use acts::Emitted;
 use receiving::Given;
+use report::Report;
 
 /// What every step of a flow needs from outside.
 pub(crate) struct Context<'a> {
@@ -125,6 +127,8 @@ pub(super) struct Outage {
     /// and one past its last number.
     oldest: Option<(u32, Seq)>,
     undo_acks: u8,
+    /// The router's message that began it, if one did.
+    report: Option<Report>,
     /// When the path was back, and when the peer then acknowledged something new.
     back: Option<Instant>,
     resumed: Option<Instant>,
@@ -216,6 +220,9 @@ pub(crate) struct Flow {
     /// Bytes that are sent in a round trip.
     pub(super) rate: u32,
     pub(super) replies: VecDeque<Reply>,
+    /// The retransmission about which the router's message is to be repeated: its first number and how
+    /// many bytes it has.
+    pub(super) repeats: Option<(Seq, u32)>,
     /// Acknowledgments by which the peer is still to be told that the path is back.
     pub(super) announces: u8,
     pub(super) given: Given,
@@ -316,6 +323,7 @@ impl Flow {
             next_send: Instant::ZERO,
             rate: 0,
             replies: VecDeque::with_capacity(4),
+            repeats: None,
             announces: 0,
             given: Given::new(ours.ack),
             sent: Instant::ZERO,

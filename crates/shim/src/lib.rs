@@ -54,6 +54,7 @@
 //! | to the local TCP | acknowledgment number held back, SACK blocks left out, of segments with data | during repair |
 //! | to the network | acknowledgment, window, echo and ECE brought up to date; TSval raised to that of a retransmission that has left, or the peer would discard it (PAWS); no ECT if it was sent before (RFC 3168 §6.1.5) | a stored original is sent |
 //! | to the local TCP | an acknowledgment of one byte with the original's echo, of what the peer has acknowledged already; at most four in an outage ([`Config::undo_ack`]) | the outage's timeouts are undone |
+//! | to the local TCP | the router's ICMP message that began the outage, about a retransmission | a probe may have drawn the real one: routers send few, and each that a retransmission does not draw is a doubling of its timeout that stands (RFC 6069) |
 //! | to the network | the acknowledgment number is two bytes less; the full one follows with the next, or after 40 ms | more is arriving, if asked for ([`Config::hold_back`]) |
 //! | to the network | the last acknowledgment of the local TCP, once more | this host's link is back, and nothing is outstanding that would carry it |
 //! | to the local TCP | an acknowledgment of what the peer has acknowledged, with the echo of a round trip ago | the outage is over |
@@ -72,7 +73,6 @@
 //! | prevent the timeout itself | only an untrue acknowledgment would; it is undone afterwards |
 //! | IPv6, fragments, connections without timestamps or with options it does not know (TCP-AO, MD5, MPTCP, Fast Open), older ones than itself, simultaneous opens | passed untouched, and counted by reason: an echo is what undoes, and what is not understood is not to be edited |
 //! | send originals over a path that has become narrower | the local TCP cuts them itself (RFC 1191); what it has cut is not stored any more |
-//! | leave all of a router's ICMP messages to the local TCP's retransmissions | routers send few a second, and probes seem to draw most of them. Each that a retransmission does not draw is a doubling of its timeout that is not taken back (RFC 6069): where the path has become a black hole for long packets meanwhile, TCP finds that out seconds later than alone |
 //! | undo the timeout of a segment of one byte, or of a bare FIN | nothing less than the whole segment could be acknowledged, and that would be a measurement of the round trip, as long as the outage |
 //! | show an aid the peer's SYN where the peer opens the connection | nobody keeps what may be a flood. So `cwnd-limit` does not know the peer's scale there, and limits less |
 //! | carry a handshake, or a reset of the local TCP, over an outage | a SYN is repeated by TCP itself; after a reset the peer learns of it when it next sends |

@@ -2,7 +2,7 @@
 
 mod common;
 
-use base::Duration;
+use base::{Duration, Signal, SignalKind};
 use common::cut::{REPAIR, answers, cut_short};
 use common::line::{IN_REPAIR, Line, Offers, ack, config, data, nth};
 use shim::{Config, Cwnd};
@@ -104,6 +104,48 @@ fn on_a_new_route_everything_begins_with_one_segment() {
     // Not older than the retransmission of 400 ms: nothing is undone.
     line.emits(["957 tcp a5001 t957/857 w50000"]);
     assert_eq!((line.counts().undone, line.counts().undo_acks), (0, 0));
+}
+
+/// A probe may have drawn the message that a retransmission would have: that is repeated, once for each.
+#[test]
+fn what_a_probe_has_drawn_is_repeated_about_a_retransmission() {
+    let mut line = Line::established();
+    cut_short(&mut line);
+    line.at(760);
+    line.passes(nth(0).not_capable());
+    line.passes(nth(0).not_capable());
+    line.emits(["760 tcp Host unreachable 1"]);
+    assert_eq!(line.counts().reports_repeated, 1);
+    line.at(1050);
+    line.emits(["850 net 1+1000 a1 t760/760", "1050 net 1+1000 a1 t760/760"]);
+    line.at(1160);
+    line.passes(nth(0).not_capable());
+    line.emits(["1160 tcp Host unreachable 1"]);
+    // It is over; what the local TCP sends again is swallowed, and nothing is said of it.
+    line.at(1200);
+    line.peer_is_held(ack(1001, 200));
+    assert_eq!(line.local(nth(1).not_capable()), IN_REPAIR);
+    let replies = line.taken();
+    assert!(!replies.iter().any(|packet| packet.contains("unreachable")), "{replies:?}");
+    assert_eq!(line.counts().reports_repeated, 2);
+}
+
+/// What this host alone knows, no router has reported.
+#[test]
+fn nothing_is_repeated_that_no_router_has_said() {
+    let mut line = Line::established();
+    line.at(200);
+    line.sends(0..4);
+    line.at(250);
+    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.at(400);
+    line.passes(nth(0).not_capable());
+    line.at(650);
+    line.taken();
+    line.at(760);
+    line.passes(nth(0).not_capable());
+    line.emits([]);
+    assert_eq!(line.status().state, "disconnected");
 }
 
 /// A loss is being repaired by the local TCP when the path breaks. Its timeouts are undone only if

@@ -259,7 +259,9 @@ fn the_other_way_goes_on(
         assert!(shimmed < plain + millis(300), "a pause of {shimmed:?}, else {plain:?}");
     }
     for (shimmed, plain) in shimmed.first.into_iter().zip(plain.first) {
-        assert!(shimmed < plain + millis(500), "resumed after {shimmed:?}, else {plain:?}");
+        // Plain TCP, and a flow bound to a device, which has no carrier, may have a packet wait for the
+        // answer to an ARP request, of which there is one a second.
+        assert!(shimmed < plain + millis(1300), "resumed after {shimmed:?}, else {plain:?}");
     }
 }
 
@@ -325,21 +327,16 @@ const SMALLER: u16 = 900;
 const FLOWING: u64 = 100_000;
 
 /// A cut of three seconds, of which the router notifies, at whose end the path takes only smaller
-/// packets.
+/// packets. When data flow again depends on when the local TCP next sends again, and that on when the
+/// router sends its messages, one a second: the two arms may differ by that, and by half a second.
 fn a_smaller_mtu_after_a_cut(own: bool, shrink: impl Fn(&TwoWays) + Sync) {
-    let [plain, shimmed] = smaller_mtu_after_a_cut(own, 8000, shrink);
-    assert!(shimmed < plain + secs(2), "{shimmed:?}, else {plain:?}");
-}
-
-/// How long it then takes until data flow, without and with the shim.
-fn smaller_mtu_after_a_cut(own: bool, end: u64, shrink: impl Fn(&TwoWays) + Sync) -> [Duration; 2] {
-    arms(|shimmed| {
+    let [plain, shimmed] = arms(|shimmed| {
         let net = TwoWays::new().unwrap();
         // RFC 4821: a host of which more is asked than to heed ICMP.
         net.host.set("net/ipv4/tcp_mtu_probing", "1").unwrap();
         let shim = shimmed.then(|| Shimmed::start(&net.host, &Settings::default()));
         let clock = RealClock::start();
-        let (to, until) = (SocketAddrV4::new(SERVER, PORT), Until::Time(at(end)));
+        let (to, until) = (SocketAddrV4::new(SERVER, PORT), Until::Time(at(10_000)));
         let socket = opened(&net, 0, |_| {});
         let transfer = Transfer::over(socket, net.listen(PORT), to, clock, "cubic", until);
         nap(millis(1000));
@@ -360,7 +357,8 @@ fn smaller_mtu_after_a_cut(own: bool, end: u64, shrink: impl Fn(&TwoWays) + Sync
         let arrived = transfer.finish();
         drop(shim.map(Shimmed::stop));
         arrived.reached_after(back, FLOWING)
-    })
+    });
+    assert!(shimmed < plain + millis(1500), "{shimmed:?}, else {plain:?}");
 }
 
 fn a_smaller_mtu_of_a_cable_that_comes_back() {
@@ -390,17 +388,14 @@ fn a_smaller_mtu_behind_a_router_after_a_cut() {
     });
 }
 
-/// Longer packets vanish, and nobody says so. Here the shim is slower than plain TCP, whose timeouts alone
-/// find the length. Probably because routers send few ICMP messages a second, the shim's probes draw most
-/// of them, and each that a retransmission does not draw is a doubling that is not taken back (RFC 6069).
-/// So this says only that the connection survives.
+/// Longer packets vanish, and nobody says so: only the local TCP's timeouts find the length, and the
+/// doublings of those that the shim's probes have drawn a router's messages from must not stand.
 fn a_black_hole_after_a_cut() {
-    let [plain, shimmed] = smaller_mtu_after_a_cut(false, 24_000, |net| {
+    a_smaller_mtu_after_a_cut(false, |net| {
         let rules: &[&[Expression]] = &[&[Expression::Longer(SMALLER), Expression::Drop]];
         let install = || filter::install("hole", FORWARD, rules);
         net.routers[0].namespace.run(install).unwrap().unwrap();
     });
-    assert!(shimmed < secs(18), "{shimmed:?}, else {plain:?}");
 }
 
 /// Somebody on the path, who sees the numbers, says five times a second, and falsely, that the server

@@ -71,6 +71,7 @@ impl Flow {
                     in_vain: 0,
                     oldest: None,
                     undo_acks: 0,
+                    report: None,
                     back: None,
                     resumed: None,
                     tried: None,
@@ -180,7 +181,7 @@ impl Flow {
             (outage.again, outage.tells_at) = (true, hold_until);
         }
         (outage.back, outage.resumed) = (Some(cx.now), None);
-        outage.tried = Some(tried);
+        (outage.tried, outage.report) = (Some(tried), None);
         self.flight.all_wait();
         self.rate = outage.flight.max(INITIAL_WINDOW);
         self.next_send = cx.now;

@@ -98,7 +98,7 @@ impl Flow {
         match self.state {
             // It looks for a path as well as a probe does, is cut to what the path takes, and goes
             // wherever the local TCP would have it go.
-            State::Disconnected(outage) if outage.held.outage => {}
+            State::Disconnected(outage) if outage.held.outage => self.wants_report(segment),
             State::Disconnected(_) if self.has_stored(range) => {
                 return Fate::Swallowed(Swallowed::RetransmissionInHold);
             }

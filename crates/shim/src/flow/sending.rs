@@ -6,6 +6,7 @@ use base::{Duration, FlowKey, Instant, Ipv4Addr, Seq};
 use wire::{Body, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use super::acts::Emitted;
+use super::report::Report;
 use super::{Context, Flow, Reply, Said, State};
 use crate::config::Config;
 use crate::flight::Place;
@@ -18,6 +19,11 @@ impl Flow {
     pub fn poll(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
         if let Some(reply) = self.replies.pop_front() {
             return self.make_up(reply, packet);
+        }
+        if self.repeats.is_some()
+            && let Some(to) = self.repeat_report(cx, packet)
+        {
+            return Some(to);
         }
         if let Some(Emitted { ack, window, copies }) = self.emits {
             self.emits = (copies > 1).then_some(Emitted { ack, window, copies: copies - 1 });
@@ -179,6 +185,7 @@ impl Flow {
         // What the aid has sent again is a probe, too.
         if let State::Disconnected(outage) = &mut self.state {
             outage.probe_at = outage.probe_at.max(now + outage.gap);
+            outage.report.iter_mut().for_each(Report::on_sent);
         }
         Some(To::Network)
     }

@@ -149,7 +149,13 @@ pub fn encode(packet: &Packet) -> Vec<u8> {
 /// A packet in words: sequence numbers, what it acknowledges, timestamps, and what is unusual.
 pub fn show(bytes: &[u8]) -> String {
     let decoded = Packet::decode(bytes).expect("right checksums");
-    let Body::Tcp(segment) = decoded.packet.body else { panic!("TCP only") };
+    let segment = match decoded.packet.body {
+        Body::Tcp(segment) => segment,
+        Body::Icmp(IcmpMessage::Unreachable { code, quoted }) => {
+            return format!("{code:?} unreachable {}", quoted.seq().since(OURS));
+        }
+        other => panic!("{other:?}"),
+    };
     let out = decoded.packet.ip.source == HERE.address;
     let (seq, ack) = if out { (OURS, THEIRS) } else { (THEIRS, OURS) };
     let clocks = if out { (OUR_CLOCK, THEIR_CLOCK) } else { (THEIR_CLOCK, OUR_CLOCK) };
