@@ -203,6 +203,12 @@ pub fn flow_of(packet: &[u8]) -> Option<FlowKey> {
     Some(FlowKey { source, destination })
 }
 
+/// The sequence number of an IPv4 packet with TCP, without a look at the rest.
+pub fn sequence(packet: &[u8]) -> Option<Seq> {
+    let at = header_len(packet)? + 4;
+    Some(Seq(u32::from_be_bytes(*packet.get(at..)?.first_chunk()?)))
+}
+
 fn header_len(packet: &[u8]) -> Option<usize> {
     let len = usize::from(packet.first()? & 0xf) * 4;
     (len >= 20 && packet.len() >= len + 20).then_some(len)

@@ -13,6 +13,7 @@ mod inject;
 mod links;
 mod message;
 mod owner;
+mod parked;
 mod privilege;
 mod queue;
 mod rules;
@@ -42,6 +43,7 @@ use alive::Alive;
 use carriers::{Carriers, Exit, flow_of};
 use inject::Injector;
 use links::{Links, Way};
+use parked::Parked;
 use queue::{HOOK_LOCAL_OUT, HOOK_POST_ROUTING, Queue, Waiting};
 use rules::Rules;
 use unseen::Pieces;
@@ -74,8 +76,7 @@ pub struct Field {
     carriers: Carriers,
     /// Flows of which something found no carrier, and whether one had taken it; to be looked at.
     uncarried: BTreeMap<FlowKey, bool>,
-    /// The last packet of the local TCP for each flow that has no way, until that has been looked at.
-    parked: BTreeMap<FlowKey, Vec<u8>>,
+    parked: Parked,
     links: Links,
     alive: Alive,
     /// Is called each time that the rules are told that we work.
@@ -198,7 +199,7 @@ impl Field {
             injector,
             carriers: Carriers::default(),
             uncarried: BTreeMap::new(),
-            parked: BTreeMap::new(),
+            parked: Parked::default(),
             links,
             alive,
             heartbeat: Box::new(|| {}),
@@ -328,14 +329,12 @@ impl Field {
             return;
         }
         let headers = headers(packet);
-        // Sent into a link that is down, it would have the kernel wait for an answer to its last ARP
-        // request, for up to a second, when the link is back. It leaves if it turns out that it is.
         let dead =
             self.links.know_dead() && flow_of(packet).is_some_and(|flow| self.links.is_dead(flow));
         let fate = self.shim.on_outgoing(self.clock.now(), packet);
         if let (true, Fate::Pass, Some(flow)) = (dead, fate, flow_of(packet)) {
             self.account.unsent += 1;
-            self.parked.insert(flow, packet.to_vec());
+            self.parked.keep(flow, packet);
             self.queue.drop(waiting);
         } else {
             self.decide(waiting, fate, headers);
@@ -390,7 +389,10 @@ impl Field {
                 To::Local => self.inject(&made),
                 To::Network => match flow_of(&made) {
                     Some(flow) if self.links.is_dead(flow) => self.account.unsent += 1,
-                    Some(flow) => self.solicit(flow, Some(&made)),
+                    Some(flow) => {
+                        self.parked.on_sent(flow, &made);
+                        self.solicit(flow, Some(&made));
+                    }
                     None => {}
                 },
             }
@@ -431,7 +433,7 @@ impl Field {
                 .extend(expired.into_iter().filter(|(flow, _)| !self.links.is_dead(*flow)));
         }
         let flows: BTreeSet<FlowKey> =
-            self.uncarried.keys().chain(self.parked.keys()).copied().collect();
+            self.uncarried.keys().chain(self.parked.fresh()).copied().collect();
         if !flows.is_empty() {
             let flows = Vec::from_iter(flows);
             self.review(&flows, false);
@@ -466,12 +468,13 @@ impl Field {
             if changed {
                 self.on_way(flow, way != Way::Dead);
             }
-            let parked = self.parked.remove(&flow);
-            if let Some(packet) = parked.filter(|_| way != Way::Dead) {
-                self.solicit(flow, Some(&packet));
-            }
+            self.parked.on_look(flow);
         }
-        self.send_own()
+        self.send_own()?;
+        for (flow, packet) in self.parked.take(|flow| self.links.is_dead(flow)) {
+            self.solicit(flow, Some(&packet));
+        }
+        Ok(())
     }
 
     /// This host knows that a flow has lost its way, or may have one again.
