@@ -136,8 +136,9 @@ it again (dist/driftway-shim.service). Connections that are older than the shim,
 options that it does not know pass untouched. It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and
 keeps the first of them only; root becomes the user `driftway` if there is one, else one that no
 other process has, where it also may change users (CAP_SETUID, CAP_SETGID). A shim in a network
-namespace with a name (ip-netns(8)) ends when that is deleted. Ctrl-Z does not stop it. Where the
-watchdog is gone, too, connections with packets in the queue wait for `driftway shim stop`.
+namespace with a name (ip-netns(8)) ends when that is deleted. Ctrl-Z does not stop it. A watchdog that
+ends is replaced, after a second or more; where both hang at once, connections with packets in the
+queue wait for `driftway shim stop`.
 
 It has a table of nf_tables, `driftway`, as long as it works. A ruleset that was saved with it by
 `nft list ruleset` can't be loaded again: leave the table out. A firewall has to let the shim's

@@ -46,4 +46,4 @@ pub use namespace::Namespace;
 pub use ring::{ByteRing, OutsideRing};
 pub use tun::Tun;
 pub use urgent::urgent;
-pub use watchdog::{Watchdog, watch};
+pub use watchdog::{Heart, Watchdog, watch};

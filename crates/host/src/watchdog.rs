@@ -8,12 +8,15 @@ use std::io::{self, ErrorKind, Write, stderr, stdin};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::{getppid, read};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::companion;
 use crate::field::{OwnUser, keep_nothing};
@@ -23,44 +26,93 @@ use crate::field::{OwnUser, keep_nothing};
 const STEPS: u32 = 7;
 const STEP_MS: u16 = 100;
 
+/// Before another one is started, and each time twice as long, up to a minute.
+const REST: Duration = Duration::from_secs(1);
+const REST_MAX: Duration = Duration::from_secs(60);
+
 /// The daemon's side.
 #[derive(Debug)]
 pub struct Watchdog {
-    /// While it works.
-    pair: Option<UnixStream>,
+    command: Command,
     child: Child,
+    pair: UnixStream,
 }
 
 impl Watchdog {
     /// Starts `command`, which has to call [`watch`]. From now on this process is killed if there is
-    /// no [`beat`](Self::beat) for 0.7 s.
+    /// no [`beat`](Heart::beat) for 0.7 s.
     ///
     /// # Errors
     /// It can't be started.
-    pub fn start(command: &mut Command) -> io::Result<Self> {
-        let (child, pair) = companion::start(command)?;
-        pair.set_nonblocking(true)?;
-        let mut watchdog = Self { pair: Some(pair), child };
-        watchdog.beat();
-        Ok(watchdog)
+    pub fn start(mut command: Command) -> io::Result<Self> {
+        let (child, pair) = begin(&mut command)?;
+        Ok(Self { command, child, pair })
     }
 
-    /// Says that this process works. Never blocks.
-    pub fn beat(&mut self) {
-        let Some(pair) = &mut self.pair else { return };
-        match pair.write(&[0]) {
-            // It hangs itself, which harms nobody.
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(_) => {
-                self.pair = None;
-                let status = self.child.try_wait().ok().flatten().map(|status| status.to_string());
-                warn!(
-                    status,
-                    "the watchdog has ended; if this process hangs, new packets pass, and \
-                      those that it has wait"
-                );
+    /// What says that this process works. From a thread of its own, whose privileges are those of the
+    /// calling one, another watchdog is started whenever one has ended.
+    ///
+    /// # Errors
+    /// There can be no thread.
+    pub fn keep(self) -> io::Result<Heart> {
+        let Self { command, child, pair } = self;
+        let heart = Heart(Arc::new(Mutex::new(Some(pair))));
+        let watched = heart.clone();
+        let work = move || replace_whenever_it_ends(command, child, &watched);
+        thread::Builder::new().name("watchdog".into()).spawn(work)?;
+        Ok(heart)
+    }
+}
+
+/// Says that this process works.
+#[derive(Clone, Debug)]
+pub struct Heart(Arc<Mutex<Option<UnixStream>>>);
+
+impl Heart {
+    /// Once more, to the watchdog that there is. Never blocks.
+    pub fn beat(&self) {
+        // Held only by who puts another one there.
+        let Ok(mut pair) = self.0.try_lock() else { return };
+        let said = pair.as_mut().map(|pair| pair.write(&[0]));
+        // One that can't be written to for now hangs itself, which harms nobody.
+        if said.is_some_and(|said| said.is_err_and(|e| e.kind() != ErrorKind::WouldBlock)) {
+            *pair = None;
+        }
+    }
+
+    fn is_for(&self, pair: UnixStream) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(pair);
+    }
+}
+
+fn begin(command: &mut Command) -> io::Result<(Child, UnixStream)> {
+    let (child, mut pair) = companion::start(command)?;
+    pair.set_nonblocking(true)?;
+    pair.write_all(&[0])?;
+    Ok((child, pair))
+}
+
+fn replace_whenever_it_ends(mut command: Command, mut child: Child, heart: &Heart) {
+    let mut rest = REST;
+    loop {
+        let status = child.wait().map(|status| status.to_string());
+        warn!(
+            status = status.ok(),
+            "the watchdog has ended; until there is another one, if this process hangs, new packets \
+             pass, and those that it has wait"
+        );
+        loop {
+            thread::sleep(rest);
+            rest = (rest * 2).min(REST_MAX);
+            match begin(&mut command) {
+                Ok((started, pair)) => {
+                    info!("there is another watchdog");
+                    heart.is_for(pair);
+                    child = started;
+                    break;
+                }
+                Err(error) => warn!(%error, "there is no other watchdog"),
             }
-            Ok(_) => {}
         }
     }
 }

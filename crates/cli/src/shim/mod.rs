@@ -17,7 +17,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::thread;
 
-use host::{Field, OwnUser, keep_what_is_needed, lacks};
+use host::{Field, Heart, OwnUser, Watchdog, keep_what_is_needed, lacks};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
@@ -73,12 +73,13 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
     let mut field =
         Field::start_with(&args.interface, shim).map_err(in_use("take the kernel's packets"))?;
     let listener = place::listen(&path).map_err(|e| cannot_listen(&path, &e))?;
-    let mut watchdog = watchdog::start(user);
+    let watchdog = watchdog::start(user);
     keep_what_is_needed(user).map_err(|e| failed("give up privileges", &e))?;
 
     // Threads that have as few privileges as this one.
     let thread = |error| failed("start a thread", &error);
     log.start().map_err(thread)?;
+    let heart = watchdog.map(Watchdog::keep).transpose().map_err(thread)?;
     let asker = field.asker();
     spawn("answers", move || serve::serve(&listener, &asker)).map_err(thread)?;
     spawn("pauses", move || refuse_to_pause(&pause)).map_err(thread)?;
@@ -98,9 +99,7 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
     info!(%interfaces, aid = %args.aid, pid = std::process::id(), "at work");
     manager.notify("READY=1");
     field.on_heartbeat(move || {
-        if let Some(watchdog) = &mut watchdog {
-            watchdog.beat();
-        }
+        heart.iter().for_each(Heart::beat);
         manager.notify("WATCHDOG=1");
     });
     let done = field.run(asked.as_fd());

@@ -13,7 +13,7 @@ pub fn start(user: Option<OwnUser>) -> Option<Watchdog> {
     let mut command = this_program();
     command.args(["shim", "watchdog"]);
     command.args(user.iter().flat_map(OwnUser::numbers).map(|number| number.to_string()));
-    let started = Watchdog::start(&mut command);
+    let started = Watchdog::start(command);
     started.inspect_err(|error| warn!(%error, "there is no watchdog")).ok()
 }
 

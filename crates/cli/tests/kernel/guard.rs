@@ -24,6 +24,7 @@ use crate::shim::{command, exit, is_at_work, shim, start, text};
 pub const TESTS: &[(&str, fn())] = &[
     ("a_shim_that_hangs_is_killed", a_shim_that_hangs_is_killed),
     ("a_shim_goes_on_without_its_watchdog", a_shim_goes_on_without_its_watchdog),
+    ("a_watchdog_that_ends_is_replaced", a_watchdog_that_ends_is_replaced),
     ("stop_ends_one_that_hangs", stop_ends_one_that_hangs),
     ("a_reader_that_hangs_hangs_no_shim", a_reader_that_hangs_hangs_no_shim),
     ("a_terminal_does_not_stop_a_shim", a_terminal_does_not_stop_a_shim),
@@ -49,11 +50,18 @@ fn status(pid: Pid, name: &str) -> String {
     line.split_whitespace().next().unwrap().to_owned()
 }
 
+/// The children of all its threads.
+fn children(child: &Child) -> Vec<Pid> {
+    let threads = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+    let lists = threads.map(|thread| thread.unwrap().path().join("children"));
+    let lists = lists.map(|list| fs::read_to_string(list).unwrap());
+    let number = |word: &str| Pid::from_raw(word.parse().unwrap());
+    lists.flat_map(|list| Vec::from_iter(list.split_whitespace().map(number))).collect()
+}
+
 /// The watchdog that a shim has, at work.
 fn watchdog(child: &Child) -> Pid {
-    let children = format!("/proc/{0}/task/{0}/children", child.id());
-    let children = fs::read_to_string(children).unwrap();
-    let watchdog = Pid::from_raw(children.trim().parse().expect("it has one child"));
+    let watchdog = *children(child).first().expect("it has one child");
     let name = format!("/proc/{watchdog}/cmdline");
     wait_until("it has given up what it could", || {
         let is_it = fs::read_to_string(&name).unwrap().contains("watchdog");
@@ -98,11 +106,28 @@ fn a_shim_goes_on_without_its_watchdog() {
     let namespace = Namespace::new().unwrap();
     let child = start(&namespace, &[]);
     kill(watchdog(&child), Signal::SIGKILL).unwrap();
-    sleep(Duration::from_millis(1500));
+    sleep(Duration::from_millis(800));
     assert!(is_at_work(&namespace));
     kill(pid(&child), Signal::SIGTERM).unwrap();
     let (ended, said) = exit(child);
     assert!(ended.success() && said.contains("the watchdog has ended"), "{said}");
+}
+
+/// Whose privileges are those that the shim has left.
+fn a_watchdog_that_ends_is_replaced() {
+    let namespace = Namespace::new().unwrap();
+    let child = start(&namespace, &[]);
+    let first = watchdog(&child);
+    kill(first, Signal::SIGKILL).unwrap();
+    wait_until("there is another one", || children(&child).iter().any(|pid| *pid != first));
+    assert_ne!(watchdog(&child), first);
+    // It hears the heart.
+    sleep(Duration::from_millis(1500));
+    assert!(is_at_work(&namespace));
+    stop(pid(&child));
+    let (ended, said) = exit(child);
+    assert_eq!(ended.signal(), Some(9), "{said}");
+    assert!(said.contains("there is another watchdog") && said.contains("hung"), "{said}");
 }
 
 fn stop_ends_one_that_hangs() {

@@ -84,9 +84,10 @@ pub fn run() -> ExitCode {
     let mut field = Field::start(&Settings::default()).expect("nobody else is");
     if arguments[0] == WATCHED {
         let numbers = user.expect("root has one").numbers().map(|number| number.to_string());
-        let mut watchdog =
-            Watchdog::start(host::this_program().arg(WATCHDOG).args(numbers)).unwrap();
-        field.on_heartbeat(move || watchdog.beat());
+        let mut command = host::this_program();
+        command.arg(WATCHDOG).args(numbers);
+        let heart = Watchdog::start(command).and_then(Watchdog::keep).unwrap();
+        field.on_heartbeat(move || heart.beat());
     }
     host::keep_what_is_needed(user).expect("it may do more than it needs");
     println!("at work");
