@@ -133,12 +133,14 @@ If the shim ends, by whatever means, every connection goes on as plain TCP: what
 the kernel is bound to its process. If it hangs, or somebody stops it, new packets pass after a
 second at most, and a watchdog, a second process, kills it before that; what starts it should start
 it again (dist/driftway-shim.service). Connections that are older than the shim, IPv6, UDP, and TCP
-options that it does not know pass untouched. It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and
-keeps the first of them only; root becomes the user `driftway` if there is one, else one that no
-other process has, where it also may change users (CAP_SETUID, CAP_SETGID). A shim in a network
-namespace with a name (ip-netns(8)) ends when that is deleted. Ctrl-Z does not stop it. A watchdog that
-ends is replaced, after a second or more; where both hang at once, connections with packets in the
-queue wait for `driftway shim stop`.
+options that it does not know pass untouched. A watchdog that ends is replaced, after a second or
+more; where both hang at once, connections with packets in the queue wait for `driftway shim stop`.
+
+It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and keeps the first of them only; root becomes the
+user `driftway` if there is one, else one that no other process has, where it also may change users
+(CAP_SETUID, CAP_SETGID). With CAP_SYS_NICE it takes a nice value of -10, because every packet of the
+host waits for it. A shim in a network namespace with a name (ip-netns(8)) ends when that is deleted.
+Ctrl-Z does not stop it.
 
 It has a table of nf_tables, `driftway`, as long as it works. A ruleset that was saved with it by
 `nft list ruleset` can't be loaded again: leave the table out. A firewall has to let the shim's

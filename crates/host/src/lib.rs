@@ -37,7 +37,7 @@ pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
 pub use driver::{Driver, Strangers};
 pub use emulate::{Account, Carried, Emulation, End, Lateness, Medium, Report, Running};
 pub use field::{
-    Account as FieldAccount, Asker, Field, OwnUser, Settings, Snapshot, Unseen,
+    Account as FieldAccount, Asker, Field, OwnUser, Settings, Snapshot, Unseen, come_first,
     keep_what_is_needed, lacks, owner,
 };
 pub use guardian::{Guardian, guard};

@@ -17,7 +17,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::thread;
 
-use host::{Field, Heart, OwnUser, Watchdog, keep_what_is_needed, lacks};
+use host::{Field, Heart, OwnUser, Watchdog, come_first, keep_what_is_needed, lacks};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
@@ -58,6 +58,7 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
         }
         Err(error) => return Err(failed("read capabilities", &error)),
     }
+    come_first().map_err(|e| failed("take precedence", &e))?;
     // Before the first thread: all have these signals blocked then, and only we take them.
     let [end, pause] = [END, PAUSE].map(SigSet::from_iter);
     let asked = end

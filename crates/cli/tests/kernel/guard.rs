@@ -23,6 +23,7 @@ use crate::shim::{command, exit, is_at_work, shim, start, text};
 
 pub const TESTS: &[(&str, fn())] = &[
     ("a_shim_that_hangs_is_killed", a_shim_that_hangs_is_killed),
+    ("a_shim_comes_before_other_processes", a_shim_comes_before_other_processes),
     ("a_shim_goes_on_without_its_watchdog", a_shim_goes_on_without_its_watchdog),
     ("a_watchdog_that_ends_is_replaced", a_watchdog_that_ends_is_replaced),
     ("stop_ends_one_that_hangs", stop_ends_one_that_hangs),
@@ -100,6 +101,22 @@ fn a_shim_that_hangs_is_killed() {
     assert!(said.contains("hung") && said.contains("plain TCP"), "{said}");
     assert_nothing_left(&namespace);
     wait_until("its watchdog is gone", || !Path::new(&format!("/proc/{watchdog}")).exists());
+}
+
+/// All packets of the host wait for it.
+fn a_shim_comes_before_other_processes() {
+    let namespace = Namespace::new().unwrap();
+    let child = start(&namespace, &[]);
+    for process in [pid(&child), watchdog(&child)] {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+        let (_, behind_name) = stat.rsplit_once(')').unwrap();
+        let nice: i32 = behind_name.split_whitespace().nth(16).unwrap().parse().unwrap();
+        // Root in a container may lack CAP_SYS_NICE (23).
+        let me = u64::from_str_radix(&status(Pid::this(), "CapEff:"), 16).unwrap();
+        assert!(nice <= -10 || me >> 23 & 1 == 0, "{stat}");
+    }
+    kill(pid(&child), Signal::SIGTERM).unwrap();
+    assert!(exit(child).0.success());
 }
 
 fn a_shim_goes_on_without_its_watchdog() {

@@ -35,7 +35,7 @@ use shim::{Config, Counts, Fate, FlowStatus, Shim, To};
 use tracing::{debug, info, warn};
 
 pub use owner::owner;
-pub use privilege::{OwnUser, keep_nothing, keep_what_is_needed, lacks};
+pub use privilege::{OwnUser, come_first, keep_nothing, keep_what_is_needed, lacks};
 pub use unseen::Unseen;
 
 use crate::RealClock;

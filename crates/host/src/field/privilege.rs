@@ -6,7 +6,11 @@ use caps::{CapSet, Capability, CapsHashSet};
 use nix::errno::Errno;
 use nix::sys::prctl;
 use nix::unistd::{Gid, Group, Uid, User, geteuid, setgroups, setresgid, setresuid};
+use rustix::process::{getpriority_process, setpriority_process};
 
+/// The precedence of what all packets wait for, between that of a user's programs (0) and of the kernel's
+/// workers (-20).
+const NICE: i32 = -10;
 /// Needed to begin; the second one also to give verdicts.
 const NEEDED: [Capability; 2] = [Capability::CAP_NET_RAW, Capability::CAP_NET_ADMIN];
 /// Whom the host may have for it.
@@ -89,6 +93,21 @@ fn users_of_processes() -> io::Result<Vec<u32>> {
         users.extend(line.unwrap_or_default().split_whitespace().flat_map(str::parse::<u32>));
     }
     Ok(users)
+}
+
+/// Of what waits for a processor the kernel takes this process before others, if it may be asked for that
+/// (CAP_SYS_NICE): every packet of the host waits for it. Where it has been given more, that stays.
+///
+/// # Errors
+/// What the kernel says, but for a lack of privileges.
+pub fn come_first() -> io::Result<()> {
+    if getpriority_process(None)? <= NICE {
+        return Ok(());
+    }
+    match setpriority_process(None, NICE) {
+        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => Ok(()),
+        done => Ok(done?),
+    }
 }
 
 /// Leaves the calling thread, and those that it starts, CAP_NET_ADMIN alone, for good, as this user.
