@@ -43,6 +43,8 @@ pub enum Swallowed {
     AckHeld,
     /// The aid does not want it to be seen.
     ByAid,
+    /// A reset by which the kernel answers what the shim has made up: no socket took that.
+    ResetOfOwn,
 }
 
 /// What the driver has to do with a packet that it has shown.
@@ -116,6 +118,8 @@ counts! {
     icmp_taken,
     /// [`Swallowed::ByAid`]
     swallowed_by_aid,
+    /// [`Swallowed::ResetOfOwn`]
+    resets_of_own,
     /// Segments that passed without being stored, because a bound did not allow it.
     not_stored,
     /// Flows that were followed.
@@ -224,6 +228,7 @@ impl Counts {
                 Swallowed::RetransmissionInRepair => &mut self.retransmissions_in_repair,
                 Swallowed::AckHeld => &mut self.acks_held,
                 Swallowed::ByAid => &mut self.swallowed_by_aid,
+                Swallowed::ResetOfOwn => &mut self.resets_of_own,
             },
         };
         *place += 1;

@@ -127,7 +127,7 @@ pub(super) struct Outage {
     /// and one past its last number.
     oldest: Option<(u32, Seq)>,
     undo_acks: u8,
-    /// The router's message that began it, if one did.
+    /// The latest message of a router's about it, if there was one.
     report: Option<Report>,
     /// When the path was back, and when the peer then acknowledged something new.
     back: Option<Instant>,
@@ -231,6 +231,8 @@ pub(crate) struct Flow {
     pub heard: Instant,
     /// Something of the shim's has left in a packet of the local TCP's.
     pub carried: bool,
+    /// When something was last made up for the local TCP.
+    pub(super) made_up: Option<Instant>,
     /// Which of two bytes the last solicitation was.
     pub(super) solicited_odd: bool,
     /// When the peer had last sent something before that.
@@ -329,6 +331,7 @@ impl Flow {
             sent: Instant::ZERO,
             heard: Instant::ZERO,
             carried: false,
+            made_up: None,
             solicited_odd: false,
             heard_before: Instant::ZERO,
             came_back: false,
@@ -376,6 +379,10 @@ impl Flow {
     /// Gives back what it has stored.
     pub fn clear(&mut self, pool: &mut Pool) {
         self.flight.clear(pool);
+    }
+    /// What the local TCP acknowledges, and its window field.
+    pub fn last_said(&self) -> (Seq, u16) {
+        (self.ours.ack, self.ours.window)
     }
     /// The handshake took that long.
     pub fn on_round_trip(&mut self, rtt: Duration) {

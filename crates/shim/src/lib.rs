@@ -54,7 +54,7 @@
 //! | to the local TCP | acknowledgment number held back, SACK blocks left out, of segments with data | during repair |
 //! | to the network | acknowledgment, window, echo and ECE brought up to date; TSval raised to that of a retransmission that has left, or the peer would discard it (PAWS); no ECT if it was sent before (RFC 3168 §6.1.5) | a stored original is sent |
 //! | to the local TCP | an acknowledgment of one byte with the original's echo, of what the peer has acknowledged already; at most four in an outage ([`Config::undo_ack`]) | the outage's timeouts are undone |
-//! | to the local TCP | the router's ICMP message that began the outage, about a retransmission | a probe may have drawn the real one: routers send few, and each that a retransmission does not draw is a doubling of its timeout that stands (RFC 6069) |
+//! | to the local TCP | a router's latest ICMP message about the outage, about a retransmission | a probe may have drawn the real one: routers send few, and each that a retransmission does not draw is a doubling of its timeout that stands (RFC 6069) |
 //! | to the network | the acknowledgment number is two bytes less; the full one follows with the next, or after 40 ms | more is arriving, if asked for ([`Config::hold_back`]) |
 //! | to the network | the last acknowledgment of the local TCP, once more | this host's link is back, and nothing is outstanding that would carry it |
 //! | to the local TCP | an acknowledgment of what the peer has acknowledged, with the echo of a round trip ago | the outage is over |

@@ -9,7 +9,7 @@ use core::fmt;
 
 use aid::Aid;
 use aid::carry::Carry;
-use base::{About, Endpoint, FlowKey, Instant, Scope, Signal, SignalKind};
+use base::{About, Endpoint, FlowKey, Instant, Scope, Seq, Signal, SignalKind};
 use wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
 
 use crate::config::Config;
@@ -46,6 +46,7 @@ pub enum To {
 /// The layer below a foreign TCP: a state machine without I/O.
 ///
 /// *Look*: [`counts`](Self::counts), [`flows`](Self::flows), [`memory`](Self::memory),
+/// [`last_said`](Self::last_said),
 /// [`next_timeout`](Self::next_timeout). *Events*: [`on_outgoing`](Self::on_outgoing),
 /// [`on_incoming`](Self::on_incoming), [`on_signal`](Self::on_signal),
 /// [`on_timeout`](Self::on_timeout), [`on_carried`](Self::on_carried),
@@ -194,11 +195,20 @@ impl Shim {
     /// Writes what has the local TCP acknowledge at once: a byte from before what it expects (RFC 9293
     /// §3.10.7.4). That acknowledgment is to carry what [`poll`](Self::poll) gave for the network.
     /// `false`: no such flow is followed.
-    pub fn solicit(&mut self, flow: FlowKey, packet: &mut Vec<u8>) -> bool {
+    pub fn solicit(&mut self, now: Instant, flow: FlowKey, packet: &mut Vec<u8>) -> bool {
         let index = self.table.find(flow);
         match index.and_then(|index| self.table.get_mut(index)) {
-            Some(Followed::Flow(flow)) => flow.solicit(packet).is_some(),
+            Some(Followed::Flow(flow)) => flow.solicit(now, packet).is_some(),
             Some(Followed::Opening(_)) | None => false,
+        }
+    }
+
+    /// What the local TCP was last seen to acknowledge on this flow, and the window field that it sent with
+    /// that. An acknowledgment that says the same says nothing new.
+    pub fn last_said(&self, flow: FlowKey) -> Option<(Seq, u16)> {
+        match self.table.get(self.table.find(flow)?)? {
+            Followed::Flow(flow) => Some(flow.last_said()),
+            Followed::Opening(_) => None,
         }
     }
 

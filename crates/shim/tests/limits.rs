@@ -5,7 +5,7 @@ mod common;
 use base::{FlowKey, Signal, SignalKind};
 use common::cut::{NOT_BELIEVED, cut_short};
 use common::line::{FLOW, HERE, Line, OURS, THEIRS, THERE, ack, config, data, nth, syn, syn_ack};
-use shim::{Config, Fate, Untouched};
+use shim::{Config, Fate, Swallowed, Untouched};
 use wire::{Body, Packet, TcpFlags, UnreachableCode};
 
 #[test]
@@ -196,17 +196,36 @@ fn a_solicitation_lies_before_what_was_acknowledged() {
     let mut line = Line::established();
     let mut packet = Vec::new();
     for before in [2, 1, 2] {
-        assert!(line.shim.solicit(FLOW, &mut packet));
+        assert!(line.shim.solicit(line.now, FLOW, &mut packet));
         let decoded = Packet::decode(&packet).expect("right checksums");
         let Body::Tcp(segment) = decoded.packet.body else { panic!("TCP only") };
         // The local TCP has acknowledged the SYN, whose number is the first.
         assert_eq!((segment.end() + before, segment.payload.len), (THEIRS + 1, 1));
-        assert_eq!((segment.ack, segment.flags), (OURS + 1, TcpFlags::ACK));
+        // Whoever has no such connection answers with a reset of that number, which is in no window.
+        assert_eq!((segment.ack + (3 << 29), segment.flags), (OURS + 1, TcpFlags::ACK));
         assert_eq!(decoded.packet.ip.source, THERE.address);
     }
     let other = FlowKey { source: THERE, destination: HERE };
-    assert!(!line.shim.solicit(other, &mut packet));
+    assert!(!line.shim.solicit(line.now, other, &mut packet));
     line.quiet_until(500);
+}
+
+/// Nor does it look as one by which a program ends its connection.
+#[test]
+fn a_reset_that_answers_the_shim_does_not_leave() {
+    let reset = |flags| data(1, 0).flags(flags);
+    let own = Fate::Swallowed(Swallowed::ResetOfOwn);
+    let both = TcpFlags::RST.with(TcpFlags::ACK);
+    let cases = [(TcpFlags::RST, 0, own), (both, 0, Fate::Pass), (TcpFlags::RST, 1000, Fate::Pass)];
+    for (flags, later, fate) in cases {
+        let mut line = Line::established();
+        assert!(line.shim.solicit(line.now, FLOW, &mut Vec::new()));
+        line.at(line.now.as_nanos() / 1_000_000 + later);
+        assert_eq!(line.local(reset(flags)), fate);
+        assert_eq!(line.shim.flows().count(), 0);
+    }
+    let mut line = Line::established();
+    assert_eq!(line.local(reset(TcpFlags::RST)), Fate::Pass);
 }
 
 /// What nothing carries leaves the flow to plain TCP.

@@ -40,6 +40,8 @@ struct Loaded {
     seq: Seq,
     ack: Seq,
     priority: u32,
+    /// It says nothing that the local TCP has not said before, so that nobody would miss it.
+    repeats: bool,
 }
 
 /// Packets on their way out.
@@ -58,8 +60,9 @@ pub enum Exit {
     As(Vec<u8>, u32, FlowKey),
     /// It leaves as it is, with this priority; its cargo stays.
     Empty(u32),
-    /// It does not leave; it has shown where packets of this flow do.
-    Seen(FlowKey),
+    /// It has shown where packets of this flow leave. It does not leave itself, or, with this priority,
+    /// because it says something new.
+    Seen(FlowKey, Option<u32>),
     /// It is none.
     Unknown,
 }
@@ -68,6 +71,11 @@ impl Carriers {
     /// Is there anything on its way?
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.free.len() == self.loaded.len()
+    }
+
+    /// Does so much of any flow wait that it can't have more?
+    pub fn is_full(&self) -> bool {
+        self.waiting.values().any(|waiting| waiting.len() >= WAITING_MAX)
     }
 
     /// Cargo for the next carrier of this flow; without a packet it is asked where it would leave.
@@ -87,8 +95,14 @@ impl Carriers {
         fits
     }
 
-    /// The local TCP sends `packet` with `priority`: the priority that it gets, if it is a carrier.
-    pub fn at_origin(&mut self, packet: &[u8], priority: u32) -> Option<u32> {
+    /// The local TCP sends `packet` with `priority`: the priority that it gets, if it is a carrier. `said` is
+    /// what the local TCP has last acknowledged, and the window field that it sent with that.
+    pub fn at_origin(
+        &mut self,
+        packet: &[u8],
+        priority: u32,
+        said: impl Fn(FlowKey) -> Option<(Seq, u16)>,
+    ) -> Option<u32> {
         if self.waiting.is_empty() {
             return None;
         }
@@ -107,7 +121,8 @@ impl Carriers {
             self.waiting.remove(&flow);
         }
         let (seq, ack) = (segment.seq, segment.ack);
-        let loaded = cargo.map(|cargo| Loaded { flow, cargo, seq, ack, priority });
+        let repeats = said(flow) == Some((ack, segment.window));
+        let loaded = cargo.map(|cargo| Loaded { flow, cargo, seq, ack, priority, repeats });
         match self.loaded.get_mut(index) {
             Some(place) => *place = loaded,
             None => self.loaded.push(loaded),
@@ -121,19 +136,29 @@ impl Carriers {
         let Some(loaded) = self.loaded.get_mut(index).and_then(Option::take) else {
             return Exit::Unknown;
         };
-        self.free.push(index);
-        let Loaded { flow, cargo, seq, ack, priority } = loaded;
-        let Some(wanted) = cargo.packet else { return Exit::Seen(flow) };
-        // Where something on the way renumbers the connection, what was stored has other numbers.
+        self.give_free(index);
+        let Loaded { flow, cargo, seq, ack, priority, repeats } = loaded;
+        // Where something on the way renumbers the connection, what was stored has other numbers; and a
+        // carrier that comes late has an index that is another's by now.
         let same = tcp(packet).is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
-        let made = if same { replace(packet, &wanted) } else { None };
-        self.spare.push(wanted);
-        made.map_or(Exit::Empty(priority), |bytes| Exit::As(bytes, priority, flow))
+        match cargo.packet {
+            None if same => Exit::Seen(flow, (!repeats).then_some(priority)),
+            None => Exit::Empty(priority),
+            Some(wanted) => {
+                let made = if same { replace(packet, &wanted) } else { None };
+                self.spare.push(wanted);
+                made.map_or(Exit::Empty(priority), |bytes| Exit::As(bytes, priority, flow))
+            }
+        }
     }
 
-    /// What was sent is not needed any more.
-    pub fn give_back(&mut self, buffer: Vec<u8>) {
-        self.spare.push(buffer);
+    /// A place among the loaded can be had again.
+    fn give_free(&mut self, index: usize) {
+        self.free.push(index);
+        if self.free.len() == self.loaded.len() {
+            self.free.clear();
+            self.loaded.clear();
+        }
     }
 
     /// When a packet has waited for too long. Who asks waits for himself.
@@ -176,9 +201,10 @@ impl Carriers {
     }
 
     fn unload(&mut self, which: impl Fn(&Loaded) -> bool) {
-        for (index, place) in self.loaded.iter_mut().enumerate() {
-            if place.take_if(|loaded| which(loaded)).is_some() {
-                self.free.push(index);
+        for index in 0..self.loaded.len() {
+            let place = self.loaded.get_mut(index);
+            if place.is_some_and(|place| place.take_if(|loaded| which(loaded)).is_some()) {
+                self.give_free(index);
             }
         }
     }
@@ -214,13 +240,19 @@ fn header_len(packet: &[u8]) -> Option<usize> {
     (len >= 20 && packet.len() >= len + 20).then_some(len)
 }
 
-/// `carrier` with the segment of `wanted`: header, addresses and ports are the carrier's.
+/// `carrier` with the segment of `wanted`: header, addresses and ports are the carrier's. So are the
+/// acknowledgment and the window of data: it is the latest that the local TCP has said.
 fn replace(carrier: &[u8], wanted: &[u8]) -> Option<Vec<u8>> {
     const ECN: u8 = 0b11;
     let (tcp, segment) = (header_len(carrier)?, wanted.get(header_len(wanted)?..)?);
     let mut bytes = [carrier.get(..tcp)?, segment].concat();
     let total = u16::try_from(bytes.len()).ok()?;
     bytes.get_mut(tcp..tcp + 4)?.copy_from_slice(carrier.get(tcp..tcp + 4)?);
+    let has_data = segment.len() > usize::from(segment.get(12)? >> 4) * 4;
+    if has_data {
+        bytes.get_mut(tcp + 8..tcp + 12)?.copy_from_slice(carrier.get(tcp + 8..tcp + 12)?);
+        bytes.get_mut(tcp + 14..tcp + 16)?.copy_from_slice(carrier.get(tcp + 14..tcp + 16)?);
+    }
     bytes.get_mut(2..4)?.copy_from_slice(&total.to_be_bytes());
     bytes[1] = carrier.get(1)? & !ECN | wanted.get(1)? & ECN;
     bytes.get_mut(10..12)?.fill(0);
@@ -284,6 +316,11 @@ mod test {
         bytes
     }
 
+    /// What the local TCP has last acknowledged and announced on every flow.
+    fn said(_: FlowKey) -> Option<(Seq, u16)> {
+        Some((Seq(5), 99))
+    }
+
     fn ms(ms: u64) -> Instant {
         Instant::from_millis(ms)
     }
@@ -295,10 +332,10 @@ mod test {
         assert!(carriers.load(ms(0), FLOW, Some(&stored)));
         // Neither data nor another flow's acknowledgment carries anything.
         let other = FlowKey { source: THERE, destination: HERE };
-        assert_eq!(carriers.at_origin(&packet(FLOW, 2000, 10, Ecn::NotEct, 64), 3), None);
-        assert_eq!(carriers.at_origin(&packet(other, 2000, 0, Ecn::NotEct, 64), 3), None);
-        let tag = carriers.at_origin(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3).unwrap();
-        assert_eq!((tag & TAG_MASK, carriers.at_origin(&stored, 3)), (TAG, None));
+        assert_eq!(carriers.at_origin(&packet(FLOW, 2000, 10, Ecn::NotEct, 64), 3, said), None);
+        assert_eq!(carriers.at_origin(&packet(other, 2000, 0, Ecn::NotEct, 64), 3, said), None);
+        let tag = carriers.at_origin(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3, said).unwrap();
+        assert_eq!((tag & TAG_MASK, carriers.at_origin(&stored, 3, said)), (TAG, None));
         let Exit::As(bytes, 3, FLOW) =
             carriers.at_exit(&packet(OUTSIDE, 2000, 0, Ecn::NotEct, 9), tag)
         else {
@@ -316,7 +353,7 @@ mod test {
     fn where_numbers_are_changed_on_the_way_nothing_is_replaced() {
         let mut carriers = Carriers::default();
         carriers.load(ms(0), FLOW, Some(&packet(FLOW, 1000, 33, Ecn::NotEct, 64)));
-        let tag = carriers.at_origin(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3).unwrap();
+        let tag = carriers.at_origin(&packet(FLOW, 2000, 0, Ecn::NotEct, 64), 3, said).unwrap();
         let renumbered = packet(FLOW, 2100, 0, Ecn::NotEct, 64);
         assert_eq!(carriers.at_exit(&renumbered, tag), Exit::Empty(3));
         assert_eq!(carriers.at_exit(&renumbered, tag), Exit::Unknown);
@@ -324,15 +361,63 @@ mod test {
     }
 
     #[test]
+    fn what_says_something_new_is_not_lost() {
+        let mut carriers = Carriers::default();
+        let news = packet(FLOW, 2000, 0, Ecn::NotEct, 64);
+        let older = |_| Some((Seq(4), 99));
+        // A question lets it go.
+        carriers.load(ms(0), FLOW, None);
+        let tag = carriers.at_origin(&news, 3, older).unwrap();
+        assert_eq!(carriers.at_exit(&news, tag), Exit::Seen(FLOW, Some(3)));
+        // Data carries it.
+        let mut stored = packet(FLOW, 1000, 33, Ecn::NotEct, 64);
+        stored[28..32].copy_from_slice(&4_u32.to_be_bytes());
+        carriers.load(ms(0), FLOW, Some(&stored));
+        let tag = carriers.at_origin(&news, 3, older).unwrap();
+        let Exit::As(bytes, ..) = carriers.at_exit(&news, tag) else { panic!("it leaves") };
+        let (_, segment) = tcp(&bytes).unwrap();
+        assert_eq!((segment.seq, segment.ack, segment.payload.len), (Seq(1000), Seq(5), 33));
+    }
+
+    /// Its index is another's by now.
+    #[test]
+    fn a_carrier_that_comes_late_answers_for_nobody() {
+        let mut carriers = Carriers::default();
+        let late = packet(FLOW, 1, 0, Ecn::NotEct, 64);
+        carriers.load(ms(0), FLOW, None);
+        let tag = carriers.at_origin(&late, 0, said).unwrap();
+        carriers.forget_questions(FLOW);
+        carriers.load(ms(0), FLOW, None);
+        assert_eq!(carriers.at_origin(&packet(FLOW, 2, 0, Ecn::NotEct, 64), 0, said), Some(tag));
+        assert_eq!(carriers.at_exit(&late, tag), Exit::Empty(0));
+    }
+
+    #[test]
+    fn no_buffer_is_kept_that_nobody_takes() {
+        let mut carriers = Carriers::default();
+        let (stored, carrier) =
+            (packet(FLOW, 1, 9, Ecn::NotEct, 64), packet(FLOW, 9, 0, Ecn::NotEct, 64));
+        for _ in 0..100 {
+            carriers.load(ms(0), FLOW, Some(&stored));
+            let tag = carriers.at_origin(&carrier, 0, said).unwrap();
+            assert!(matches!(carriers.at_exit(&carrier, tag), Exit::As(..)));
+        }
+        assert_eq!((carriers.spare.len(), carriers.loaded.len()), (1, 0));
+    }
+
+    #[test]
     fn what_finds_no_carrier_is_given_up_with_all_of_its_flow() {
         let mut carriers = Carriers::default();
         carriers.load(ms(0), FLOW, None);
-        let tag = carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0).unwrap();
-        assert_eq!(carriers.at_exit(&packet(FLOW, 1, 0, Ecn::NotEct, 64), tag), Exit::Seen(FLOW));
+        let tag = carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
+        assert_eq!(
+            carriers.at_exit(&packet(FLOW, 1, 0, Ecn::NotEct, 64), tag),
+            Exit::Seen(FLOW, None)
+        );
         let stored = packet(FLOW, 1, 1, Ecn::NotEct, 64);
         carriers.load(ms(10), FLOW, Some(&stored));
         carriers.load(ms(20), FLOW, None);
-        carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0).unwrap();
+        carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
         assert_eq!(carriers.next_timeout(), Some(ms(10) + PATIENCE));
         assert_eq!(carriers.expire(ms(209)), []);
         assert_eq!(carriers.expire(ms(210)), [(FLOW, true)]);
@@ -342,7 +427,7 @@ mod test {
         // Questions are given up by who has asked.
         carriers.load(ms(500), FLOW, None);
         carriers.load(ms(500), FLOW, None);
-        carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0).unwrap();
+        carriers.at_origin(&packet(FLOW, 1, 0, Ecn::NotEct, 64), 0, said).unwrap();
         assert_eq!((carriers.next_timeout(), carriers.expire(ms(900))), (None, vec![]));
         carriers.forget_questions(FLOW);
         assert!(carriers.is_empty());

@@ -108,9 +108,10 @@ pub struct Account {
     pub sent: u64,
     /// Packets of the shim's own, to the local TCP. Most have it send what carries another.
     pub made_up: u64,
-    /// Packets of the shim's own that the kernel did not take.
+    /// Packets of the shim's own that the kernel did not take, or for which there was no room.
     pub refused: u64,
-    /// Packets of the shim's own that were not sent, because this host's own link is down.
+    /// Packets, the shim's own and the local TCP's, that did not leave when they were due, because this
+    /// host's own link was down.
     pub unsent: u64,
     /// Times that a link or route came or went.
     pub news: u64,
@@ -284,7 +285,7 @@ impl Field {
         let end = self.clock.now() + LETTING_GO;
         while !self.carriers.is_empty() && self.clock.now() < end {
             self.wait_for_packets(Duration::from_millis(1))?;
-            while self.take_in()? {}
+            while self.take_in()? && self.clock.now() < end {}
         }
         // Whoever changes nf_tables just now is waited for.
         (self.heartbeat)();
@@ -314,19 +315,20 @@ impl Field {
                 HOOK_POST_ROUTING => self.on_exit(waiting),
                 HOOK_LOCAL_OUT => self.on_outgoing(waiting),
                 _ => self.on_incoming(waiting),
-            }
+            }?;
             self.send_own()?;
         }
         self.queue.flush()?;
         Ok(true)
     }
 
-    fn on_outgoing(&mut self, waiting: Waiting) {
+    fn on_outgoing(&mut self, waiting: Waiting) -> io::Result<()> {
         self.account.outgoing += 1;
         let packet = self.queue.bytes(waiting);
-        if let Some(tag) = self.carriers.at_origin(packet, waiting.priority) {
+        let said = |flow| self.shim.last_said(flow);
+        if let Some(tag) = self.carriers.at_origin(packet, waiting.priority, said) {
             self.queue.pass_with_priority(waiting, tag);
-            return;
+            return Ok(());
         }
         let headers = headers(packet);
         let dead =
@@ -337,52 +339,59 @@ impl Field {
             self.parked.keep(flow, packet);
             self.queue.drop(waiting);
         } else {
-            self.decide(waiting, fate, headers);
+            self.decide(waiting, fate, headers)?;
         }
+        Ok(())
     }
 
-    fn on_incoming(&mut self, waiting: Waiting) {
+    fn on_incoming(&mut self, waiting: Waiting) -> io::Result<()> {
         self.account.incoming += 1;
         let packet = self.queue.bytes(waiting);
         let headers = headers(packet);
         let fate = self.shim.on_incoming(self.clock.now(), packet);
-        self.decide(waiting, fate, headers);
+        self.decide(waiting, fate, headers)
     }
 
     /// Does with a packet, whose headers were these, what the shim wants.
-    fn decide(&mut self, waiting: Waiting, fate: Fate, before: [u8; HEADERS]) {
+    fn decide(&mut self, waiting: Waiting, fate: Fate, before: [u8; HEADERS]) -> io::Result<()> {
         match fate {
             Fate::Pass if headers(self.queue.bytes(waiting)) != before => {
                 self.account.changed += 1;
-                self.queue.pass_changed(waiting);
+                self.queue.pass_changed(waiting)?;
             }
             Fate::Pass | Fate::Untouched(_) => self.queue.pass(waiting),
             Fate::Stored | Fate::Swallowed(_) => self.queue.drop(waiting),
         }
+        Ok(())
     }
 
     /// A carrier is about to leave.
-    fn on_exit(&mut self, waiting: Waiting) {
+    fn on_exit(&mut self, waiting: Waiting) -> io::Result<()> {
         match self.carriers.at_exit(self.queue.bytes(waiting), waiting.priority) {
             Exit::As(bytes, priority, flow) => {
                 self.account.sent += 1;
                 self.shim.on_carried(flow);
-                self.queue.pass_as(waiting, &bytes, priority);
-                self.carriers.give_back(bytes);
+                self.queue.pass_as(waiting, &bytes, priority)?;
             }
             Exit::Empty(priority) => self.queue.pass_with_priority(waiting, priority),
-            Exit::Seen(flow) => {
+            Exit::Seen(flow, leaves) => {
                 self.links.on_seen(flow, waiting.leaves_by);
-                self.queue.drop(waiting);
+                match leaves {
+                    Some(priority) => self.queue.pass_with_priority(waiting, priority),
+                    None => self.queue.drop(waiting),
+                }
             }
             Exit::Unknown => self.queue.pass(waiting),
         }
+        Ok(())
     }
 
-    /// Sends what the shim has to send.
+    /// Sends what the shim has to send, as far as there is room for it on its way to carriers.
     fn send_own(&mut self) -> io::Result<()> {
         let mut made = std::mem::take(&mut self.made);
-        while let Some(to) = self.shim.poll(self.clock.now(), &mut made) {
+        while !self.carriers.is_full()
+            && let Some(to) = self.shim.poll(self.clock.now(), &mut made)
+        {
             // What was shown before goes before.
             self.queue.flush()?;
             match to {
@@ -415,11 +424,14 @@ impl Field {
 
     /// Has the local TCP send a carrier for this packet, or, without one, to see how it leaves.
     fn solicit(&mut self, flow: FlowKey, packet: Option<&[u8]>) {
-        let mut solicitation = Vec::new();
-        if self.carriers.load(self.clock.now(), flow, packet)
-            && self.shim.solicit(flow, &mut solicitation)
-        {
+        let (now, mut solicitation) = (self.clock.now(), Vec::new());
+        if !self.shim.solicit(now, flow, &mut solicitation) {
+            return;
+        }
+        if self.carriers.load(now, flow, packet) {
             self.inject(&solicitation);
+        } else {
+            self.account.refused += 1;
         }
     }
 

@@ -32,6 +32,9 @@ const LENGTH: u32 = 4096;
 /// Room for them (bytes); the kernel accounts more than their length.
 const RECEIVE_BUFFER: usize = 16 << 20;
 
+/// Verdicts that are sent at once (bytes), besides one with the largest packet: a third of what a socket
+/// may send by default.
+const VERDICTS_MAX: usize = 64 << 10;
 /// The attribute that has, or sets, a packet's priority (Linux 5.18).
 const PRIORITY: u16 = 21;
 
@@ -141,13 +144,17 @@ impl Queue {
     }
 
     /// The packet that was received last passes with what its bytes are now.
-    pub fn pass_changed(&mut self, waiting: Waiting) {
-        self.close_run();
+    ///
+    /// # Errors
+    /// What the kernel says of verdicts before.
+    pub fn pass_changed(&mut self, waiting: Waiting) -> io::Result<()> {
+        self.make_room()?;
         let changed = &self.buffer[waiting.start..waiting.end];
         self.verdicts.add(VERDICT, 0, ANY_FAMILY, NUMBER, |says| {
             says.bytes(2, &verdict(ACCEPT, waiting.id));
             says.bytes(10, changed);
         });
+        Ok(())
     }
 
     /// The packet passes as it is, with another priority.
@@ -160,13 +167,17 @@ impl Queue {
     }
 
     /// In the packet's place these bytes pass, with that priority.
-    pub fn pass_as(&mut self, waiting: Waiting, bytes: &[u8], priority: u32) {
-        self.close_run();
+    ///
+    /// # Errors
+    /// What the kernel says of verdicts before.
+    pub fn pass_as(&mut self, waiting: Waiting, bytes: &[u8], priority: u32) -> io::Result<()> {
+        self.make_room()?;
         self.verdicts.add(VERDICT, 0, ANY_FAMILY, NUMBER, |says| {
             says.bytes(2, &verdict(ACCEPT, waiting.id));
             says.bytes(10, bytes);
             says.number(PRIORITY, priority);
         });
+        Ok(())
     }
 
     /// The packet is gone.
@@ -189,6 +200,12 @@ impl Queue {
         let sent = self.socket.send(self.verdicts.bytes(), 0);
         self.verdicts.clear();
         sent.map(drop)
+    }
+
+    /// For a verdict with a packet. A socket takes no more at once than it may hold (`wmem_default`).
+    fn make_room(&mut self) -> io::Result<()> {
+        self.close_run();
+        if self.verdicts.bytes().len() > VERDICTS_MAX { self.flush() } else { Ok(()) }
     }
 
     /// One message lets all pass up to a number.

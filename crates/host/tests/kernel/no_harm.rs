@@ -1,7 +1,8 @@
 //! No harm: what a host loses by the shim that plain TCP would have kept, on networks that the kernel
 //! alone makes.
 
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::thread;
 
 use aid::list::find;
@@ -33,6 +34,7 @@ tests![
     the_other_way_of_two_by_device_goes_on,
     the_other_way_of_two_by_owner_goes_on,
     what_is_sent_for_another_host_goes_on,
+    what_nothing_of_the_shims_reaches_goes_on,
     a_smaller_mtu_of_a_cable_that_comes_back,
     a_smaller_mtu_of_the_own_link_after_a_cut,
     a_smaller_mtu_of_the_route_after_a_cut,
@@ -259,8 +261,7 @@ fn the_other_way_goes_on(
         assert!(shimmed < plain + millis(300), "a pause of {shimmed:?}, else {plain:?}");
     }
     for (shimmed, plain) in shimmed.first.into_iter().zip(plain.first) {
-        // Plain TCP, and a flow bound to a device, which has no carrier, may have a packet wait for the
-        // answer to an ARP request, of which there is one a second.
+        // A packet may have to wait for the answer to an ARP request, of which there is one a second.
         assert!(shimmed < plain + millis(1300), "resumed after {shimmed:?}, else {plain:?}");
     }
 }
@@ -319,6 +320,42 @@ fn what_is_sent_for_another_host_goes_on() {
         arrived.longest_gap(at(1000), at(4400))
     });
     assert!(shimmed < plain + millis(300), "a pause of {shimmed:?}, else {plain:?}");
+}
+
+/// A socket is bound to one interface and has the address of another: what the shim makes up for it comes in
+/// by that one, and no socket takes it. The kernel answers with a reset, which the peer of an idle connection
+/// would believe.
+fn what_nothing_of_the_shims_reaches_goes_on() {
+    const OWN: Ipv4Addr = Ipv4Addr::new(10, 5, 5, 5);
+    let net = TwoWays::new().unwrap();
+    net.host.run(|| wired::address("lo", OWN, 32)).unwrap().unwrap();
+    let back = |via| move || wired::route(MAIN, Some((OWN, 32)), Way::Via(via), None);
+    net.routers[0].namespace.run(back(HERE[0])).unwrap().unwrap();
+    net.server.run(back(Ipv4Addr::new(10, 1, 1, 1))).unwrap().unwrap();
+    let shim = Shimmed::start(&net.host, &Settings::default());
+    let socket = opened(&net, 0, |socket| {
+        socket.bind_device(Some(UPLINKS[0].as_bytes())).unwrap();
+        socket.bind(&SocketAddr::from((OWN, 0)).into()).unwrap();
+        socket.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+    });
+    let listener = net.listen(PORT);
+    socket.connect(&SocketAddr::from((SERVER, PORT)).into()).unwrap();
+    let (mut near, (mut far, _)) = (TcpStream::from(socket), listener.accept().unwrap());
+    let mut exchange = || {
+        near.write_all(b"here")?;
+        far.read_exact(&mut [0; 4])?;
+        far.write_all(b"there")?;
+        near.read_exact(&mut [0; 5])
+    };
+    exchange().expect("they are connected");
+    // Another way goes and comes, so that it is looked where packets leave.
+    net.plug(1, false);
+    nap(millis(1500));
+    net.plug(1, true);
+    nap(millis(1500));
+    exchange().expect("they still are");
+    let stood = shim.stop();
+    assert!(stood.account.made_up > 0 && stood.counts.resets_of_own > 0, "{stood:?}");
 }
 
 /// The longest packet of a path that has come back, 600 bytes less than before.

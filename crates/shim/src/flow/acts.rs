@@ -54,7 +54,7 @@ impl Flow {
         let view = self.view();
         self.aid.0.on_signal(cx.now, signal, &view);
         self.do_acts(cx, None);
-        self.note_report(signal);
+        self.note_report(cx.now, signal);
         if signal.kind == SignalKind::RouteRestored {
             let announces = alone && !self.is_disconnected();
             self.announces = if announces { self.announcements() } else { 0 };

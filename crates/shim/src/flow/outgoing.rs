@@ -1,6 +1,6 @@
 //! What the local TCP sends.
 
-use base::{Ecn, Seq, SeqRange};
+use base::{Duration, Ecn, Instant, Seq, SeqRange};
 use wire::TcpFlags;
 
 use super::{Context, Episode, Flow, State, Step};
@@ -9,6 +9,8 @@ use crate::flight::{Original, Place};
 use crate::packet::Segment;
 use crate::pool::{Piece, size_for};
 
+/// The kernel answers at once, but a packet may have to wait for a processor.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
 /// The largest window that can be announced (RFC 7323 §2.3).
 const WINDOW_MAX: u32 = 1 << 30;
 
@@ -36,7 +38,11 @@ impl Flow {
         // It is over for the local TCP: what is stored belongs to nobody any more. In an outage the
         // peer learns of it when it sends something itself.
         if segment.has(TcpFlags::RST) {
-            return Step::Over(Fate::Pass);
+            return Step::Over(if self.answers_own(cx.now, segment) {
+                Fate::Swallowed(Swallowed::ResetOfOwn)
+            } else {
+                Fate::Pass
+            });
         }
         let range = segment.range();
         if range.is_empty() {
@@ -65,6 +71,16 @@ impl Flow {
         } else {
             Step::On(self.on_new(cx, range, segment, packet))
         }
+    }
+
+    /// Does a reset answer what the shim has made up? One that answers a segment has no acknowledgment
+    /// (RFC 9293 §3.10.7.1), other than one by which a program ends a connection. Then no socket has taken that
+    /// segment: it is gone, or is bound to an interface by which nothing of the shim's comes in. Such a
+    /// reset has the number that the peer expects, and would end the connection. If it answers the peer
+    /// after all, the peer's next segment is answered alike.
+    fn answers_own(&self, now: Instant, segment: &Segment) -> bool {
+        let lately = self.made_up.is_some_and(|at| now.since(at) < ANSWERED_WITHIN);
+        lately && !segment.has(TcpFlags::ACK)
     }
 
     /// What lies between `max` and `to` was never shown: a queue above the shim has dropped it. The
@@ -98,7 +114,7 @@ impl Flow {
         match self.state {
             // It looks for a path as well as a probe does, is cut to what the path takes, and goes
             // wherever the local TCP would have it go.
-            State::Disconnected(outage) if outage.held.outage => self.wants_report(segment),
+            State::Disconnected(outage) if outage.held.outage => self.wants_report(cx.now, segment),
             State::Disconnected(_) if self.has_stored(range) => {
                 return Fate::Swallowed(Swallowed::RetransmissionInHold);
             }

@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Ipv4Addr, Scope, Signal, SignalKind};
+use base::{Duration, Instant, Ipv4Addr, Scope, Signal, SignalKind};
 use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpSegment, UnreachableCode};
 
 use super::{Context, Flow, State};
@@ -20,9 +20,14 @@ use crate::shim::To;
 pub(super) struct Report {
     by: Ipv4Addr,
     scope: Scope,
+    at: Instant,
     /// Something of the shim's has left since it was made or repeated.
     drawn: bool,
 }
+
+/// A router that has said nothing for so long says nothing any more: what is sent again draws nothing
+/// either. Linux' say it once a second.
+const SAYS_IT_AGAIN: Duration = Duration::from_secs(3);
 
 impl Report {
     /// Something of the shim's leaves, which may draw the next one.
@@ -33,7 +38,7 @@ impl Report {
 
 impl Flow {
     /// Keeps in mind who has reported the outage, if a router has.
-    pub(super) fn note_report(&mut self, signal: &Signal) {
+    pub(super) fn note_report(&mut self, now: Instant, signal: &Signal) {
         let (SignalKind::Unreachable(scope), Some(by)) = (signal.kind, signal.about.reporter)
         else {
             return;
@@ -42,14 +47,16 @@ impl Flow {
             && outage.held.outage
         {
             let drawn = outage.report.is_some_and(|report| report.drawn);
-            outage.report = Some(Report { by, scope, drawn });
+            outage.report = Some(Report { by, scope, at: now, drawn });
         }
     }
 
     /// The local TCP sends `segment` again while there is no path.
-    pub(super) fn wants_report(&mut self, segment: &Segment) {
+    pub(super) fn wants_report(&mut self, now: Instant, segment: &Segment) {
         if let State::Disconnected(outage) = &mut self.state
-            && let Some(report) = outage.report.as_mut().filter(|report| report.drawn)
+            && let Some(report) = &mut outage.report
+            && report.drawn
+            && now.since(report.at) < SAYS_IT_AGAIN
         {
             report.drawn = false;
             self.repeats = Some((segment.seq, segment.payload));

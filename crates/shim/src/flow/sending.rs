@@ -14,10 +14,14 @@ use crate::pace::spacing;
 use crate::packet::{Parsed, parse};
 use crate::shim::To;
 
+/// Before any window (RFC 7323 §2.3).
+const LONG_AGO: u32 = 3 << 29;
+
 impl Flow {
     /// The next packet that is due, into `packet`.
     pub fn poll(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<To> {
         if let Some(reply) = self.replies.pop_front() {
+            self.made_up = Some(cx.now);
             return self.make_up(reply, packet);
         }
         if self.repeats.is_some()
@@ -208,15 +212,18 @@ impl Flow {
 
     /// Writes a byte of the peer's that the local TCP has had, which it acknowledges at once (RFC 9293
     /// §3.10.7.4) and takes no more of: all of it lies before what was acknowledged last. Not the same
-    /// byte twice in a row, in which Linux sees a path that loses acknowledgments.
-    pub fn solicit(&mut self, packet: &mut Vec<u8>) -> Option<()> {
+    /// byte twice in a row, in which Linux sees a path that loses acknowledgments. What it acknowledges
+    /// itself is not looked at then; but where no socket takes it, it is the number of the reset that answers
+    /// it, and no peer takes one from that long ago.
+    pub fn solicit(&mut self, now: Instant, packet: &mut Vec<u8>) -> Option<()> {
+        self.made_up = Some(now);
         self.solicited_odd = !self.solicited_odd;
         let FlowKey { source, destination } = self.key;
         let segment = TcpSegment {
             source_port: destination.port,
             destination_port: source.port,
             seq: self.ours.ack - 2 - u32::from(self.solicited_odd),
-            ack: self.told,
+            ack: self.told - LONG_AGO,
             flags: TcpFlags::ACK,
             window: self.theirs.window,
             options: TcpOptions {
