@@ -22,6 +22,7 @@ use nix::errno::Errno;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::socket::{MsgFlags, recv};
+use tracing::debug;
 
 use crate::diag::owner;
 use crate::netlink::ask;
@@ -35,7 +36,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// What has no way is looked at again so often, whatever news there are.
 const AGAIN: Duration = Duration::from_secs(1);
 /// From one look to the next: so much, and so much more for each flow, because on some hosts there are
-/// always news.
+/// always news. So much more for each flow an answer may take, too.
 const REST: Duration = Duration::from_millis(100);
 const REST_PER_FLOW: Duration = Duration::from_millis(1);
 
@@ -144,10 +145,12 @@ impl Links {
             self.changed = false;
             self.again = now + AGAIN;
             self.earliest = now + REST + REST_PER_FLOW.times(flows.len() as u64);
-            self.dead.retain(|flow| flows.contains(flow));
+            let all: BTreeSet<_> = flows.iter().collect();
+            self.dead.retain(|flow| all.contains(flow));
         }
         let seen = flows.iter().map(|flow| (*flow, None)).collect();
-        self.look = Some(Look { until: now + PATIENCE, seen, judged: false });
+        let until = now + PATIENCE + REST_PER_FLOW.times(flows.len() as u64);
+        self.look = Some(Look { until, seen, judged: false });
         true
     }
 
@@ -209,7 +212,7 @@ impl Links {
 /// whoever changes one (the RTNL lock), and packets must not.
 struct Judge {
     questions: Sender<Seen>,
-    answers: Receiver<io::Result<Vec<(FlowKey, Way)>>>,
+    answers: Receiver<Vec<(FlowKey, Way)>>,
     ready: Arc<EventFd>,
     /// Starts with the first question, when privileges have been given up.
     waits: Option<Thread>,
@@ -226,7 +229,7 @@ impl Judge {
         let wake = Arc::clone(&ready);
         let waits = move || {
             for seen in asked {
-                let ways = seen.into_iter().map(|(flow, seen)| Ok((flow, way(flow, seen)?)));
+                let ways = seen.into_iter().map(|(flow, seen)| (flow, known_way(flow, seen)));
                 let gone = answer.send(ways.collect()).is_err();
                 if gone || wake.write(1).is_err() {
                     return;
@@ -240,7 +243,7 @@ impl Judge {
         if let Some(waits) = self.waits.take() {
             thread::spawn(waits);
         }
-        // A thread that has ended has sent its error.
+        // Who takes the answer finds out that the thread has ended.
         let _ = self.questions.send(seen);
     }
 
@@ -248,13 +251,21 @@ impl Judge {
         // It says that it would wait if nothing is there.
         let _ = self.ready.read();
         match self.answers.try_recv() {
-            Ok(ways) => ways.map(Some),
+            Ok(ways) => Ok(Some(ways)),
             Err(TryRecvError::Empty) => Ok(None),
             Err(TryRecvError::Disconnected) => {
                 Err(io::Error::other("the thread that asks about routes has ended"))
             }
         }
     }
+}
+
+/// The same; nothing is known for certain where the kernel's answer is not understood.
+fn known_way(flow: FlowKey, seen: Option<u32>) -> Way {
+    way(flow, seen).unwrap_or_else(|error| {
+        debug!(%error, "the kernel's answer about a way");
+        Way::Unknown
+    })
 }
 
 /// What is certain about the way of a flow whose packets were seen to leave by this interface, or by
