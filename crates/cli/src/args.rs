@@ -111,8 +111,8 @@ is no path (a router's ICMP or the host's own link say so) what is new is kept a
 probed; when it is back, what was lost is sent in order, and the window is what it was. What the
 shim sends travels in packets that TCP is made to send: by the same mark, device, owner, through
 the same firewall, and no other way (Linux 5.18).
-Where nobody says so, silence for longer than the connection's losses explain has the path probed
-with a twentieth of what the connection carried, beside TCP (--suspect-after). Losses that are not
+Where nobody says so and the peer is silent for longer than the connection's losses explain, the
+shim probes beside TCP, with at most a twentieth of what the connection carried (--suspect-after). Losses that are not
 congestion are undone on connections that have agreed on ECN and timestamps (sysctl
 net.ipv4.tcp_ecn=1 asks for it); on others only outages are handled. A path whose full queues drop
 although the ends have agreed on ECN wants --no-undo-losses.
@@ -130,15 +130,15 @@ changes of segments (verdict). ATCP sees no timeout coming, because only the ker
 timer; TCP-F's messages about routes are the news of this host's own links and routes.
 
 If the shim ends, by whatever means, every connection goes on as plain TCP: what it has put into
-the kernel is bound to its process. If it hangs, or somebody stops it, new packets pass after a
-second at most, and a watchdog, a second process, kills it before that; what starts it should start
-it again (dist/driftway-shim.service). Connections that are older than the shim, IPv6, UDP, and TCP
+the kernel is bound to its process. If it hangs, or somebody stops it, a watchdog, a second process,
+kills it after 0.7 s; where that fails, new packets pass after a second. Whatever started it should
+start it again (dist/driftway-shim.service). Connections that are older than the shim, IPv6, UDP, and TCP
 options that it does not know pass untouched. A watchdog that ends is replaced, after a second or
 more; where both hang at once, connections with packets in the queue wait for `driftway shim stop`.
 
-It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and keeps the first of them only; root becomes the
-user `driftway` if there is one, else one that no other process has, where it also may change users
-(CAP_SETUID, CAP_SETGID). With CAP_SYS_NICE it takes a nice value of -10, because every packet of the
+It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and keeps the first of them only. Started as root,
+with CAP_SETUID and CAP_SETGID, it becomes the user `driftway`, or, if there is none, a user that no
+other process has. With CAP_SYS_NICE it takes a nice value of -10, because every packet of the
 host waits for it. A shim in a network namespace with a name (ip-netns(8)) ends when that is deleted.
 Ctrl-Z does not stop it.
 
@@ -150,8 +150,8 @@ Metrics for Prometheus are at a local socket, a file in /run/driftway (in /run/d
 systemd has started it) with the number of the network namespace in its name:
   namespace=$(stat -Lc %i /proc/self/ns/net)
   curl --unix-socket /run/driftway/shim-$namespace.sock http://localhost/metrics
-Everybody may ask there, a few questions at a time. Who may not write to /run/driftway names
-another place by --socket, in a directory where nobody else may write.
+Everybody may ask there, a few questions at a time. If you may not write to /run/driftway, name
+another place with --socket, in a directory where nobody else may write.
 
 A connection lasts as long as the kernel is patient: with data outstanding and no path for about a
 quarter of an hour (net.ipv4.tcp_retries2), or for TCP_USER_TIMEOUT where the program sets it, it
@@ -163,7 +163,7 @@ while there is no path. Of IPv6, UDP, tunnels and pieces of packets nothing is c
 shim status` counts them.
 
 Exit status: 0 it was asked to end; 1 it failed; 2 the input was wrong, another shim is at work in
-this network namespace, or this machine lacks what it takes (nf_tables and NFQUEUE, Linux 5.12).")]
+this network namespace, or this machine lacks what it takes (nf_tables and NFQUEUE, Linux 5.18).")]
     Shim(ShimArgs),
     /// Reproduce a paper: its figures, and what it says
     #[command(after_help = "\

@@ -17,6 +17,7 @@ mod cable;
 mod clock;
 mod companion;
 mod diag;
+mod doubts;
 mod driver;
 mod emulate;
 mod field;
@@ -34,6 +35,7 @@ pub use cable::Cable;
 pub use clock::RealClock;
 pub use companion::this_program;
 pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
+pub use doubts::doubts;
 pub use driver::{Driver, Strangers};
 pub use emulate::{Account, Carried, Emulation, End, Lateness, Medium, Report, Running};
 pub use field::{

@@ -17,7 +17,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::thread;
 
-use host::{Field, Heart, OwnUser, Watchdog, come_first, keep_what_is_needed, lacks};
+use host::{Field, Heart, OwnUser, Watchdog, come_first, doubts, keep_what_is_needed, lacks};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;
@@ -57,6 +57,9 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
             return Err(Failure::Input(format!("this process lacks {capability}: run it as root")));
         }
         Err(error) => return Err(failed("read capabilities", &error)),
+    }
+    for doubt in doubts() {
+        warn!("{doubt}");
     }
     come_first().map_err(|e| failed("take precedence", &e))?;
     // Before the first thread: all have these signals blocked then, and only we take them.

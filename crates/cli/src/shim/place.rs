@@ -3,7 +3,7 @@
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
@@ -32,11 +32,12 @@ pub fn to_listen(socket: Option<&Path>) -> io::Result<PathBuf> {
     Ok(Path::new(directory).join(name()?))
 }
 
-/// Where to ask: where one is, or would be.
+/// Where to ask: where one listens, or would. A file may be there although nobody listens any more.
 pub fn to_ask(socket: Option<&Path>) -> io::Result<PathBuf> {
     let usual = to_listen(socket)?;
     let of_unit = Path::new(OF_UNIT).join(name()?);
-    Ok(if socket.is_none() && !usual.exists() && of_unit.exists() { of_unit } else { usual })
+    let listens = |path: &Path| UnixStream::connect(path).is_ok();
+    Ok(if socket.is_none() && !listens(&usual) && listens(&of_unit) { of_unit } else { usual })
 }
 
 /// Listens there, for everybody. A file that one has left that was killed is replaced: whoever calls
