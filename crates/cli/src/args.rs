@@ -120,7 +120,7 @@ although the ends have agreed on ECN wants --no-undo-losses.
 What decides is an aid, the same code that `driftway run` has above its own TCP: carry, unless
 --aid names another. --cwnd, --no-undo-losses, --suspect-after, --probe-min and --probe-max are
 short for options of carry. From below a foreign TCP an aid gets what can be had: to be held (what
-TCP sends is kept), to go on with the window that it had or with one segment, segments sent again,
+is new is kept), to go on with the window that it had or with one segment, segments sent again,
 a reduction taken back, one asked for (where ECN was agreed on), acknowledgments of what has
 arrived. What it can't get is refused, and `driftway shim status` lists it by act: a hold or
 resume with another window (hold, resume), a limit of the window (limit), another timeout (set
@@ -157,13 +157,14 @@ A connection lasts as long as the kernel is patient: with data outstanding and n
 quarter of an hour (net.ipv4.tcp_retries2), or for TCP_USER_TIMEOUT where the program sets it, it
 ends with an error, as it would without the shim; one that the program has closed already after
 about a hundred seconds (tcp_orphan_retries); one being opened after about two minutes
-(tcp_syn_retries), or at once where a router tells. The shim forgets it when the path is back, or
+(tcp_syn_retries), or at once where a router reports it. The shim forgets it when the path is back, or
 five minutes after the kernel last sent something. Keep-alives of a program are answered by nobody
 while there is no path. Of IPv6, UDP, tunnels and pieces of packets nothing is changed; `driftway
 shim status` counts them.
 
 Exit status: 0 it was asked to end; 1 it failed; 2 the input was wrong, another shim is at work in
-this network namespace, or this machine lacks what it takes (nf_tables and NFQUEUE, Linux 5.18).")]
+this network namespace, or this machine lacks what it takes (nf_tables and NFQUEUE, Linux 5.12). Before
+Linux 5.18 it begins with a warning, and connections may get no help.")]
     Shim(ShimArgs),
     /// Reproduce a paper: its figures, and what it says
     #[command(after_help = "\

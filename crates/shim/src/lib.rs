@@ -11,7 +11,7 @@
 //!
 //! | act | what is done | what is refused |
 //! |---|---|---|
-//! | `Hold` | what the local TCP sends is kept; probes are stored originals, [`Config::probe_max`] apart at most, also where the aid wants none; what arrives later than whatever was on its way ends it; timers run on, and what they did is undone | a window that is neither that of before nor one segment |
+//! | `Hold` | new data are kept, retransmissions too, unless it is for an outage: then they go out as probes; other probes are stored originals, [`Config::probe_max`] apart at most, also where the aid wants none; what arrives later than whatever was on its way ends it; timers run on, and what they did is undone | a window that is neither that of before nor one segment |
 //! | `Resume` | originals in order, new data behind them; or, without `step_back`, what had to wait | another window, a threshold, a timeout: it resumes with what it can |
 //! | `Resend` | whole stored originals, ahead of all that waits | what is not stored |
 //! | `Undo` | the original's echo | with nothing to undo; while congestion is echoed (RFC 4015 §3); for what was sent without ECT |

@@ -217,6 +217,8 @@ fn a_service_manager_hears_that_it_works() {
         text(&state[..len]).to_owned()
     });
     assert_eq!(states.next().unwrap(), "READY=1");
+    // Its unit has it killed after two seconds of silence.
+    manager.set_read_timeout(Some(Duration::from_millis(1900))).unwrap();
     assert!(states.all(|state| state == "WATCHDOG=1"));
     // Nobody reads that any more, and it goes on.
     sleep(Duration::from_secs(4));

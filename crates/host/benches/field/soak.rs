@@ -32,8 +32,8 @@ const ROWS: [Row; 12] = [
     ("duplicates, flipped bits", damage),
     ("marks of congestion", marks),
     ("queues that overflow", overflow),
-    ("cuts, told by ICMP", told_cuts),
-    ("cuts, silent, --suspect-after 2", silent_cuts),
+    ("cuts, notified by ICMP", notified_cuts),
+    ("cuts, silent", silent_cuts),
     ("killed and begun anew, losses and cuts", killed),
     ("ended and begun anew, losses and cuts", ended),
     ("cable out and in again at the far end", unplugged),
@@ -321,7 +321,7 @@ fn overflow(bytes: u64) -> Outcome {
     with_one(&link([RATE, DELAY, "queue = { packets = 40 }", ""]), "", bytes, &Settings::default())
 }
 
-fn told_cuts(bytes: u64) -> Outcome {
+fn notified_cuts(bytes: u64) -> Outcome {
     with_one(&link([RATE, DELAY, LONG_QUEUE, ""]), &cuts(true), bytes, &Settings::default())
 }
 

@@ -69,6 +69,7 @@ fn patiences(forget_after: Option<Duration>) -> [Duration; 2] {
         // The kernel reports it to nobody, but resets what asks for an acknowledgment.
         let stood = shim.look();
         assert!(stood.flows.iter().all(|flow| flow.aid_state == "suspecting"), "{stood:?}");
+        assert_eq!(stood.counts.flows, 2, "{stood:?}");
         path.sleep_until(secs(11));
         let stood = shim.stop();
         assert_eq!((stood.flows.len(), stood.memory.0), (0, 0), "{stood:?}");

@@ -65,7 +65,7 @@ fn woken(hold_back: bool) -> Woken {
     let until = Until::Time(Instant::ZERO + secs(10));
     let transfer = Transfer::between([&net.near, &net.far], to, clock, "cubic", until);
     // A new cable takes up to a second until it carries.
-    let flow = (0..300).find_map(|_| {
+    let flow = (0..1000).find_map(|_| {
         nap(10);
         shim.look().flows.first().map(|flow| flow.key)
     });
@@ -103,7 +103,7 @@ fn a_sender_is_woken_up_by_what_was_held_back() {
     let with = with.map(|run| run.join().unwrap());
     // On a busy machine nothing may have arrived for 40 ms before the cut, after which all is given.
     let (holding, given): (Vec<_>, Vec<_>) = with.into_iter().partition(|run| run.in_hand > 0);
-    assert!(given.len() <= 2, "{given:?}");
+    assert!(given.len() <= 4, "{given:?}");
     for woken in &holding {
         assert!(woken.idle + millis(1000) < woken.left, "{holding:?}");
     }

@@ -7,6 +7,7 @@ use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 
 use base::{Duration, Instant, Ipv4Addr};
@@ -188,6 +189,7 @@ pub struct Transfer {
     pub port: u16,
     sends: JoinHandle<(Ledger, TcpStream)>,
     receives: JoinHandle<Arrived>,
+    connected: Receiver<()>,
 }
 
 /// What arrived.
@@ -266,14 +268,23 @@ impl Transfer {
             socket.bind(&SocketAddr::from(([0, 0, 0, 0], 0)).into()).unwrap();
         }
         let port = port(&socket);
+        let (tell, connected) = mpsc::channel();
         let sends = thread::spawn(move || {
             connect(&socket, to);
+            // Not everybody waits for it.
+            let _ = tell.send(());
             let stream = TcpStream::from(socket);
             let sent = send(&stream, clock, until);
             stream.shutdown(Shutdown::Write).unwrap();
             (sent, stream)
         });
-        Self { port, sends, receives }
+        Self { port, sends, receives, connected }
+    }
+
+    /// Waits until it is connected, which a new cable may delay by seconds.
+    pub fn connected(self) -> Self {
+        self.connected.recv().expect("it connects");
+        self
     }
 
     /// Waits for its end; all that was sent has arrived.

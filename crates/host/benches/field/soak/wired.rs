@@ -89,7 +89,7 @@ fn two_links(bytes: u64) -> Outcome {
     })
 }
 
-/// One shim after the other, each stopped for three seconds, of which its watchdog grants it one.
+/// One shim after the other, each stopped for three seconds, of which its watchdog grants it 0.7.
 fn stopped(bytes: u64) -> Outcome {
     let net = network();
     carry([&net.host, &net.server], SERVER, bytes, |ready, done| {
