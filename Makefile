@@ -103,7 +103,7 @@ bench: need
 	$(RELEASE) bench
 
 # The shim under Linux's own TCP, as root: how its packets come in, what it gives, whether it harms.
-# FIELD_RUNS (5) pairs each; an hour.
+# FIELD_RUNS (5) of each; an hour and a quarter.
 field: need
 	$(CARGO) bench --locked -p driftway-host --bench intercept
 	$(CARGO) bench --locked -p driftway-host --bench field
