@@ -219,7 +219,9 @@ impl Driver {
     /// From now on the path works, the peer acknowledges all that arrives, and the local TCP sends
     /// something new, twice, and each second again what it does not know to be acknowledged. Soon
     /// after either everything has arrived, and whoever knows of no path has nothing to look for one
-    /// with. How long a round trip is, the input has chosen.
+    /// with. How long a round trip is, the input has chosen. The bound is the shim's two seconds, two of the
+    /// local TCP's timeouts for what only that can send again, and, where twenty round trips are more than
+    /// that, the repair's patience.
     fn cooperate(&mut self) {
         let followed =
             |flow: &FlowStatus| (flow.key.source.port, flow.key.destination.address.octets()[3]);
