@@ -136,11 +136,11 @@ start it again (dist/driftway-shim.service). Connections that are older than the
 options that it does not know pass untouched. A watchdog that ends is replaced, after a second or
 more; where both hang at once, connections with packets in the queue wait for `driftway shim stop`.
 
-It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and keeps the first of them only. Started as root,
-with CAP_SETUID and CAP_SETGID, it becomes the user `driftway`, or, if there is none, a user that no
-other process has. With CAP_SYS_NICE it takes a nice value of -10, because every packet of the
-host waits for it. A shim in a network namespace with a name (ip-netns(8)) ends when that is deleted.
-Ctrl-Z does not stop it.
+It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and keeps the first of them only. Started as
+root, with CAP_SETUID and CAP_SETGID, it becomes the user `driftway`, or, if there is none, a user
+that no other process has. With CAP_SYS_NICE it takes a nice value of -10, because every packet of
+the host waits for it. A shim in a network namespace with a name (ip-netns(8)) ends when that is
+deleted. Ctrl-Z does not stop it.
 
 It has a table of nf_tables, `driftway`, as long as it works. A ruleset that was saved with it by
 `nft list ruleset` can't be loaded again: leave the table out. A firewall has to let the shim's
