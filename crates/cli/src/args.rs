@@ -112,10 +112,10 @@ probed; when it is back, what was lost is sent in order, and the window is what 
 shim sends travels in packets that TCP is made to send: by the same mark, device, owner, through
 the same firewall, and no other way (Linux 5.18).
 Where nobody says so and the peer is silent for longer than the connection's losses explain, the
-shim probes beside TCP, with at most a twentieth of what the connection carried (--suspect-after). Losses that are not
-congestion are undone on connections that have agreed on ECN and timestamps (sysctl
-net.ipv4.tcp_ecn=1 asks for it); on others only outages are handled. A path whose full queues drop
-although the ends have agreed on ECN wants --no-undo-losses.
+shim probes beside TCP, with at most a twentieth of what the connection carried (--suspect-after).
+Losses that are not congestion are undone on connections that have agreed on ECN and timestamps
+(sysctl net.ipv4.tcp_ecn=1 asks for it); on others only outages are handled. A path whose full
+queues drop although the ends have agreed on ECN wants --no-undo-losses.
 
 What decides is an aid, the same code that `driftway run` has above its own TCP: carry, unless
 --aid names another. --cwnd, --no-undo-losses, --suspect-after, --probe-min and --probe-max are
@@ -130,11 +130,12 @@ changes of segments (verdict). ATCP sees no timeout coming, because only the ker
 timer; TCP-F's messages about routes are the news of this host's own links and routes.
 
 If the shim ends, by whatever means, every connection goes on as plain TCP: what it has put into
-the kernel is bound to its process. If it hangs, or somebody stops it, a watchdog, a second process,
-kills it after 0.7 s; where that fails, new packets pass after a second. Whatever started it should
-start it again (dist/driftway-shim.service). Connections that are older than the shim, IPv6, UDP, and TCP
-options that it does not know pass untouched. A watchdog that ends is replaced, after a second or
-more; where both hang at once, connections with packets in the queue wait for `driftway shim stop`.
+the kernel is bound to its process. If it hangs, or somebody stops it, a watchdog, a second
+process, kills it after 0.7 s; where that fails, new packets pass after a second. Whatever started
+it should start it again (dist/driftway-shim.service). Connections that are older than the shim,
+IPv6, UDP, and TCP options that it does not know pass untouched. A watchdog that ends is replaced,
+after a second or more; where both hang at once, connections with packets in the queue wait for
+`driftway shim stop`.
 
 It needs CAP_NET_ADMIN and CAP_NET_RAW to begin, and keeps the first of them only. Started as
 root, with CAP_SETUID and CAP_SETGID, it becomes the user `driftway`, or, if there is none, a user
@@ -157,14 +158,14 @@ A connection lasts as long as the kernel is patient: with data outstanding and n
 quarter of an hour (net.ipv4.tcp_retries2), or for TCP_USER_TIMEOUT where the program sets it, it
 ends with an error, as it would without the shim; one that the program has closed already after
 about a hundred seconds (tcp_orphan_retries); one being opened after about two minutes
-(tcp_syn_retries), or at once where a router reports it. The shim forgets it when the path is back, or
-five minutes after the kernel last sent something. Keep-alives of a program are answered by nobody
-while there is no path. Of IPv6, UDP, tunnels and pieces of packets nothing is changed; `driftway
-shim status` counts them.
+(tcp_syn_retries), or at once where a router reports it. The shim forgets it when the path is
+back, or five minutes after the kernel last sent something. Keep-alives of a program are answered
+by nobody while there is no path. Of IPv6, UDP, tunnels and pieces of packets nothing is changed;
+`driftway shim status` counts them.
 
 Exit status: 0 it was asked to end; 1 it failed; 2 the input was wrong, another shim is at work in
-this network namespace, or this machine lacks what it takes (nf_tables and NFQUEUE, Linux 5.12). Before
-Linux 5.18 it begins with a warning, and connections may get no help.")]
+this network namespace, or this machine lacks what it takes (nf_tables and NFQUEUE, Linux 5.12).
+Before Linux 5.18 it begins with a warning, and connections may get no help.")]
     Shim(ShimArgs),
     /// Reproduce a paper: its figures, and what it says
     #[command(after_help = "\

@@ -92,8 +92,9 @@ pub struct StartArgs {
     /// As a receiver, hold back two bytes' acknowledgment, to wake up a sender later
     #[arg(long)]
     pub hold_back: bool,
-    /// Suspect an outage after N retransmissions without an answer, or more where losses explain them;
-    /// never: only signals say so
+    /// Suspect an outage after N unanswered retransmissions, or more if losses explain them
+    ///
+    /// With never, only signals say so.
     #[arg(long, value_name = "N|never", default_value = "2", value_parser = retransmissions)]
     pub suspect_after: Retransmissions,
     /// Least time between probes for a path
