@@ -201,7 +201,7 @@ fn a_solicitation_lies_before_what_was_acknowledged() {
         let Body::Tcp(segment) = decoded.packet.body else { panic!("TCP only") };
         // The local TCP has acknowledged the SYN, whose number is the first.
         assert_eq!((segment.end() + before, segment.payload.len), (THEIRS + 1, 1));
-        // Whoever has no such connection answers with a reset of that number, which is in no window.
+        // A host without such a connection answers with a reset of that number, which is in no window.
         assert_eq!((segment.ack + (3 << 29), segment.flags), (OURS + 1, TcpFlags::ACK));
         assert_eq!(decoded.packet.ip.source, THERE.address);
     }
