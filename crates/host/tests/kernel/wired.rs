@@ -139,6 +139,23 @@ pub fn route(table: u8, to: Option<(Ipv4Addr, u8)>, way: Way, mtu: Option<u32>) 
     tell(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_REPLACE)
 }
 
+/// Has each segment from a host acknowledged at once, until the interface goes down.
+pub fn quick_acks(from: Ipv4Addr, interface: &str) -> io::Result<()> {
+    let mut message = RouteMessage::default();
+    message.header.address_family = AddressFamily::Inet;
+    message.header.table = MAIN;
+    message.header.protocol = RouteProtocol::Static;
+    message.header.kind = RouteType::Unicast;
+    message.header.scope = RouteScope::Link;
+    message.header.destination_prefix_length = 32;
+    message.attributes = vec![
+        RouteAttribute::Destination(RouteAddress::Inet(from)),
+        RouteAttribute::Oif(if_nametoindex(interface)?),
+        RouteAttribute::Metrics(vec![RouteMetric::QuickAck(1)]),
+    ];
+    tell(RouteNetlinkMessage::NewRoute(message), NLM_F_CREATE | NLM_F_EXCL)
+}
+
 /// Has what matches routed by a table.
 pub fn rule(matches: RuleAttribute, table: u8) -> io::Result<()> {
     tell(RouteNetlinkMessage::NewRule(policy(matches, RuleAction::ToTable, table)), NLM_F_CREATE)
