@@ -2,7 +2,8 @@
 //! packet that it keeps, and what it says can be written.
 
 use base::{Duration, FailedLink, Instant, Ipv4Addr};
-use route::{Buffer, Config, Fate, Flush, Router, Way};
+use route::DropReason;
+use route::feedback::{Buffer, Fate, Flush, GivenUp, Output, Rfn, RfnConfig, Scheme, Way};
 use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, Quoted, UdpDatagram};
 
 use crate::Bytes;
@@ -23,7 +24,7 @@ pub fn run(input: &[u8]) {
             flush: if n == 1 { Flush::Rrn } else { Flush::Route },
         }),
     };
-    let mut router = Router::new(SELF, Config { believes: BELIEVES, buffer });
+    let mut router = Rfn::new(SELF, RfnConfig { believes: BELIEVES, buffer });
     let (mut now, mut next_id) = (Instant::ZERO, 0);
     let mut kept = Vec::new();
     while !bytes.is_empty() {
@@ -31,16 +32,16 @@ pub fn run(input: &[u8]) {
         let packet = datagram(&mut bytes);
         let to = packet.ip.destination;
         match bytes.u8() % 6 {
-            0 => router.on_link_failure(to, way, link(&mut bytes)),
+            0 => router.on_way_failed(to, way, link(&mut bytes)),
             1 => {
                 next_id += 1;
                 let known = !router.is_usable(now, to, way);
-                let fate = router.on_no_way(next_id, &packet);
-                assert!(fate == Fate::Refused || buffer.is_some());
+                let fate = given_up(&mut router, now, &packet, Some(next_id));
+                assert!(fate == Fate::Lost || buffer.is_some());
                 if fate == Fate::Kept {
                     kept.push(next_id);
                 }
-                let said = router.poll_transmit();
+                let said = message(&mut router);
                 assert!(said.is_some() || !known, "a packet without a way draws an RFN");
                 said.iter().for_each(check);
             }
@@ -49,15 +50,15 @@ pub fn run(input: &[u8]) {
                 router.on_notice(now, &notice, way, &[way, other]);
                 let mut for_us = notice;
                 for_us.ip.destination = to;
-                assert_eq!(router.on_no_way(0, &for_us), Fate::Refused);
+                assert_eq!(given_up(&mut router, now, &for_us, Some(0)), Fate::Lost);
             }
-            3 => router.on_link_restored(way),
-            4 => router.on_loss(&packet),
+            3 => router.on_way_restored(way),
+            4 => assert_eq!(given_up(&mut router, now, &packet, None), Fate::Lost),
             _ => now += Duration::from_millis(u64::from(bytes.u16())),
         }
         router.on_packet(now, to);
         let mut messages = 0;
-        while let Some(message) = router.poll_transmit() {
+        while let Some(message) = message(&mut router) {
             check(&message);
             messages += 1;
             assert!(messages < 512, "messages without end");
@@ -67,6 +68,20 @@ pub fn run(input: &[u8]) {
             kept.remove(place.unwrap_or_else(|| panic!("packet {id} was not kept, or is free")));
         }
         assert_eq!(router.kept(), kept.len());
+    }
+}
+
+fn given_up(router: &mut Rfn, now: Instant, packet: &Packet, number: Option<u32>) -> Fate {
+    router.on_given_up(now, &GivenUp { packet, reason: DropReason::NoRoute, number })
+}
+
+fn message(router: &mut Rfn) -> Option<Packet> {
+    loop {
+        match router.poll()? {
+            Output::Transmit(packet) => return Some(packet),
+            Output::Watch(_) => {}
+            Output::Signal(signal) => panic!("no route of ours was lost: {signal:?}"),
+        }
     }
 }
 

@@ -48,8 +48,10 @@ pub extern "C" fn _start() -> ! {
             body: wire::Body::Tcp(sent.segment),
         };
         let believes = Duration::from_secs(20);
-        let config = route::Config { believes, buffer: None };
-        let _ = route::Router::new(end(1, 1).address, config).on_no_way(0, &packet);
+        let config = route::feedback::RfnConfig { believes, buffer: None };
+        let schemes = [route::feedback::Setup::Rfn(config)];
+        let mut feedback = route::feedback::Feedback::new(end(1, 1).address, &schemes);
+        route::feedback::Scheme::on_packet(&mut feedback, base::Instant::ZERO, end(2, 2).address);
         let mut dsr = route::Dsr::new(route::DsrConfig::STANDARD, end(1, 1).address, 1, 1);
         dsr.send(base::Instant::ZERO, packet);
         let mut aodv = route::Aodv::new(route::AodvConfig::STANDARD, end(1, 1).address, 1, 1);

@@ -35,7 +35,7 @@ mod test;
 use alloc::boxed::Box;
 use alloc::string::String;
 
-use base::{Act, Done, Duration, Instant, Release, Setting, Signal, SignalKind, TcpView};
+use base::{Act, Done, Duration, Instant, Release, Seek, Setting, Signal, SignalKind, TcpView};
 use wire::TcpSegment;
 
 use crate::diagram::dot;
@@ -193,6 +193,7 @@ pub struct TcpF {
     /// Ours and the peer's.
     ports: Option<(u16, u16)>,
     act: Option<Act>,
+    seek: Option<Seek>,
 }
 
 impl TcpF {
@@ -205,6 +206,7 @@ impl TcpF {
             deadline: None,
             ports: None,
             act: None,
+            seek: None,
         }
     }
 
@@ -234,6 +236,7 @@ impl TcpF {
                 let resume = Act::Resume { cwnd: keep, ssthresh: keep, rto: Setting::Keep };
                 let held = !matches!(cause, Cause::Refused | Cause::Closed);
                 self.act = held.then_some(resume);
+                self.seek = (cause != Cause::Refused).then_some(Seek::Nothing);
             }
             _ => {}
         }
@@ -299,9 +302,13 @@ impl Aid for TcpF {
     }
 
     fn on_done(&mut self, act: &Act, done: Done) {
-        if matches!((act, done), (Act::Hold { .. }, Done::Unsupported)) {
+        match (act, done) {
+            // chandran-1998 §4 leaves finding a new route to routing, but a protocol that looks for
+            // routes on demand never does for a source that sends nothing.
+            (Act::Hold { .. }, Done::Done) => self.seek = Some(Seek::Route),
             // No timer is started here, so the instant plays no part.
-            self.happens(Instant::ZERO, Cause::Refused);
+            (Act::Hold { .. }, Done::Unsupported) => self.happens(Instant::ZERO, Cause::Refused),
+            _ => {}
         }
     }
 
@@ -310,6 +317,6 @@ impl Aid for TcpF {
     }
 
     fn poll_act(&mut self) -> Option<Act> {
-        self.act.take()
+        self.act.take().or_else(|| self.seek.take().map(Act::Seek))
     }
 }

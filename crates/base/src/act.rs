@@ -34,6 +34,19 @@ pub struct ProbeSpacing {
     pub max: Duration,
 }
 
+/// What an own node does to find the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Seek {
+    /// It asks the peer for echoes until it is found, so that routing that looks for routes on demand
+    /// has a packet to look for one for.
+    Route,
+    /// It asks the peer for one echo.
+    Echo,
+    /// Nothing, or nothing more.
+    #[default]
+    Nothing,
+}
+
 /// An intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
@@ -94,6 +107,9 @@ pub enum Act {
         /// How many copies.
         copies: u8,
     },
+    /// What the own node is to do to find the peer, for a connection that sends nothing by itself.
+    /// [`SignalKind::RouteRestored`](crate::SignalKind) says that it is found.
+    Seek(Seek),
 }
 
 /// A driver's answer to an act.

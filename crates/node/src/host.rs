@@ -1,6 +1,6 @@
 //! A host: its address, its sockets, and what arrives for it.
 
-use base::{About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Signal, SignalKind};
+use base::{About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Seek, Signal, SignalKind};
 use tcp::{Transmit, reset_for};
 use wire::{Body, IcmpMessage, IpHeader, Packet, Quoted, TcpSegment, UdpDatagram, UnreachableCode};
 
@@ -15,6 +15,8 @@ pub struct Host {
     /// Local port and socket, sorted.
     ports: Vec<(u16, usize)>,
     identification: u16,
+    /// It finds peers if an aid wants that.
+    seeking: bool,
 }
 
 /// What an arriving packet led to.
@@ -35,7 +37,13 @@ pub enum Arrived {
 impl Host {
     /// A host with no socket.
     pub fn new(address: Ipv4Addr) -> Self {
-        Self { address, sockets: Vec::new(), ports: Vec::new(), identification: 0 }
+        Self { address, sockets: Vec::new(), ports: Vec::new(), identification: 0, seeking: false }
+    }
+
+    /// One whose driver finds peers if an aid wants that ([`poll_seek`](Self::poll_seek)).
+    #[must_use]
+    pub fn seeking(self) -> Self {
+        Self { seeking: true, ..self }
     }
 
     /// Its address.
@@ -44,7 +52,10 @@ impl Host {
     }
 
     /// Adds a socket; its connection's local port must not be taken. Returns its number.
-    pub fn add(&mut self, socket: Socket) -> usize {
+    pub fn add(&mut self, mut socket: Socket) -> usize {
+        if self.seeking {
+            socket.at_seeking_node();
+        }
         let number = self.sockets.len();
         let port = socket.tcp().local().port;
         let place = self.ports.partition_point(|(p, _)| *p < port);
@@ -184,11 +195,26 @@ impl Host {
         self.sockets.get(number).is_some_and(|socket| socket.tcp().remote().address == peer)
     }
 
-    /// How many connections to this peer send nothing, not even probes, because an aid asked for it.
-    pub fn silent_to(&self, peer: Ipv4Addr) -> usize {
-        let to_peer =
-            self.sockets.iter().map(Socket::tcp).filter(|tcp| tcp.remote().address == peer);
-        to_peer.filter(|tcp| tcp.is_silenced()).count()
+    /// Does an aid want this peer to be looked for?
+    pub fn seeks(&self, peer: Ipv4Addr) -> bool {
+        self.sockets_to(peer).any(|socket| socket.seeks() == Seek::Route)
+    }
+
+    /// What a socket's aid wants to be done from now on to find its peer, and whether it is the first
+    /// that has the peer looked for; `None`: what it wanted before.
+    pub fn poll_seek(&mut self, number: usize) -> Option<(Ipv4Addr, Seek, bool)> {
+        let socket = self.sockets.get_mut(number)?;
+        let peer = socket.tcp().remote().address;
+        let before = socket.heard_to_seek();
+        let seek = socket.poll_seek()?;
+        let looked_for = |socket: &&Socket| socket.heard_to_seek() == Seek::Route;
+        let others = self.sockets_to(peer).filter(looked_for).count();
+        let own = usize::from(seek == Seek::Route);
+        Some((peer, seek, before != Seek::Route && others == own))
+    }
+
+    fn sockets_to(&self, peer: Ipv4Addr) -> impl Iterator<Item = &Socket> {
+        self.sockets.iter().filter(move |socket| socket.tcp().remote().address == peer)
     }
 
     /// The next packet that a socket sends, and whether it goes ahead of the own queue.
@@ -211,25 +237,6 @@ impl Host {
         self.identification = self.identification.wrapping_add(1);
         packet.ip.identification = self.identification;
         packet
-    }
-
-    /// What a router says about a packet that it can't forward; `None` where nothing may be said
-    /// (RFC 1122 §3.2.2).
-    pub fn complain(&mut self, about: &Packet, code: UnreachableCode) -> Option<Packet> {
-        let message = |quoted| IcmpMessage::Unreachable { code, quoted };
-        Packet::icmp_error(self.address, about, message).map(|packet| self.stamp(packet))
-    }
-
-    /// What a router says about a packet for which its queue had no room (RFC 792).
-    pub fn quench(&mut self, about: &Packet) -> Option<Packet> {
-        let message = |quoted| IcmpMessage::SourceQuench { quoted };
-        Packet::icmp_error(self.address, about, message).map(|packet| self.stamp(packet))
-    }
-
-    /// What a router says about a packet whose time to live has run out.
-    pub fn time_exceeded(&mut self, about: &Packet) -> Option<Packet> {
-        let message = |quoted| IcmpMessage::TimeExceeded { reassembly: false, quoted };
-        Packet::icmp_error(self.address, about, message).map(|packet| self.stamp(packet))
     }
 }
 

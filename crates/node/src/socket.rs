@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use aid::{Aid, Verdict};
-use base::{Ecn, Instant, Ipv4Addr, Signal, SignalKind};
+use base::{Act, Done, Ecn, Instant, Ipv4Addr, Seek, Signal, SignalKind};
 use tcp::{Connection, Received, Transmit};
 use wire::TcpSegment;
 
@@ -17,12 +17,48 @@ pub struct Socket {
     /// Segments that the aid keeps back, oldest first.
     kept_down: VecDeque<Transmit>,
     kept_up: VecDeque<(Ipv4Addr, TcpSegment, Ecn)>,
+    /// What the aid wants its node to do; `None`: the node looks for no peers.
+    seek: Option<Wish>,
+}
+
+/// What the aid wants its node to do, and what the node has heard of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wish {
+    seek: Seek,
+    heard: Seek,
 }
 
 impl Socket {
     /// `aid` helps `tcp`, if there is one.
     pub fn new(tcp: Connection, aid: Option<Box<dyn Aid>>) -> Self {
-        Self { tcp, aid, kept_down: VecDeque::new(), kept_up: VecDeque::new() }
+        Self { tcp, aid, kept_down: VecDeque::new(), kept_up: VecDeque::new(), seek: None }
+    }
+
+    /// At a node that finds peers if it is asked to.
+    pub(crate) fn at_seeking_node(&mut self) {
+        self.seek = Some(Wish::default());
+    }
+
+    /// What the aid wants its node to do to find the peer.
+    pub(crate) fn seeks(&self) -> Seek {
+        self.seek.map_or(Seek::Nothing, |wish| wish.seek)
+    }
+
+    /// What the node has heard of that.
+    pub(crate) fn heard_to_seek(&self) -> Seek {
+        self.seek.map_or(Seek::Nothing, |wish| wish.heard)
+    }
+
+    /// What the aid wants its node to do from now on; `None`: what it wanted before.
+    pub(crate) fn poll_seek(&mut self) -> Option<Seek> {
+        let wish = self.seek.as_mut().filter(|wish| wish.seek != wish.heard)?;
+        wish.heard = wish.seek;
+        if wish.seek == Seek::Echo {
+            // Once.
+            *wish = Wish::default();
+            return Some(Seek::Echo);
+        }
+        Some(wish.seek)
     }
 
     /// The connection.
@@ -121,11 +157,19 @@ impl Socket {
         self.tcp.on_timeout(now);
     }
 
-    /// Does what the aid wants done, and tells it what became of that.
+    /// Does what the aid wants done, and reports what became of that.
     fn settle(&mut self, now: Instant) {
         let Some(aid) = &mut self.aid else { return };
         while let Some(act) = aid.poll_act() {
-            let done = self.tcp.act(now, &act);
+            let done = match (act, &mut self.seek) {
+                (Act::Seek(seek), Some(wish)) => {
+                    wish.seek = seek;
+                    Done::Done
+                }
+                // Routes that are given do not wait for a packet to be looked for.
+                (Act::Seek(Seek::Route | Seek::Nothing), None) => Done::Done,
+                _ => self.tcp.act(now, &act),
+            };
             aid.on_done(&act, done);
         }
     }

@@ -61,7 +61,7 @@ pub fn on_link<D: Drive>(d: &mut D, number: usize) {
 }
 
 /// Until nothing more happens at this instant: polls links, delivers what hosts send to themselves,
-/// and serves routers.
+/// and does what feedback wants.
 pub fn settle<D: Drive>(d: &mut D) {
     loop {
         let path = d.path();
@@ -70,7 +70,7 @@ pub fn settle<D: Drive>(d: &mut D) {
         } else if let Some((node, id)) = path.local.pop_front() {
             d.delivered(node, id);
         } else if let Some(node) = path.stirred.pop_front() {
-            routes::serve_router(d, node);
+            routes::serve_feedback(d, node);
         } else {
             return;
         }

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 
 use base::Ipv4Addr;
 use link::PathLink;
-use route::{Router, Way};
+use route::feedback::{Feedback, Scheme, Way};
 use scenario::{Path, Time};
 
 pub use drive::{Drive, on_fault, on_link, open, settle};
@@ -39,9 +39,9 @@ pub struct PathAtWork {
     touched: VecDeque<usize>,
     /// How many faults have cut each link.
     cuts: Vec<u32>,
-    /// Each node's router.
-    routers: Vec<Router>,
-    /// Nodes whose routers may have something to say, or to set free.
+    /// What each node says of packets that it can't deliver.
+    feedback: Vec<Feedback>,
+    /// Nodes whose feedback may have something to say, or to set free.
     stirred: VecDeque<usize>,
     /// Packets from a node to itself.
     local: VecDeque<(usize, u32)>,
@@ -59,7 +59,7 @@ impl PathAtWork {
         Self {
             touched: VecDeque::with_capacity(links.len()),
             cuts: vec![0; links.len()],
-            routers: routes::routers(path, topology.nodes()),
+            feedback: routes::feedback(path, topology.nodes()),
             topology,
             links,
             stirred: VecDeque::new(),
@@ -99,7 +99,7 @@ impl PathAtWork {
     /// Packets that it holds: on links, kept by routers, and on the way from a node to itself.
     pub fn held(&self) -> u64 {
         let held: usize = self.links.iter().map(PathLink::held).sum();
-        let kept: usize = self.routers.iter().map(Router::kept).sum();
+        let kept: usize = self.feedback.iter().map(Scheme::kept).sum();
         (held + kept + self.local.len()) as u64
     }
 }

@@ -2,8 +2,10 @@
 
 use base::Ecn;
 use link::{DropReason, Enqueued, Frame, LinkEvent, Place, Side};
+use route::DropReason as RouteDrop;
+use route::feedback::{GivenUp, Name, Scheme};
 use scenario::CutSignal;
-use wire::{Body, Packet, Payload, UdpDatagram, UnreachableCode};
+use wire::{Body, Packet, Payload, UdpDatagram};
 
 use crate::books::Drop;
 use crate::drive::Drive;
@@ -58,10 +60,12 @@ fn arrive<D: Drive>(d: &mut D, node: usize, over: Exit, id: u32) {
     let Some(packet) = d.packets().get(id) else { return };
     packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
     if packet.ip.ttl == 0 {
-        if let Some(packet) = d.lost(id, node, Drop::TimeToLive)
-            && let Some(error) = d.host(node).time_exceeded(&packet)
-        {
-            send(d, node, error, Place::Tail);
+        if let Some(packet) = d.lost(id, node, Drop::TimeToLive) {
+            let (now, reason) = (d.now(), RouteDrop::TimeToLive);
+            let lost = GivenUp { packet: &packet, reason, number: None };
+            d.path().feedback[node].on_given_up(now, &lost);
+            d.path().stirred.push_back(node);
+            routes::send_icmp(d, node, false);
         }
         return;
     }
@@ -87,15 +91,15 @@ pub fn forward<D: Drive>(d: &mut D, node: usize, id: u32, place: Place) {
         return;
     };
     let now = d.now();
-    let found = if d.path().routers[node].is_new() {
+    let found = if d.path().feedback[node].is_new() {
         d.path().topology.exit(node, goal, |_| true)
     } else {
         let path = d.path();
-        let router = &mut path.routers[node];
-        router.on_packet(now, to);
+        let feedback = &mut path.feedback[node];
+        feedback.on_packet(now, to);
         path.stirred.push_back(node);
-        let usable = |exit| router.is_usable(now, to, routes::way(exit));
-        let may_try = |exit| router.may_try(&packet, routes::way(exit));
+        let usable = |exit| feedback.is_usable(now, to, routes::way(exit));
+        let may_try = |exit| feedback.may_try(&packet, routes::way(exit));
         let exit = path.topology.exit(node, goal, usable);
         exit.or_else(|| path.topology.exit(node, goal, may_try))
     };
@@ -133,9 +137,11 @@ fn put_on<D: Drive>(d: &mut D, link: usize, side: Side, id: u32, place: Place) {
             let dropped = d.lost(id, link, reason_of(reason));
             let node = d.path().topology.across(link, side.other());
             if d.path().topology.quenches(link)
-                && let Some(quench) = dropped.and_then(|packet| d.host(node).quench(&packet))
+                && let Some(packet) = dropped
             {
-                send(d, node, quench, Place::Tail);
+                d.path().feedback[node].on_overflow(now, &packet);
+                d.path().stirred.push_back(node);
+                routes::send_icmp(d, node, false);
             }
         }
         Enqueued::Refused => refuse(d, Exit { link, side }, id, place),
@@ -164,14 +170,14 @@ fn refuse<D: Drive>(d: &mut D, exit: Exit, id: u32, place: Place) {
     }
     let Some(packet) = d.lost(id, link, Drop::Unreachable) else { return };
     let node = d.path().topology.across(link, exit.side.other());
-    let error = match told {
-        None | Some(Told::Nothing | Told::RouteFailed) => return,
-        Some(Told::Lost | Told::Unreachable) => {
-            d.host(node).complain(&packet, UnreachableCode::Host)
+    if let Some(Told::Lost | Told::Unreachable) = told {
+        let now = d.now();
+        let lost = GivenUp { packet: &packet, reason: RouteDrop::LinkFailure, number: None };
+        if let Some(icmp) = d.path().feedback[node].only(Name::Icmp) {
+            icmp.on_given_up(now, &lost);
         }
-    };
-    let Some(error) = error else { return };
-    send_signal(d, node, error, told == Some(Told::Lost));
+        routes::send_icmp(d, node, told == Some(Told::Lost));
+    }
 }
 
 /// Sends a signal, or loses it where it is made.

@@ -1,8 +1,12 @@
-//! Routers with memory: chandran-1998's feedback at work on a path.
+//! Feedback at work on a path: ICMP, and chandran-1998's routers with memory.
 
 use base::{FailedLink, Ipv4Addr};
 use link::{Place, Side};
-use route::{Buffer, Config, Fate, Flush, Passage, Router, Way};
+use route::DropReason;
+use route::feedback::{
+    Buffer, Fate, Feedback, Flush, GivenUp, IcmpConfig, Name, Output, Passage, RfnConfig, Scheme,
+    Setup, Way,
+};
 use scenario::{Path, RouterBuffer, Time};
 use wire::{Body, IcmpMessage, Packet};
 
@@ -13,8 +17,9 @@ use crate::network::{self, FOREIGN};
 use crate::nodes::address;
 use crate::topology::Exit;
 
-/// A router for each host.
-pub(crate) fn routers(path: &Path, nodes: usize) -> Vec<Router> {
+/// The feedback of each node: what its faults may ask for.
+pub(crate) fn feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
+    let icmp = IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true };
     let settings = path.routers.unwrap_or_default();
     let Time(believes) = settings.believes;
     let buffer = settings.buffer.map(|RouterBuffer { packets, flush }| Buffer {
@@ -24,10 +29,11 @@ pub(crate) fn routers(path: &Path, nodes: usize) -> Vec<Router> {
             scenario::Flush::Route => Flush::Route,
         },
     });
-    (0..nodes).map(|node| Router::new(address(node), Config { believes, buffer })).collect()
+    let schemes = [Setup::Icmp(icmp), Setup::Rfn(RfnConfig { believes, buffer })];
+    (0..nodes).map(|node| Feedback::new(address(node), &schemes)).collect()
 }
 
-/// A node's side of a link, as its router numbers it.
+/// A node's side of a link, as its feedback numbers it.
 pub(crate) const fn way(exit: Exit) -> Way {
     let side = match exit.side {
         Side::A => 0,
@@ -61,7 +67,7 @@ pub(crate) fn passes_router<D: Drive>(
         path.ways.extend(path.topology.ways(node, goal).map(way));
     }
     path.stirred.push_back(node);
-    let passage = path.routers[node].on_notice(now, &packet, way(over), &path.ways);
+    let passage = path.feedback[node].on_notice(now, &packet, way(over), &path.ways);
     if passage == Passage::Discard {
         d.lost(id, node, Drop::NoticeDiscarded);
     }
@@ -80,7 +86,9 @@ pub(crate) fn fails_route<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) -> b
         from: address(node),
         to: address(d.path().topology.across(exit.link, exit.side)),
     };
-    d.path().routers[node].on_link_failure(packet.ip.destination, way(exit), link);
+    if let Some(rfn) = d.path().feedback[node].only(Name::Rfn) {
+        rfn.on_way_failed(packet.ip.destination, way(exit), link);
+    }
     true
 }
 
@@ -90,10 +98,12 @@ pub(crate) fn is_lost_on_link<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) 
     let path = d.path();
     let node = path.topology.across(exit.link, exit.side.other());
     let Some(goal) = path.topology.node_at(to) else { return };
-    let router = &mut path.routers[node];
+    let feedback = &mut path.feedback[node];
     let mut ways = path.topology.ways(node, goal);
-    if !ways.any(|exit| router.is_usable(now, to, way(exit))) {
-        router.on_loss(packet);
+    if !ways.any(|exit| feedback.is_usable(now, to, way(exit)))
+        && let Some(rfn) = feedback.only(Name::Rfn)
+    {
+        rfn.on_given_up(now, &GivenUp { packet, reason: DropReason::LinkFailure, number: None });
         path.stirred.push_back(node);
     }
 }
@@ -101,10 +111,13 @@ pub(crate) fn is_lost_on_link<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) 
 /// A router knows that a packet has no way.
 pub(crate) fn has_no_way<D: Drive>(d: &mut D, node: usize, id: u32) {
     let Some(packet) = d.packets().get(id).copied() else { return };
-    d.path().stirred.push_back(node);
-    match d.path().routers[node].on_no_way(id, &packet) {
+    let (now, path) = (d.now(), d.path());
+    path.stirred.push_back(node);
+    let lost = GivenUp { packet: &packet, reason: DropReason::NoRoute, number: Some(id) };
+    let rfn = path.feedback[node].only(Name::Rfn);
+    match rfn.map_or(Fate::Lost, |rfn| rfn.on_given_up(now, &lost)) {
         Fate::Kept => {}
-        Fate::Refused => {
+        Fate::Lost => {
             d.lost(id, node, Drop::Unreachable);
         }
         Fate::Overflow => {
@@ -117,19 +130,35 @@ pub(crate) fn has_no_way<D: Drive>(d: &mut D, node: usize, id: u32) {
 pub(crate) fn restores_routes<D: Drive>(d: &mut D, link: usize) {
     for side in [Side::A, Side::B] {
         let node = d.path().topology.across(link, side.other());
-        d.path().routers[node].on_link_restored(way(Exit { link, side }));
+        d.path().feedback[node].on_way_restored(way(Exit { link, side }));
         d.path().stirred.push_back(node);
     }
 }
 
-/// Sends what a router has to say, and forwards anew what it has kept.
-pub(crate) fn serve_router<D: Drive>(d: &mut D, node: usize) {
-    while let Some(message) = d.path().routers[node].poll_transmit() {
+/// Sends what ICMP has to say at a node, at once; `lost`: it is lost where it is made.
+pub(crate) fn send_icmp<D: Drive>(d: &mut D, node: usize, lost: bool) {
+    while let Some(Output::Transmit(message)) =
+        d.path().feedback[node].only(Name::Icmp).and_then(|icmp| icmp.poll())
+    {
         let message = d.host(node).stamp(message);
-        let lost = is_lost(d, &message);
         network::send_signal(d, node, message, lost);
     }
-    while let Some(id) = d.path().routers[node].poll_freed() {
+}
+
+/// Sends what a node's feedback has to say, and forwards anew what it has kept.
+pub(crate) fn serve_feedback<D: Drive>(d: &mut D, node: usize) {
+    while let Some(output) = d.path().feedback[node].poll() {
+        match output {
+            Output::Transmit(message) => {
+                let message = d.host(node).stamp(message);
+                let lost = is_lost(d, &message);
+                network::send_signal(d, node, message, lost);
+            }
+            // Routes are given, and each link that is restored is reported.
+            Output::Watch(_) | Output::Signal(_) => {}
+        }
+    }
+    while let Some(id) = d.path().feedback[node].poll_freed() {
         network::forward(d, node, id, Place::Tail);
     }
 }

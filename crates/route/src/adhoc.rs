@@ -84,6 +84,13 @@ pub enum DropReason {
     RouteTooLong,
 }
 
+impl DropReason {
+    /// Does it say that there is no way for packets to this destination now?
+    pub const fn is_about_the_route(self) -> bool {
+        !matches!(self, Self::Loop | Self::TimeToLive)
+    }
+}
+
 /// What routing did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RouteStats {

@@ -4,17 +4,12 @@
 //! [`Fixed`], shortest paths that somebody computed. Their answers are [`Output`]s; their
 //! configurations are the standard's ([`AodvConfig::STANDARD`]) or ns-2.35's.
 //!
-//! A [`Router`] is the network's half of TCP-F (chandran-1998 §4, §5.4, §6.1); the source's half is
-//! `aid::tcp_f`, and what both say to each other is `wire`'s RFN and RRN.
+//! What nodes say about packets that they could not deliver, and about routes that fail, is in
+//! [`feedback`], one file a scheme.
 //!
 //! # What is not modelled
 //!
-//! Each protocol's module says what it leaves out. Of the [`Router`]:
-//!
-//! | what | why |
-//! |---|---|
-//! | how routes are found | chandran-1998 §5.1 assumes no routing protocol; whoever has one tells the [`Router`] of links and ways |
-//! | one RFN for all sources at once | chandran-1998 §5.4 only explores it; each packet draws its own |
+//! Each protocol's and scheme's module says what it leaves out.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -27,10 +22,9 @@ extern crate alloc;
 
 mod adhoc;
 mod aodv;
-mod destination;
 mod dsr;
+pub mod feedback;
 mod fixed;
-mod router;
 mod shortest;
 mod watched;
 
@@ -41,5 +35,4 @@ pub use dsr::{
     SalvageReplies, Shorten,
 };
 pub use fixed::Fixed;
-pub use router::{Buffer, Config, Fate, Flush, Passage, Router, Way};
 pub use shortest::shortest_paths;

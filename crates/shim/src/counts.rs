@@ -182,6 +182,8 @@ counts! {
     refused_limit,
     /// `Act::Emit` of what the local TCP has not acknowledged.
     refused_emit,
+    /// `Act::Seek` of an echo, which can't be done.
+    refused_seek,
     /// Segments that the aid would keep back, or replace by something else than one with a smaller
     /// window; they passed as they were.
     refused_verdict,
@@ -199,6 +201,7 @@ impl Counts {
             Act::SetTimer { .. } => &mut self.refused_set_timer,
             Act::Limit { .. } => &mut self.refused_limit,
             Act::Emit { .. } => &mut self.refused_emit,
+            Act::Seek(_) => &mut self.refused_seek,
         };
         *place += 1;
     }

@@ -19,6 +19,7 @@
 //! | `Emit` | on the wire | beyond what the local TCP has acknowledged, or while one is on its way out |
 //! | `SetTimer` | | always |
 //! | `Limit` | | always |
+//! | `Seek` | nothing is needed: a host's routes do not wait for a packet to be looked for | an echo |
 //!
 //! A segment that the aid drops is dropped; one that it replaces may have a smaller window, and nothing
 //! else; none is kept back. Refusals are counted ([`Counts`], [`FlowStatus::refused`]). Of the view,

@@ -10,7 +10,7 @@ use aid::cwnd_limit::{CwndLimit, CwndLimitOptions};
 use aid::tcp_f::{TcpF, TcpFOptions};
 use aid::{Aid, Verdict};
 use base::{
-    Act, Done, Duration, Instant, Known, ProbeSpacing, Release, SeqRange, Setting, Signal,
+    Act, Done, Duration, Instant, Known, ProbeSpacing, Release, Seek, SeqRange, Setting, Signal,
     SignalKind, TcpView,
 };
 use common::line::{HELD, IN_HOLD, IN_REPAIR, Line, OURS, Offers, THEIRS, ack, config, data, nth};
@@ -326,6 +326,7 @@ fn acts_that_cannot_be_done_are_refused_and_counted() {
         resend(2001, 3001),
         emit(2, 1000, 1),
         hold(Some(spacing), true, Setting::Value(20_000)),
+        Act::Seek(Seek::Echo),
     ];
     for act in refused {
         assert_eq!(puppet.asks(&mut line, act), Done::Unsupported, "{act:?}");
@@ -344,9 +345,13 @@ fn acts_that_cannot_be_done_are_refused_and_counted() {
         counts.refused_resend,
         counts.refused_emit,
         counts.refused_hold,
+        counts.refused_seek,
     ];
-    assert_eq!((each, counts.refused_resume), ([1; 6], 2));
-    assert_eq!(line.status().refused, 8);
+    assert_eq!((each, counts.refused_resume), ([1; 7], 2));
+    assert_eq!(line.status().refused, 9);
+    for nothing_to_do in [Seek::Route, Seek::Nothing] {
+        assert_eq!(puppet.asks(&mut line, Act::Seek(nothing_to_do)), Done::Done);
+    }
 }
 
 /// Where ECN was not agreed on, an echo of congestion would mean nothing to TCP.

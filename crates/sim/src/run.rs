@@ -7,7 +7,7 @@ mod path;
 
 use std::collections::VecDeque;
 
-use base::Instant;
+use base::{Instant, Ipv4Addr, Seek};
 use link::Place;
 use node::Host;
 use scenario::{Network, Scenario, Time, Transport};
@@ -70,6 +70,8 @@ pub trait NetworkAtWork: Sized {
     type Unit;
     /// Can it bring a packet twice?
     const REPEATS: bool;
+    /// Do its nodes look for peers if an aid wants that?
+    const SEEKS: bool;
 
     /// Puts it up before the first event.
     ///
@@ -83,6 +85,9 @@ pub trait NetworkAtWork: Sized {
     fn open(run: &mut Run<'_, Self>);
     /// A node sends a packet of its own.
     fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place);
+    /// A node is to look for a peer of its host, or not any more; `first`: nobody else at this host has
+    /// it looked for.
+    fn seek(run: &mut Run<'_, Self>, node: usize, peer: Ipv4Addr, seek: Seek, first: bool);
     /// One of its entities is woken.
     fn on_event(run: &mut Run<'_, Self>, class: Class, entity: usize);
     /// Until nothing more happens at this instant.
@@ -160,7 +165,11 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
         let net = N::new(scenario, seed)?;
         let Sizes { nodes, faults, entities } = net.sizes();
         let Time(duration) = scenario.duration;
-        let hosts: Vec<Host> = (0..nodes).map(|n| Host::new(address(n))).collect();
+        let host = |n| {
+            let host = Host::new(address(n));
+            if N::SEEKS { host.seeking() } else { host }
+        };
+        let hosts: Vec<Host> = (0..nodes).map(host).collect();
         let flows: Vec<FlowAtWork> = scenario
             .flows
             .iter()

@@ -112,6 +112,8 @@ impl Connection {
                 }
                 Done::Done
             }
+            // That is the node's.
+            Act::Seek(_) => Done::Unsupported,
         }
     }
 

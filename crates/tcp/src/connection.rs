@@ -255,10 +255,6 @@ impl Connection {
     pub fn readable(&self) -> u32 {
         self.rcv.readable()
     }
-    /// Does an aid hold it without probes? Then it sends nothing until it is told to go on.
-    pub fn is_silenced(&self) -> bool {
-        self.snd.held.as_ref().is_some_and(|held| held.probe.is_none())
-    }
     /// Has the peer's FIN arrived, with everything before it?
     pub fn peer_closed(&self) -> bool {
         self.rcv.fin.is_some_and(|fin| self.rcv.nxt.after(fin))

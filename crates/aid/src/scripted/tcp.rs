@@ -305,7 +305,7 @@ impl SmallTcp {
                 (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), self.ssthresh.max(ssthresh));
                 (self.recover, self.retransmit_first, self.nxt) = (None, false, self.max);
             }
-            Act::Cut | Act::SetTimer { .. } | Act::Emit { .. } => {
+            Act::Cut | Act::SetTimer { .. } | Act::Emit { .. } | Act::Seek(_) => {
                 return Done::Unsupported;
             }
         }

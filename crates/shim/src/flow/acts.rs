@@ -9,7 +9,9 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use aid::{Aid, Verdict};
-use base::{Act, Done, Instant, Release, Seq, SeqRange, Setting, Signal, SignalKind, TcpView};
+use base::{
+    Act, Done, Instant, Release, Seek, Seq, SeqRange, Setting, Signal, SignalKind, TcpView,
+};
 use wire::TcpSegment;
 
 use super::view::seen;
@@ -190,7 +192,9 @@ impl Flow {
                 answer(self.cuts)
             }
             Act::Emit { ack, window, copies } => answer(self.emit(ack, window, copies)),
-            Act::SetTimer { .. } | Act::Limit { .. } => Done::Unsupported,
+            // A host's routes do not wait for a packet to be looked for.
+            Act::Seek(Seek::Route | Seek::Nothing) => Done::Done,
+            Act::SetTimer { .. } | Act::Limit { .. } | Act::Seek(Seek::Echo) => Done::Unsupported,
         }
     }
 

@@ -16,12 +16,12 @@ mod tell;
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant};
+use base::{Duration, Instant, Ipv4Addr, Seek};
 use link::{AdhocQueue, Item, Place};
 use node::Arp;
 use radio::Report;
-use route::Router;
-use scenario::{Feedback, Network, Scenario};
+use route::feedback::Feedback;
+use scenario::{Network, Scenario};
 use wire::{Packet, Routed};
 
 use super::{NetworkAtWork, Run, RunError, Sizes};
@@ -46,9 +46,6 @@ pub struct AdhocAtWork {
     /// Nodes whose routing may want something.
     stirred: VecDeque<usize>,
     ledger: Ledger,
-    feedback: Feedback,
-    /// A packet that an interface queue drops draws a source quench.
-    quenches: bool,
     /// What the link layer takes for a packet, down at its sender and up at its receiver, in one: a
     /// packet is so long on its way from routing to the interface queue, and no time on its way up.
     delay: Duration,
@@ -63,9 +60,9 @@ struct Node {
     routing: Routing,
     /// Who finds neighbours' hardware addresses; `None`: everybody knows them.
     arp: Option<Arp<Waiting>>,
-    /// Whom it has told of failed routes.
-    router: Router,
-    /// To where its host has been told that the route failed.
+    /// What it says of packets that it can't deliver, and of routes.
+    feedback: Feedback,
+    /// Which peers of its host it looks for.
     seeker: Seeker,
     /// It is among the stirred.
     stirred: bool,
@@ -75,6 +72,7 @@ impl NetworkAtWork for AdhocAtWork {
     type Unit = Routed;
     /// A link layer that misses an ACK gives back a packet that has arrived.
     const REPEATS: bool = true;
+    const SEEKS: bool = true;
 
     fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         match &scenario.network {
@@ -98,6 +96,10 @@ impl NetworkAtWork for AdhocAtWork {
 
     fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place) {
         run.send_from(node, packet, place);
+    }
+
+    fn seek(run: &mut Run<'_, Self>, node: usize, peer: Ipv4Addr, seek: Seek, first: bool) {
+        run.seek(node, peer, seek, first);
     }
 
     fn on_event(run: &mut Run<'_, Self>, _: Class, entity: usize) {
@@ -153,21 +155,13 @@ impl NetworkAtWork for AdhocAtWork {
 }
 
 impl AdhocAtWork {
-    fn new(
-        air: Air,
-        nodes: Vec<Node>,
-        delay: Duration,
-        feedback: Feedback,
-        quenches: bool,
-    ) -> Self {
+    fn new(air: Air, nodes: Vec<Node>, delay: Duration) -> Self {
         Self {
             air,
             reports: Vec::with_capacity(64),
             stirred: VecDeque::with_capacity(nodes.len()),
             nodes,
             ledger: Ledger::default(),
-            feedback,
-            quenches,
             delay,
             telling: Telling::default(),
         }

@@ -2,7 +2,7 @@
 
 use ::path::books::{Drop, Packets};
 use ::path::{Drive, PathAtWork};
-use base::{Duration, Instant};
+use base::{Duration, Instant, Ipv4Addr, Seek};
 use link::{Place, Side};
 use node::Host;
 use scenario::{Network, Scenario};
@@ -18,6 +18,8 @@ use crate::sabotage::{Crime, Sabotage};
 impl NetworkAtWork for PathAtWork {
     type Unit = Packet;
     const REPEATS: bool = false;
+    /// Routes are given: there is nothing to look for.
+    const SEEKS: bool = false;
 
     fn new(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         let Network::Path(path) = &scenario.network else {
@@ -37,6 +39,8 @@ impl NetworkAtWork for PathAtWork {
     fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place) {
         path::send(run, node, packet, place);
     }
+
+    fn seek(_: &mut Run<'_, Self>, _: usize, _: Ipv4Addr, _: Seek, _: bool) {}
 
     fn on_event(run: &mut Run<'_, Self>, class: Class, entity: usize) {
         if class == Class::Fault {

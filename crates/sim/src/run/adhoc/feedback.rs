@@ -1,10 +1,11 @@
-//! What a node that gives a packet up tells its source, and what the source's node makes of it.
+//! Feedback at work in an ad hoc network: what a node that gives a packet up says, and what a node does
+//! to find a peer of its host.
 
-use base::{About, FailedLink, Ipv4Addr, Signal, SignalKind};
+use base::{About, FailedLink, Ipv4Addr, Seek, Signal, SignalKind};
 use link::Place;
-use route::{DropReason, Way};
-use scenario::Feedback;
-use wire::{Body, IcmpMessage, Packet, Payload, UnreachableCode};
+use route::DropReason;
+use route::feedback::{GivenUp, Output, Scheme, Way};
+use wire::{Body, IcmpMessage, Packet, Payload};
 
 use super::super::{NetworkAtWork, Run};
 use super::AdhocAtWork;
@@ -12,82 +13,75 @@ use crate::events::Class;
 use crate::nodes::{address, node_at};
 
 impl Run<'_, AdhocAtWork> {
-    /// A node has given up on a packet: its source is told as the scenario says.
-    pub(super) fn answer_for(&mut self, node: usize, packet: &Packet, reason: DropReason) {
-        let answer = match (self.net.feedback, reason) {
-            (Feedback::None, _) | (_, DropReason::Loop) => return,
-            // RFC 792. It says nothing of a route, so chandran-1998 has no RFN for it.
-            (_, DropReason::TimeToLive) => self.hosts[node].time_exceeded(packet),
-            (Feedback::IcmpUnreachable, _) => {
-                self.hosts[node].complain(packet, UnreachableCode::Host)
-            }
-            (Feedback::Rfn, _) => return self.fails_route(node, packet),
-        };
-        if let Some(answer) = answer {
-            AdhocAtWork::send(self, node, answer, Place::Tail);
-        }
-    }
-
-    /// chandran-1998 §4: the failure point tells the source with an RFN, and remembers it until it
-    /// learns about a route.
-    fn fails_route(&mut self, node: usize, packet: &Packet) {
+    /// A node has given up on a packet. Unless that says nothing of a route, the node is the failure
+    /// point: routing has no way to there any more.
+    pub(super) fn is_given_up(&mut self, node: usize, packet: &Packet, reason: DropReason) {
         let to = packet.ip.destination;
-        let Some(way) = self.way_to(to) else { return };
-        let this = &mut self.net.nodes[node];
-        this.router.on_link_failure(to, way, FailedLink { from: address(node), to });
-        this.router.on_loss(packet);
-        this.routing.watch(to);
-        self.send_notices(node);
+        let way = self.way_to(to).filter(|_| reason.is_about_the_route());
+        let feedback = &mut self.net.nodes[node].feedback;
+        if let Some(way) = way {
+            feedback.on_way_failed(to, way, FailedLink { from: address(node), to });
+        }
+        feedback.on_given_up(self.now, &GivenUp { packet, reason, number: None });
+        self.serve_feedback(node);
     }
 
-    /// A packet for a node's own host, which may be news about a route.
+    /// Does what a node's feedback wants done.
+    pub(super) fn serve_feedback(&mut self, node: usize) {
+        while let Some(output) = self.net.nodes[node].feedback.poll() {
+            match output {
+                Output::Transmit(message) => {
+                    let message = self.hosts[node].stamp(message);
+                    AdhocAtWork::send(self, node, message, Place::Tail);
+                }
+                Output::Signal(signal) => self.signal(node, &signal),
+                Output::Watch(to) => self.net.nodes[node].routing.watch(to),
+            }
+        }
+    }
+
+    /// A packet for a node's own host, which may be the answer of a peer that was looked for.
     pub(super) fn receive(&mut self, node: usize, packet: &Packet) {
-        match &packet.body {
-            Body::Icmp(IcmpMessage::RouteFailed { quoted, .. })
-                if quoted.source == address(node) =>
-            {
-                let (to, before) = (quoted.destination, self.silent(node, quoted.destination));
-                self.arrived(node, packet);
-                self.seek_if_silenced(node, to, before);
-            }
-            Body::Icmp(IcmpMessage::Echo { reply: true, .. }) => {
-                self.restored(node, packet.ip.source);
-                self.arrived(node, packet);
-            }
-            _ => self.arrived(node, packet),
+        if let Body::Icmp(IcmpMessage::Echo { reply: true, .. }) = &packet.body {
+            self.is_found(node, packet.ip.source);
         }
+        self.arrived(node, packet);
     }
 
-    /// A node has no route any more to where its host sends: chandran-1998 §4's failure point is the
-    /// source itself, and nothing has to travel. (So does ELFN stop a TCP whose node begins to look for
-    /// a route: yu-2004 §3.2.) Packets that wait for another route are not given up, so ICMP has
-    /// nothing to say of them.
+    /// A node has no route any more to where its host sends.
     pub(super) fn route_lost(&mut self, node: usize, to: Ipv4Addr) {
-        if self.net.feedback != Feedback::Rfn {
-            return;
-        }
-        let before = self.silent(node, to);
-        self.signal(node, to, SignalKind::RouteFailed);
-        self.seek_if_silenced(node, to, before);
+        self.net.nodes[node].feedback.on_route_lost(self.now, to);
+        self.serve_feedback(node);
     }
 
-    fn silent(&self, node: usize, to: Ipv4Addr) -> usize {
-        self.hosts[node].silent_to(to)
+    /// There is a route again.
+    pub(super) fn route_found(&mut self, node: usize, to: Ipv4Addr) {
+        self.is_found(node, to);
+        let way = self.way_to(to);
+        let feedback = &mut self.net.nodes[node].feedback;
+        feedback.on_route_found(self.now, to);
+        if let Some(way) = way {
+            feedback.on_way_restored(way);
+        }
+        self.serve_feedback(node);
     }
 
-    /// Where nobody fell silent, packets still make routing look.
-    fn seek_if_silenced(&mut self, node: usize, to: Ipv4Addr, before: usize) {
-        if self.silent(node, to) > before {
-            self.net.nodes[node].seeker.begin(self.now, to, before == 0);
-            self.tick_seeker(node);
+    /// A connection of a node's host wants its peer to be looked for, or not any more. What is under way
+    /// goes on until its next echo is due.
+    pub(super) fn seek(&mut self, node: usize, peer: Ipv4Addr, seek: Seek, first: bool) {
+        let seeker = &mut self.net.nodes[node].seeker;
+        match seek {
+            Seek::Route => seeker.begin(self.now, peer, first),
+            Seek::Echo => seeker.begin_once(self.now, peer),
+            Seek::Nothing => return,
         }
+        self.tick_seeker(node);
     }
 
     /// Asks for the echoes that are due.
     pub(super) fn tick_seeker(&mut self, node: usize) {
         while let Some(to) = self.net.nodes[node].seeker.due(self.now) {
-            if self.silent(node, to) == 0 {
-                self.net.nodes[node].seeker.end(to);
+            if !self.hosts[node].seeks(to) && self.net.nodes[node].seeker.give_up(to) {
                 continue;
             }
             let Some(sequence) = self.net.nodes[node].seeker.ask(self.now, to) else { continue };
@@ -101,22 +95,12 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    /// The own host's connections to a destination that could not be reached are told.
-    fn restored(&mut self, node: usize, to: Ipv4Addr) {
-        if self.net.nodes[node].seeker.end(to) {
-            self.signal(node, to, SignalKind::RouteRestored);
+    /// A peer is found: the connections of those who had it looked for learn of that.
+    fn is_found(&mut self, node: usize, peer: Ipv4Addr) {
+        if self.net.nodes[node].seeker.end(peer) {
+            let about = About { destination: Some(peer), ..About::default() };
+            self.signal(node, &Signal { kind: SignalKind::RouteRestored, about });
         }
-    }
-
-    /// There is a route again: whoever has had an RFN gets an RRN (chandran-1998 §4).
-    pub(super) fn route_found(&mut self, node: usize, to: Ipv4Addr) {
-        if self.net.feedback != Feedback::Rfn {
-            return;
-        }
-        self.restored(node, to);
-        let Some(way) = self.way_to(to) else { return };
-        self.net.nodes[node].router.on_link_restored(way);
-        self.send_notices(node);
     }
 
     /// Routing has one way to a destination, or none.
@@ -124,17 +108,10 @@ impl Run<'_, AdhocAtWork> {
         node_at(to, self.net.nodes.len()).map(|node| Way(node as u32))
     }
 
-    fn send_notices(&mut self, node: usize) {
-        while let Some(message) = self.net.nodes[node].router.poll_transmit() {
-            let message = self.hosts[node].stamp(message);
-            AdhocAtWork::send(self, node, message, Place::Tail);
-        }
-    }
-
     /// News for the connections of a node's host to a destination.
-    fn signal(&mut self, node: usize, to: Ipv4Addr, kind: SignalKind) {
-        let about = About { destination: Some(to), ..About::default() };
-        self.hosts[node].on_signal(self.now, to, &Signal { kind, about });
+    fn signal(&mut self, node: usize, signal: &Signal) {
+        let Some(to) = signal.about.destination else { return };
+        self.hosts[node].on_signal(self.now, to, signal);
         self.serve_peers(node, to);
     }
 }
@@ -144,9 +121,8 @@ mod test {
     use super::*;
     use crate::books::Drop;
     use base::{Duration, Instant};
-    use route::Output;
     use scenario::Scenario;
-    use wire::{IpHeader, UdpDatagram};
+    use wire::{IpHeader, UdpDatagram, UnreachableCode};
 
     /// What node 1, between 0 and 2, sends about a packet from 0 to 2.
     fn answer(feedback: &str, packet: &Packet, reason: DropReason) -> Option<IcmpMessage> {
@@ -168,9 +144,9 @@ mod test {
         );
         let scenario = Scenario::parse("three.toml", &text, &[]).unwrap();
         let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
-        run.answer_for(1, packet, reason);
+        run.is_given_up(1, packet, reason);
         let output = run.net.nodes[1].routing.poll(Instant::ZERO)?;
-        let Output::Transmit { packet: answer, .. } = output else { panic!("{output:?}") };
+        let route::Output::Transmit { packet: answer, .. } = output else { panic!("{output:?}") };
         assert_eq!(answer.packet.ip.destination, packet.ip.source);
         let Body::Icmp(message) = answer.packet.body else { panic!("{answer:?}") };
         Some(message)
@@ -233,7 +209,7 @@ mod test {
         let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
         let (mut first, mut silent) = (None, None);
         while run.step().unwrap() {
-            if run.silent(0, address(2)) > 0 {
+            if run.hosts[0].seeks(address(2)) {
                 silent.get_or_insert(run.now);
             }
             let Run { net, packets, now, .. } = &mut run;

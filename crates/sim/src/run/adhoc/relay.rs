@@ -3,10 +3,11 @@
 use base::Ecn;
 use link::{Class as Rank, DropReason as QueueDrop, Enqueued, Item, Place};
 use radio::{FailReason, Outgoing, Report};
+use route::feedback::Scheme;
 use route::{DropReason, Hop, Output};
 use wire::{Body, Packet, Routed};
 
-use super::super::{NetworkAtWork, Run, RunError};
+use super::super::{Run, RunError};
 use super::AdhocAtWork;
 use super::arp::is_arp;
 use crate::books::Drop;
@@ -94,7 +95,7 @@ impl Run<'_, AdhocAtWork> {
             self.net.ledger.leaves();
         }
         self.lose(node, packet, reason_of(reason));
-        self.answer_for(node, &packet.packet, reason);
+        self.is_given_up(node, &packet.packet, reason);
     }
 
     /// A packet that is in no slot is lost.
@@ -192,13 +193,11 @@ impl Run<'_, AdhocAtWork> {
         self.feed(node);
     }
 
-    /// A node's queue drops a packet; its source is told if the scenario says so (RFC 792).
+    /// A node's queue drops a packet.
     fn overflow(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
-        let packet = self.drop_queued(node, id, to, why);
-        if self.net.quenches
-            && let Some(quench) = packet.and_then(|lost| self.hosts[node].quench(&lost.packet))
-        {
-            AdhocAtWork::send(self, node, quench, Place::Tail);
+        if let Some(lost) = self.drop_queued(node, id, to, why) {
+            self.net.nodes[node].feedback.on_overflow(self.now, &lost.packet);
+            self.serve_feedback(node);
         }
     }
 
@@ -324,7 +323,7 @@ impl Run<'_, AdhocAtWork> {
             let dropped = self.drop_queued(node, item.id, item.next_hop, Drop::LinkFailure);
             let Some(packet) = dropped.map(|routed| routed.packet) else { continue };
             if !self.net.nodes[node].routing.knows_way(packet.ip.destination) {
-                self.answer_for(node, &packet, DropReason::LinkFailure);
+                self.is_given_up(node, &packet, DropReason::LinkFailure);
             }
         }
     }

@@ -1,8 +1,8 @@
-//! What a node asks for on behalf of a host that was told to be silent: echoes.
+//! What a node asks for on behalf of a connection that sends nothing itself: echoes.
 //!
-//! chandran-1998 §4 leaves finding a new route to routing, but a protocol that looks for routes on
-//! demand never does for a source that sends nothing. So its node asks the destination for an echo,
-//! which makes routing look, and asks again, since an echo can be lost as any packet can.
+//! A protocol that looks for routes on demand never does for a source that sends nothing. So its node
+//! asks the destination for an echo, which makes routing look, and asks again, since an echo can be
+//! lost as any packet can.
 
 use base::{Duration, Instant, Ipv4Addr};
 
@@ -16,7 +16,7 @@ pub struct Seeker {
     sequence: u16,
 }
 
-/// A destination to which the own host was told that the route failed.
+/// A destination that the own host wants to be found.
 #[derive(Clone, Copy, Debug)]
 struct Sought {
     to: Ipv4Addr,
@@ -24,6 +24,8 @@ struct Sought {
     asked: u32,
     /// When the next is due; `None` after the last.
     next: Option<Instant>,
+    /// One echo request is wanted, and nobody waits after that.
+    once: bool,
 }
 
 impl Seeker {
@@ -32,12 +34,12 @@ impl Seeker {
         Self { every, most, sought: Vec::new(), sequence: 0 }
     }
 
-    /// The own host was told. What is under way goes on, and counts anew if nobody has been silent
+    /// The own host wants it to be found. What is under way goes on, and counts anew if nobody has waited
     /// since (`first`): somebody else had found the route meanwhile.
     pub fn begin(&mut self, now: Instant, to: Ipv4Addr, first: bool) {
-        let anew = Sought { to, asked: 0, next: Some(now) };
+        let anew = Sought { to, asked: 0, next: Some(now), once: false };
         match self.sought.iter_mut().find(|sought| sought.to == to) {
-            Some(sought) if sought.next.is_some() => {
+            Some(sought) if sought.next.is_some() && !sought.once => {
                 if first {
                     sought.asked = 0;
                 }
@@ -45,6 +47,22 @@ impl Seeker {
             Some(sought) => *sought = anew,
             None => self.sought.push(anew),
         }
+    }
+
+    /// The own host wants one echo. What is under way asks for it.
+    pub fn begin_once(&mut self, now: Instant, to: Ipv4Addr) {
+        self.sought.retain(|sought| sought.to != to || sought.next.is_some());
+        if self.sought.iter().all(|sought| sought.to != to) {
+            let asked = self.most.saturating_sub(1);
+            self.sought.push(Sought { to, asked, next: Some(now), once: true });
+        }
+    }
+
+    /// Nobody waits for it any more: it is not sought, unless for one echo. Is it so?
+    pub fn give_up(&mut self, to: Ipv4Addr) -> bool {
+        let before = self.sought.len();
+        self.sought.retain(|sought| sought.to != to || sought.once);
+        self.sought.len() < before
     }
 
     /// When the next echo request is due.
@@ -72,7 +90,7 @@ impl Seeker {
         Some(self.sequence)
     }
 
-    /// It is found, or nobody waits for it any more; was it sought?
+    /// It is found; was it sought?
     pub fn end(&mut self, to: Ipv4Addr) -> bool {
         let before = self.sought.len();
         self.sought.retain(|sought| sought.to != to);
@@ -135,6 +153,25 @@ mod test {
         assert_eq!(requests(&mut seeker, at(9)), [(at(2), THERE, 2)]);
         seeker.begin(at(9), THERE, false);
         assert_eq!(requests(&mut seeker, at(10)), [(at(9), THERE, 3)]);
+    }
+
+    #[test]
+    fn one_echo_is_asked_for_once_and_its_answer_counts() {
+        let mut seeker = Seeker::new(Duration::from_secs(2), 9);
+        seeker.begin_once(at(1), THERE);
+        assert!(!seeker.give_up(THERE), "nobody else waits for it");
+        assert_eq!(requests(&mut seeker, at(99)), [(at(1), THERE, 1)]);
+        seeker.begin_once(at(99), THERE);
+        assert_eq!(requests(&mut seeker, at(199)), [(at(99), THERE, 2)]);
+        assert!(seeker.end(THERE));
+        // A search goes on as it was, and one that follows is a search.
+        seeker.begin(at(200), THERE, true);
+        seeker.begin_once(at(201), THERE);
+        assert_eq!(requests(&mut seeker, at(202)), [(at(200), THERE, 3), (at(202), THERE, 4)]);
+        assert!(seeker.give_up(THERE));
+        seeker.begin_once(at(300), THERE);
+        seeker.begin(at(300), THERE, true);
+        assert_eq!(requests(&mut seeker, at(302)).len(), 2);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use base::{Duration, Instant, Ipv4Addr};
 use link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
 use radio::{Dcf, Field, Hearer, Propagation, Tdma};
-use route::{Aodv, Config, Dsr, Fixed, Router, shortest_paths};
+use route::feedback::{Feedback, IcmpConfig, RfnConfig, Setup};
+use route::{Aodv, Dsr, Fixed, shortest_paths};
 use scenario::{Adhoc, Scenario, Time};
 
 use super::super::RunError;
@@ -39,14 +40,12 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         }
     }
     let queue = queue(adhoc, air.service_time(path::TYPICAL_PACKET));
-    // It is routing that says which way a packet takes, and whom it believes. A router is asked for
-    // the RFNs of its own node, and for the RRNs to those who have had one.
-    let router = Config { believes: Duration::ZERO, buffer: None };
+    let schemes = schemes(adhoc);
     let scenario::Seek { every: Time(every), most } = adhoc.seek.unwrap_or_default();
     let nodes = routing.into_iter().enumerate().map(|(number, routing)| Node {
         queue: AdhocQueue::new(queue, seed, number as u64),
         routing,
-        router: Router::new(address(number), router),
+        feedback: Feedback::new(address(number), &schemes),
         seeker: Seeker::new(every, most),
         arriving: Default::default(),
         arp: match &adhoc.arp {
@@ -55,8 +54,22 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         },
         stirred: false,
     });
-    let (feedback, quenches) = (adhoc.feedback, adhoc.queue.source_quench);
-    Ok(AdhocAtWork::new(air, nodes.collect(), delay, feedback, quenches))
+    Ok(AdhocAtWork::new(air, nodes.collect(), delay))
+}
+
+/// How each node says that it could not deliver a packet, or that a route has failed.
+fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
+    let icmp = IcmpConfig {
+        unreachable: adhoc.feedback == scenario::Feedback::IcmpUnreachable,
+        time_exceeded: adhoc.feedback != scenario::Feedback::None,
+        source_quench: adhoc.queue.source_quench,
+    };
+    // It is routing that says which way a packet takes, and whom it believes. A router is asked for
+    // the RFNs of its own node, and for the RRNs to those who have had one.
+    let rfn = RfnConfig { believes: Duration::ZERO, buffer: None };
+    let is_rfn = adhoc.feedback == scenario::Feedback::Rfn;
+    let rfn = is_rfn.then_some(Setup::Rfn(rfn));
+    [Setup::Icmp(icmp)].into_iter().chain(rfn).collect()
 }
 
 fn queue(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {

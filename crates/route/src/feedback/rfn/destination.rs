@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use base::{FailedLink, Instant, Ipv4Addr};
 use wire::Quoted;
 
-use crate::Way;
+use super::Way;
 
 /// A destination to which some way has failed.
 #[derive(Clone, Debug)]

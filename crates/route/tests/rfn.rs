@@ -4,7 +4,8 @@
 //! the destination, `UP` to 3 and the sources, `ASIDE` to the destination another way.
 
 use base::{Duration, FailedLink, Instant, Ipv4Addr, Seq};
-use route::{Buffer, Config, Fate, Flush, Passage, Router, Way};
+use route::DropReason;
+use route::feedback::{Buffer, Fate, Flush, GivenUp, Output, Passage, Rfn, RfnConfig, Scheme, Way};
 use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram};
 
 const UP: Way = Way(1);
@@ -26,8 +27,8 @@ const fn at(seconds: u64) -> Instant {
     Instant::from_secs(seconds)
 }
 
-fn router(buffer: Option<Buffer>) -> Router {
-    Router::new(address(4), Config { believes: BELIEVES, buffer })
+fn router(buffer: Option<Buffer>) -> Rfn {
+    Rfn::new(address(4), RfnConfig { believes: BELIEVES, buffer })
 }
 
 fn buffer(packets: usize, flush: Flush) -> Option<Buffer> {
@@ -63,23 +64,40 @@ fn own(mut notice: Packet) -> Packet {
     notice
 }
 
-fn says(router: &mut Router) -> Vec<Packet> {
-    std::iter::from_fn(|| router.poll_transmit()).collect()
+fn says(router: &mut Rfn) -> Vec<Packet> {
+    let outputs = std::iter::from_fn(|| router.poll());
+    let sent = outputs.filter_map(|output| match output {
+        Output::Transmit(packet) => Some(packet),
+        Output::Watch(THERE) => None,
+        Output::Watch(to) if to == address(8) => None,
+        other => panic!("{other:?}"),
+    });
+    sent.collect()
 }
 
-fn freed(router: &mut Router) -> Vec<u32> {
+fn has_no_way(router: &mut Rfn, number: u32, packet: &Packet) -> Fate {
+    let number = Some(number);
+    router.on_given_up(at(0), &GivenUp { packet, reason: DropReason::NoRoute, number })
+}
+
+fn is_lost(router: &mut Rfn, packet: &Packet) {
+    let lost = GivenUp { packet, reason: DropReason::LinkFailure, number: None };
+    assert_eq!(router.on_given_up(at(0), &lost), Fate::Lost);
+}
+
+fn freed(router: &mut Rfn) -> Vec<u32> {
     std::iter::from_fn(|| router.poll_freed()).collect()
 }
 
 /// A failure point: its link down has failed.
-fn failure_point(buffer: Option<Buffer>) -> Router {
+fn failure_point(buffer: Option<Buffer>) -> Rfn {
     let mut router = router(buffer);
-    router.on_link_failure(THERE, DOWN, OWN);
+    router.on_way_failed(THERE, DOWN, OWN);
     router
 }
 
 /// One that has forwarded an RFN about the packet.
-fn intermediate(buffer: Option<Buffer>, about: &Packet) -> Router {
+fn intermediate(buffer: Option<Buffer>, about: &Packet) -> Rfn {
     let mut router = router(buffer);
     assert_eq!(router.on_notice(at(0), &rfn(about, FAR), DOWN, &[DOWN]), Passage::Forward);
     assert_eq!(says(&mut router), [], "it passes on what it got");
@@ -89,14 +107,14 @@ fn intermediate(buffer: Option<Buffer>, about: &Packet) -> Router {
 #[test]
 fn one_that_has_heard_of_no_failure_lets_all_pass() {
     let mut router = router(None);
-    assert!(router.is_new() && router.is_usable(at(0), THERE, DOWN));
+    assert!(router.is_usable(at(0), THERE, DOWN));
     router.on_packet(at(0), THERE);
-    router.on_link_restored(DOWN);
+    router.on_way_restored(DOWN);
     let echo = UdpDatagram { source_port: 1, destination_port: 2, payload: Payload::EMPTY };
     let other = Packet { ip: IpHeader::new(address(1), THERE), body: Body::Udp(echo) };
     assert_eq!(router.on_notice(at(0), &other, DOWN, &[DOWN]), Passage::Forward);
     assert_eq!(router.on_notice(at(0), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]), Passage::Forward);
-    assert!(router.is_new() && says(&mut router).is_empty());
+    assert!(router.is_usable(at(0), THERE, DOWN) && says(&mut router).is_empty());
 }
 
 // §5.4: each packet draws an RFN
@@ -106,7 +124,7 @@ fn the_failure_point_answers_each_packet_with_an_rfn() {
     let mut router = failure_point(None);
     assert!(!router.is_usable(at(0), THERE, DOWN));
     for (source, n) in [(1, 0), (1, 1), (2, 0), (1, 2)] {
-        assert_eq!(router.on_no_way(7, &packet(source, n)), Fate::Refused);
+        assert_eq!(has_no_way(&mut router, 7, &packet(source, n)), Fate::Lost);
         assert_eq!(says(&mut router), [rfn(&packet(source, n), OWN)]);
     }
 }
@@ -114,19 +132,19 @@ fn the_failure_point_answers_each_packet_with_an_rfn() {
 #[test]
 fn so_does_what_its_link_lost() {
     let mut router = failure_point(buffer(9, Flush::Route));
-    router.on_loss(&packet(1, 0));
+    is_lost(&mut router, &packet(1, 0));
     assert_eq!(says(&mut router), [rfn(&packet(1, 0), OWN)]);
     assert_eq!(router.kept(), 0);
-    router.on_link_restored(DOWN);
+    router.on_way_restored(DOWN);
     assert_eq!(says(&mut router), [rrn(&packet(1, 0), OWN)]);
 }
 
 #[test]
 fn a_source_that_does_not_use_the_route_hears_nothing() {
     let mut router = failure_point(None);
-    router.on_no_way(0, &packet(1, 0));
+    has_no_way(&mut router, 0, &packet(1, 0));
     assert_eq!(says(&mut router).len(), 1);
-    router.on_link_restored(DOWN);
+    router.on_way_restored(DOWN);
     let told: Vec<_> = says(&mut router).iter().map(|packet| packet.ip.destination).collect();
     assert_eq!(told, [address(1)]);
 }
@@ -144,8 +162,8 @@ fn no_rfn_is_drawn_by_an_rfn_an_rrn_or_another_error() {
     let mut router = failure_point(buffer(9, Flush::Route));
     for mut notice in [rfn(&packet(9, 0), FAR), rrn(&packet(9, 0), FAR)] {
         notice.ip.destination = THERE;
-        assert_eq!(router.on_no_way(0, &notice), Fate::Refused);
-        router.on_loss(&notice);
+        assert_eq!(has_no_way(&mut router, 0, &notice), Fate::Lost);
+        is_lost(&mut router, &notice);
     }
     assert_eq!((says(&mut router), router.kept()), (vec![], 0));
 }
@@ -157,7 +175,7 @@ fn who_gets_an_rfn_closes_the_route_and_passes_it_on() {
     let mut router = intermediate(None, &packet(1, 0));
     assert!(!router.is_usable(at(1), THERE, DOWN));
     // Later packets are not forwarded into the dead route.
-    assert_eq!(router.on_no_way(0, &packet(1, 5)), Fate::Refused);
+    assert_eq!(has_no_way(&mut router, 0, &packet(1, 5)), Fate::Lost);
     assert_eq!(says(&mut router), [own(rfn(&packet(1, 5), FAR))]);
 }
 
@@ -172,7 +190,7 @@ fn who_knows_another_route_discards_the_rfn_and_uses_that() {
     assert_eq!(router.on_notice(at(1), &notice, ASIDE, &ways), Passage::Forward);
     assert!(!router.is_usable(at(1), THERE, ASIDE));
     // It did not tell the source of the first, so that it has nothing to take back but the second.
-    router.on_link_restored(ASIDE);
+    router.on_way_restored(ASIDE);
     assert_eq!(says(&mut router), [own(rrn(&packet(1, 0), FAR))]);
 }
 
@@ -183,7 +201,7 @@ fn feedback_itself_passes_what_is_only_heard_to_be_broken() {
     let mut notice = rrn(&packet(9, 0), OWN);
     notice.ip.destination = THERE;
     assert!(router.may_try(&notice, DOWN) && !router.may_try(&packet(1, 1), DOWN));
-    router.on_link_failure(THERE, DOWN, OWN);
+    router.on_way_failed(THERE, DOWN, OWN);
     assert!(!router.may_try(&notice, DOWN), "its own link carries nothing");
 }
 
@@ -201,18 +219,18 @@ fn who_learns_of_a_route_sends_one_rrn_to_each_source() {
     for (source, n) in [(2, 0), (1, 1), (2, 1), (3, 0)] {
         router.on_notice(at(1), &rfn(&packet(source, n), FAR), DOWN, &[DOWN]);
     }
-    router.on_link_restored(DOWN);
+    router.on_way_restored(DOWN);
     let expected = [(1, 1), (2, 1), (3, 0)].map(|(s, n)| own(rrn(&packet(s, n), FAR)));
     assert_eq!(says(&mut router), expected);
     assert!(router.is_usable(at(1), THERE, DOWN));
-    router.on_link_restored(DOWN);
+    router.on_way_restored(DOWN);
     assert_eq!(says(&mut router), [], "once");
 }
 
 #[test]
 fn later_rrns_for_a_source_that_it_told_are_discarded() {
     let mut router = intermediate(None, &packet(1, 0));
-    router.on_link_restored(DOWN);
+    router.on_way_restored(DOWN);
     says(&mut router);
     let late = rrn(&packet(1, 0), FAR);
     for _ in 0..2 {
@@ -238,7 +256,7 @@ fn any_other_router_passes_an_rrn_on_and_opens_the_route() {
 #[test]
 fn a_passing_rrn_is_news_for_the_other_sources() {
     let mut router = intermediate(None, &packet(1, 0));
-    router.on_no_way(0, &packet(2, 0));
+    has_no_way(&mut router, 0, &packet(2, 0));
     says(&mut router);
     router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]);
     assert_eq!(says(&mut router), [own(rrn(&packet(2, 0), FAR))]);
@@ -253,11 +271,11 @@ fn a_passing_rrn_is_news_for_the_other_sources() {
 #[test]
 fn a_nearer_failure_point_speaks_for_its_own_link() {
     let mut router = intermediate(None, &packet(1, 0));
-    router.on_link_failure(THERE, DOWN, OWN);
-    router.on_no_way(0, &packet(1, 1));
+    router.on_way_failed(THERE, DOWN, OWN);
+    has_no_way(&mut router, 0, &packet(1, 1));
     assert_eq!(says(&mut router), [rfn(&packet(1, 1), OWN)]);
     // Its link is back: what it had heard over it is out of date.
-    router.on_link_restored(DOWN);
+    router.on_way_restored(DOWN);
     assert_eq!(says(&mut router), [rrn(&packet(1, 1), OWN)]);
     assert!(router.is_usable(at(5), THERE, DOWN));
 }
@@ -265,8 +283,8 @@ fn a_nearer_failure_point_speaks_for_its_own_link() {
 #[test]
 fn if_another_failure_lies_behind_it_the_next_packet_draws_the_next_rfn() {
     let mut router = failure_point(None);
-    router.on_no_way(0, &packet(1, 0));
-    router.on_link_restored(DOWN);
+    has_no_way(&mut router, 0, &packet(1, 0));
+    router.on_way_restored(DOWN);
     says(&mut router);
     let second = rfn(&packet(1, 1), FAR_AGAIN);
     assert_eq!(router.on_notice(at(9), &second, DOWN, &[DOWN]), Passage::Forward);
@@ -290,7 +308,7 @@ fn an_rfn_of_another_does_not_shorten_the_routers_own_failure() {
 #[test]
 fn an_rfn_of_another_is_believed_for_a_while() {
     let mut router = intermediate(buffer(9, Flush::Rrn), &packet(1, 0));
-    assert_eq!(router.on_no_way(3, &packet(1, 1)), Fate::Kept);
+    assert_eq!(has_no_way(&mut router, 3, &packet(1, 1)), Fate::Kept);
     says(&mut router);
     router.on_packet(at(19), THERE);
     assert!(!router.is_usable(at(19), THERE, DOWN) && freed(&mut router).is_empty());
@@ -312,7 +330,7 @@ fn a_second_rfn_is_believed_anew() {
 /// let it.
 #[test]
 fn the_source_itself_closes_no_route_unless_it_knows_another() {
-    let mut source = Router::new(address(1), Config { believes: BELIEVES, buffer: None });
+    let mut source = Rfn::new(address(1), RfnConfig { believes: BELIEVES, buffer: None });
     let notice = rfn(&packet(1, 0), FAR);
     assert_eq!(source.on_notice(at(0), &notice, DOWN, &[DOWN]), Passage::Forward);
     assert!(source.is_usable(at(0), THERE, DOWN));
@@ -323,11 +341,11 @@ fn the_source_itself_closes_no_route_unless_it_knows_another() {
 #[test]
 fn a_source_at_the_failure_point_is_told_like_any_other() {
     let link = FailedLink { from: address(1), to: address(2) };
-    let mut source = Router::new(address(1), Config { believes: BELIEVES, buffer: None });
-    source.on_link_failure(THERE, DOWN, link);
-    source.on_no_way(0, &packet(1, 0));
+    let mut source = Rfn::new(address(1), RfnConfig { believes: BELIEVES, buffer: None });
+    source.on_way_failed(THERE, DOWN, link);
+    has_no_way(&mut source, 0, &packet(1, 0));
     assert_eq!(says(&mut source), [rfn(&packet(1, 0), link)]);
-    source.on_link_restored(DOWN);
+    source.on_way_restored(DOWN);
     assert_eq!(says(&mut source), [rrn(&packet(1, 0), link)]);
     // One from behind it finds the source told, until it has had another RFN.
     let farther = rrn(&packet(1, 0), FAR);
@@ -341,12 +359,12 @@ fn a_source_at_the_failure_point_is_told_like_any_other() {
 #[test]
 fn packets_are_kept_up_to_a_limit_for_each_destination_and_answered_all_the_same() {
     let mut router = failure_point(buffer(2, Flush::Route));
-    let fates: Vec<_> = (0..3).map(|n| router.on_no_way(n, &packet(1, n))).collect();
+    let fates: Vec<_> = (0..3).map(|n| has_no_way(&mut router, n, &packet(1, n))).collect();
     assert_eq!(fates, [Fate::Kept, Fate::Kept, Fate::Overflow]);
     assert_eq!(says(&mut router).len(), 3);
     let elsewhere = Packet { ip: IpHeader::new(address(1), address(8)), ..packet(1, 0) };
-    router.on_link_failure(address(8), DOWN, OWN);
-    assert_eq!(router.on_no_way(9, &elsewhere), Fate::Kept);
+    router.on_way_failed(address(8), DOWN, OWN);
+    assert_eq!(has_no_way(&mut router, 9, &elsewhere), Fate::Kept);
     assert_eq!(router.kept(), 3);
 }
 
@@ -354,10 +372,10 @@ fn packets_are_kept_up_to_a_limit_for_each_destination_and_answered_all_the_same
 fn kept_packets_leave_in_order_when_the_link_is_back() {
     for flush in [Flush::Rrn, Flush::Route] {
         let mut router = failure_point(buffer(5, flush));
-        (0..3).for_each(|n| assert_eq!(router.on_no_way(n, &packet(1, n)), Fate::Kept));
-        router.on_link_restored(ASIDE);
+        (0..3).for_each(|n| assert_eq!(has_no_way(&mut router, n, &packet(1, n)), Fate::Kept));
+        router.on_way_restored(ASIDE);
         assert_eq!(freed(&mut router), [], "not its way");
-        router.on_link_restored(DOWN);
+        router.on_way_restored(DOWN);
         assert_eq!(router.kept(), 3);
         assert_eq!(freed(&mut router), [0, 1, 2]);
         assert_eq!(router.kept(), 0);
@@ -368,7 +386,7 @@ fn kept_packets_leave_in_order_when_the_link_is_back() {
 fn a_passing_rrn_flushes_what_is_kept() {
     for flush in [Flush::Rrn, Flush::Route] {
         let mut router = intermediate(buffer(5, flush), &packet(1, 0));
-        router.on_no_way(4, &packet(1, 1));
+        has_no_way(&mut router, 4, &packet(1, 1));
         router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]);
         assert_eq!(freed(&mut router), [4]);
     }
@@ -380,11 +398,11 @@ fn another_route_flushes_at_once_or_not_before_the_rrn() {
     for (flush, at_once) in [(Flush::Route, vec![4]), (Flush::Rrn, vec![])] {
         let mut router = router(buffer(5, flush));
         let ways = [DOWN, ASIDE];
-        router.on_link_failure(THERE, ASIDE, OWN);
+        router.on_way_failed(THERE, ASIDE, OWN);
         router.on_notice(at(0), &rfn(&packet(1, 0), FAR), DOWN, &ways);
-        router.on_no_way(4, &packet(1, 1));
+        has_no_way(&mut router, 4, &packet(1, 1));
         says(&mut router);
-        router.on_link_restored(ASIDE);
+        router.on_way_restored(ASIDE);
         assert_eq!(freed(&mut router), at_once, "{flush:?}");
         assert_eq!(says(&mut router).len(), 1, "the source is told at once");
         router.on_notice(at(2), &rrn(&packet(1, 0), FAR), DOWN, &ways);

@@ -1,0 +1,396 @@
+//! What a node says about packets that it could not deliver, and about routes that fail.
+//!
+//! A [`Scheme`] is one way to say it, one file each, a state machine without I/O:
+//!
+//! | file | scheme |
+//! |---|---|
+//! | `icmp` | ICMP errors (RFC 792) |
+//! | `rfn` | route failure and re-establishment notifications (chandran-1998) |
+//!
+//! A node has a [`Feedback`], the schemes of its network. The driver of a network, be it a path or an
+//! ad hoc network, reports events to it and polls it until there is no [`Output`].
+
+mod icmp;
+mod rfn;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+
+use base::{FailedLink, Instant, Ipv4Addr, Signal};
+use wire::Packet;
+
+use crate::DropReason;
+pub use icmp::{Icmp, IcmpConfig};
+pub use rfn::{Buffer, Flush, Rfn, RfnConfig};
+
+/// The schemes. A new one is a file, its line here, and its two in [`Setup`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// ICMP errors.
+    Icmp,
+    /// RFN and RRN.
+    Rfn,
+}
+
+/// A scheme and how it is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setup {
+    /// ICMP errors.
+    Icmp(IcmpConfig),
+    /// RFN and RRN.
+    Rfn(RfnConfig),
+}
+
+impl Setup {
+    /// The scheme at the node of this address.
+    fn scheme(self, address: Ipv4Addr) -> (Name, Box<dyn Scheme>) {
+        match self {
+            Self::Icmp(config) => (Name::Icmp, Box::new(Icmp::new(address, config))),
+            Self::Rfn(config) => (Name::Rfn, Box::new(Rfn::new(address, config))),
+        }
+    }
+}
+
+/// A way out of a node: an interface and the neighbour behind it. The driver numbers them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Way(pub u32);
+
+/// A packet that a node gives up.
+#[derive(Clone, Copy, Debug)]
+pub struct GivenUp<'a> {
+    /// The packet, as it was forwarded.
+    pub packet: &'a Packet,
+    /// Why.
+    pub reason: DropReason,
+    /// Its number, where the driver can keep it for the scheme.
+    pub number: Option<u32>,
+}
+
+/// What becomes of a packet that has no way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is kept, by its number, until [`Scheme::poll_freed`] gives that back.
+    Kept,
+    /// It is lost.
+    Lost,
+    /// It is lost, because as many are kept as may be.
+    Overflow,
+}
+
+/// What becomes of a packet that passes and may be a notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// It goes on.
+    Forward,
+    /// It ends here.
+    Discard,
+}
+
+/// What a scheme wants done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant, reason = "packets move by value, and nothing is allocated")]
+pub enum Output {
+    /// Send this packet of the node's own; its identification is the driver's.
+    Transmit(Packet),
+    /// News for the connections of the node's own host to [`About::destination`](base::About).
+    Signal(Signal),
+    /// Report the next route to this destination ([`Scheme::on_route_found`]), even if the node's own
+    /// host does not want one. A driver that reports each ignores it.
+    Watch(Ipv4Addr),
+}
+
+/// One way to give feedback: events in, [`Output`]s out.
+///
+/// *Packets*: [`on_link_failure`](Self::on_link_failure), then for each packet concerned
+/// [`on_given_up`](Self::on_given_up) or [`on_salvaged`](Self::on_salvaged), then
+/// [`on_settled`](Self::on_settled); [`on_overflow`](Self::on_overflow) by itself. *Routes*:
+/// [`on_way_failed`](Self::on_way_failed), [`on_way_restored`](Self::on_way_restored),
+/// [`on_route_lost`](Self::on_route_lost), [`on_route_found`](Self::on_route_found),
+/// [`on_search`](Self::on_search). *Notices of others*: [`on_notice`](Self::on_notice). An event that a
+/// scheme does not care for does nothing. Time never goes back.
+pub trait Scheme: Debug + Send {
+    /// A link of this node's failed with these packets on it: the one that it did not carry first,
+    /// then those that wait for the same neighbour.
+    fn on_link_failure(&mut self, _now: Instant, _link: FailedLink, _packets: &[Packet]) {}
+    /// The node gives up on a packet.
+    fn on_given_up(&mut self, _now: Instant, _lost: &GivenUp<'_>) -> Fate {
+        Fate::Lost
+    }
+    /// Routing gave a packet that could not go on another way, for the n-th time on its journey.
+    fn on_salvaged(&mut self, _now: Instant, _packet: &Packet, _times: u8) {}
+    /// Nothing more is known of the link that failed.
+    fn on_settled(&mut self, _now: Instant) {}
+    /// The node's queue had no room for a packet.
+    fn on_overflow(&mut self, _now: Instant, _packet: &Packet) {}
+
+    /// A link of this node's, on `way`, does not carry packets for `destination`, until
+    /// [`on_way_restored`](Self::on_way_restored).
+    fn on_way_failed(&mut self, _destination: Ipv4Addr, _way: Way, _link: FailedLink) {}
+    /// The link on `way` carries again, or routing has a route by it.
+    fn on_way_restored(&mut self, _way: Way) {}
+    /// Routing has no route any more to where the node's own host sends.
+    fn on_route_lost(&mut self, _now: Instant, _to: Ipv4Addr) {}
+    /// Routing has a route again, where there was none or where it is watched.
+    fn on_route_found(&mut self, _now: Instant, _to: Ipv4Addr) {}
+    /// Routing looks for a route to where the node's own host sends.
+    fn on_search(&mut self, _now: Instant, _to: Ipv4Addr) {}
+
+    /// A packet has come over `way` that may be a notice; `ways` are all by which packets to the
+    /// destination that it speaks of could leave. Those for the node's own host are shown, too.
+    fn on_notice(&mut self, _now: Instant, _notice: &Packet, _way: Way, _ways: &[Way]) -> Passage {
+        Passage::Forward
+    }
+    /// A packet for `destination` is about to be forwarded: what is not believed any more is
+    /// forgotten. There are no timers.
+    fn on_packet(&mut self, _now: Instant, _destination: Ipv4Addr) {}
+
+    /// Does it close ways, and keep packets?
+    fn remembers(&self) -> bool {
+        false
+    }
+    /// Can packets for `destination` take `way`?
+    fn is_usable(&self, _now: Instant, _destination: Ipv4Addr, _way: Way) -> bool {
+        true
+    }
+    /// Can `way` be tried for `packet` if no way is usable?
+    fn may_try(&self, _packet: &Packet, _way: Way) -> bool {
+        true
+    }
+    /// How many packets it keeps, those to be polled included.
+    fn kept(&self) -> usize {
+        0
+    }
+    /// The next thing that it wants done.
+    fn poll(&mut self) -> Option<Output>;
+    /// The number of the next packet that was kept and is to be forwarded anew.
+    fn poll_freed(&mut self) -> Option<u32> {
+        None
+    }
+}
+
+/// The schemes of one node. An event goes to all of them, but for those of a fault that one scheme
+/// answers ([`only`](Self::only)).
+#[derive(Debug)]
+pub struct Feedback {
+    schemes: Vec<(Name, Box<dyn Scheme>)>,
+    /// No scheme has heard of a failure.
+    is_new: bool,
+}
+
+impl Feedback {
+    /// The feedback of the node at `address`.
+    pub fn new(address: Ipv4Addr, schemes: &[Setup]) -> Self {
+        let schemes = schemes.iter().map(|setup| setup.scheme(address)).collect();
+        Self { schemes, is_new: true }
+    }
+
+    /// Has it heard of no failure? Then every way is usable, and no packet is kept.
+    pub const fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// One scheme, if the node has it.
+    pub fn only(&mut self, name: Name) -> Option<&mut (dyn Scheme + 'static)> {
+        let (_, scheme) = self.schemes.iter_mut().find(|(known, _)| *known == name)?;
+        self.is_new &= !scheme.remembers();
+        Some(scheme.as_mut())
+    }
+
+    fn each(&mut self) -> impl Iterator<Item = &mut Box<dyn Scheme>> {
+        self.schemes.iter_mut().map(|(_, scheme)| scheme)
+    }
+}
+
+impl Scheme for Feedback {
+    fn on_link_failure(&mut self, now: Instant, link: FailedLink, packets: &[Packet]) {
+        self.each().for_each(|scheme| scheme.on_link_failure(now, link, packets));
+    }
+
+    /// What one scheme keeps is not lost.
+    fn on_given_up(&mut self, now: Instant, lost: &GivenUp<'_>) -> Fate {
+        let mut fate = Fate::Lost;
+        for scheme in self.each() {
+            let lost = GivenUp { number: lost.number.filter(|_| fate != Fate::Kept), ..*lost };
+            let own = scheme.on_given_up(now, &lost);
+            if fate != Fate::Kept && own != Fate::Lost {
+                fate = own;
+            }
+        }
+        fate
+    }
+
+    fn on_salvaged(&mut self, now: Instant, packet: &Packet, times: u8) {
+        self.each().for_each(|scheme| scheme.on_salvaged(now, packet, times));
+    }
+
+    fn on_settled(&mut self, now: Instant) {
+        self.each().for_each(|scheme| scheme.on_settled(now));
+    }
+
+    fn on_overflow(&mut self, now: Instant, packet: &Packet) {
+        self.each().for_each(|scheme| scheme.on_overflow(now, packet));
+    }
+
+    fn on_way_failed(&mut self, destination: Ipv4Addr, way: Way, link: FailedLink) {
+        self.is_new = false;
+        self.each().for_each(|scheme| scheme.on_way_failed(destination, way, link));
+    }
+
+    fn on_way_restored(&mut self, way: Way) {
+        self.each().for_each(|scheme| scheme.on_way_restored(way));
+    }
+
+    fn on_route_lost(&mut self, now: Instant, to: Ipv4Addr) {
+        self.each().for_each(|scheme| scheme.on_route_lost(now, to));
+    }
+
+    fn on_route_found(&mut self, now: Instant, to: Ipv4Addr) {
+        self.each().for_each(|scheme| scheme.on_route_found(now, to));
+    }
+
+    fn on_search(&mut self, now: Instant, to: Ipv4Addr) {
+        self.each().for_each(|scheme| scheme.on_search(now, to));
+    }
+
+    /// A notice goes on if every scheme lets it.
+    fn on_notice(&mut self, now: Instant, notice: &Packet, way: Way, ways: &[Way]) -> Passage {
+        self.is_new = false;
+        let mut passage = Passage::Forward;
+        for scheme in self.each() {
+            if scheme.on_notice(now, notice, way, ways) == Passage::Discard {
+                passage = Passage::Discard;
+            }
+        }
+        passage
+    }
+
+    fn on_packet(&mut self, now: Instant, destination: Ipv4Addr) {
+        self.each().for_each(|scheme| scheme.on_packet(now, destination));
+    }
+
+    fn remembers(&self) -> bool {
+        self.schemes.iter().any(|(_, scheme)| scheme.remembers())
+    }
+
+    fn is_usable(&self, now: Instant, destination: Ipv4Addr, way: Way) -> bool {
+        self.schemes.iter().all(|(_, scheme)| scheme.is_usable(now, destination, way))
+    }
+
+    fn may_try(&self, packet: &Packet, way: Way) -> bool {
+        self.schemes.iter().all(|(_, scheme)| scheme.may_try(packet, way))
+    }
+
+    fn kept(&self) -> usize {
+        self.schemes.iter().map(|(_, scheme)| scheme.kept()).sum()
+    }
+
+    fn poll(&mut self) -> Option<Output> {
+        self.each().find_map(|scheme| scheme.poll())
+    }
+
+    fn poll_freed(&mut self) -> Option<u32> {
+        self.each().find_map(|scheme| scheme.poll_freed())
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use base::Duration;
+    use wire::{Body, IcmpMessage, IpHeader, Payload, UdpDatagram};
+
+    const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+    const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
+    const WAY: Way = Way(7);
+
+    fn node(schemes: &[Setup]) -> Feedback {
+        Feedback::new(HERE, schemes)
+    }
+
+    fn icmp() -> Setup {
+        Setup::Icmp(IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true })
+    }
+
+    fn rfn(buffer: Option<Buffer>) -> Setup {
+        Setup::Rfn(RfnConfig { believes: Duration::from_secs(9), buffer })
+    }
+
+    fn packet() -> Packet {
+        let ports = UdpDatagram { source_port: 1, destination_port: 2, payload: Payload::EMPTY };
+        Packet { ip: IpHeader::new(Ipv4Addr::new(10, 0, 0, 1), THERE), body: Body::Udp(ports) }
+    }
+
+    fn fails(feedback: &mut Feedback) {
+        feedback.on_way_failed(THERE, WAY, FailedLink { from: HERE, to: THERE });
+    }
+
+    fn messages(feedback: &mut Feedback) -> Vec<IcmpMessage> {
+        let outputs = core::iter::from_fn(|| feedback.poll());
+        let messages = outputs.filter_map(|output| match output {
+            Output::Transmit(Packet { body: Body::Icmp(message), .. }) => Some(message),
+            _ => None,
+        });
+        messages.collect()
+    }
+
+    #[test]
+    fn each_scheme_answers_for_itself() {
+        let mut feedback = node(&[icmp(), rfn(None)]);
+        fails(&mut feedback);
+        let packet = packet();
+        let reason = DropReason::LinkFailure;
+        let lost = GivenUp { packet: &packet, reason, number: None };
+        assert_eq!(feedback.on_given_up(Instant::ZERO, &lost), Fate::Lost);
+        assert!(matches!(
+            messages(&mut feedback)[..],
+            [IcmpMessage::Unreachable { .. }, IcmpMessage::RouteFailed { .. }]
+        ));
+        let only = feedback.only(Name::Rfn).unwrap();
+        only.on_given_up(Instant::ZERO, &lost);
+        assert!(matches!(messages(&mut feedback)[..], [IcmpMessage::RouteFailed { .. }]));
+    }
+
+    #[test]
+    fn a_packet_is_kept_once_and_comes_back() {
+        let buffer = Buffer { packets: 1, flush: Flush::Route };
+        let mut feedback = node(&[rfn(Some(buffer)), rfn(Some(buffer)), icmp()]);
+        fails(&mut feedback);
+        let packet = packet();
+        let mut give = |number| {
+            let reason = DropReason::NoRoute;
+            let lost = GivenUp { packet: &packet, reason, number: Some(number) };
+            feedback.on_given_up(Instant::ZERO, &lost)
+        };
+        assert_eq!(give(4), Fate::Kept);
+        assert_eq!(give(5), Fate::Kept, "by the second");
+        assert_eq!(give(6), Fate::Overflow);
+        assert_eq!(feedback.kept(), 2);
+        feedback.on_way_restored(WAY);
+        let freed: Vec<_> = core::iter::from_fn(|| feedback.poll_freed()).collect();
+        assert_eq!((freed.as_slice(), feedback.kept()), (&[4, 5][..], 0));
+    }
+
+    #[test]
+    fn only_what_remembers_closes_a_way() {
+        let mut feedback = node(&[icmp(), rfn(None)]);
+        assert!(feedback.is_new());
+        assert!(feedback.only(Name::Icmp).is_some() && feedback.is_new());
+        fails(&mut feedback);
+        assert!(!feedback.is_new() && !feedback.is_usable(Instant::ZERO, THERE, WAY));
+        assert!(feedback.is_usable(Instant::ZERO, THERE, Way(8)));
+        let mut deaf = node(&[icmp()]);
+        fails(&mut deaf);
+        assert!(deaf.is_usable(Instant::ZERO, THERE, WAY) && deaf.only(Name::Rfn).is_none());
+    }
+
+    /// chandran-1998 §4, where the failure point is the source itself.
+    #[test]
+    fn a_lost_route_is_a_signal_for_the_own_host() {
+        let mut feedback = node(&[icmp(), rfn(None)]);
+        feedback.on_route_lost(Instant::ZERO, THERE);
+        let Some(Output::Signal(signal)) = feedback.poll() else { panic!("no signal") };
+        assert_eq!(signal.kind, base::SignalKind::RouteFailed);
+        assert_eq!((signal.about.destination, feedback.poll()), (Some(THERE), None));
+    }
+}
