@@ -161,7 +161,11 @@ impl Driver {
                 }
                 Output::Drop { packet, .. } => self.out(&packet.packet),
                 Output::Deliver(packet) => self.out(&packet),
-                Output::Purge(_) | Output::RouteFound(_) | Output::RouteLost(_) => {}
+                Output::Purge(_)
+                | Output::RouteFound(_)
+                | Output::RouteLost(_)
+                | Output::Searching(_)
+                | Output::Salvaged { .. } => {}
             }
         }
     }

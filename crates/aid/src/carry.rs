@@ -479,8 +479,8 @@ impl Aid for Carry {
                 self.doubt.on_back();
                 self.happens(now, Cause::PathBack, view);
             }
-            // RFC 6633, and what the peer echoes is seen as it comes.
-            SignalKind::SourceQuench | SignalKind::EcnEcho => {}
+            // RFC 6633; what the peer echoes is seen as it comes; what is lost is sent again by TCP.
+            _ => {}
         }
     }
 

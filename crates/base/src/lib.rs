@@ -23,6 +23,6 @@ pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
 pub use random::{Chance, RandomStream};
 pub use rate::Rate;
 pub use seq::{Seq, SeqRange};
-pub use signal::{About, FailedLink, Scope, Signal, SignalKind};
+pub use signal::{About, FailedLink, LostPacket, Ranges, Scope, Signal, SignalKind};
 pub use time::{Duration, Instant};
 pub use view::{Known, RecoveryState, TcpView};

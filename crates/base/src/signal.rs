@@ -1,7 +1,7 @@
 //! What an aid learns from the network or from its own host. No consumer sees ICMP or route-error
 //! formats: whoever receives those turns them into a [`Signal`].
 
-use crate::{FlowKey, Ipv4Addr, Seq, SeqRange};
+use crate::{Duration, FlowKey, Ipv4Addr, Seq, SeqRange};
 
 /// Something happened that TCP itself would not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,10 +21,73 @@ pub enum SignalKind {
     SourceQuench,
     /// The peer echoes a congestion mark (RFC 3168).
     EcnEcho,
-    /// The route to the destination has failed (chandran-1998 §4: RFN).
+    /// The route to the destination has failed (chandran-1998 §4: RFN). From routers, or from the own
+    /// node's routing.
     RouteFailed,
-    /// There is a route to the destination again (chandran-1998 §4: RRN).
+    /// There is a route to the destination again (chandran-1998 §4: RRN). From routers, from the own
+    /// node's routing, or because the peer has answered an echo.
     RouteRestored,
+    /// Packets of this flow did not arrive over a link that failed (yu-2004 §4.3). From the node that
+    /// found out, by way of routing.
+    PacketLost {
+        /// What they carried.
+        ranges: Ranges,
+        /// What became of them.
+        fate: LostPacket,
+    },
+    /// The own node's routing looks for a route to the destination (yu-2004 §3.2).
+    Searching,
+    /// The own node's link, [`About::failed_link`], carries again.
+    LinkUp,
+    /// The own node's link, [`About::failed_link`], does not carry.
+    LinkDown,
+    /// The own node's link, [`About::failed_link`], will not carry much longer.
+    LinkFading {
+        /// How much longer, as far as one can know.
+        lead: Duration,
+    },
+}
+
+/// What became of a packet that a failed link did not carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostPacket {
+    /// It is lost.
+    Lost,
+    /// It has another route.
+    Salvaged,
+}
+
+/// Some ranges of sequence numbers, as a notice can hold: up to [`MOST`](Self::MOST), oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Ranges {
+    list: [SeqRange; Self::MOST],
+    len: u8,
+}
+
+impl Ranges {
+    /// How many ranges there is room for: as many segments as yu-2004's window has.
+    pub const MOST: usize = 8;
+
+    /// Adds a range, into the one before where the two touch. What there is no room for is left out;
+    /// was there?
+    pub fn push(&mut self, range: SeqRange) -> bool {
+        let len = usize::from(self.len);
+        if let Some(last) = len.checked_sub(1).and_then(|last| self.list.get_mut(last))
+            && last.end == range.start
+        {
+            last.end = range.end;
+            return true;
+        }
+        let Some(free) = self.list.get_mut(len) else { return false };
+        *free = range;
+        self.len += 1;
+        true
+    }
+
+    /// The ranges.
+    pub fn as_slice(&self) -> &[SeqRange] {
+        self.list.get(..usize::from(self.len)).unwrap_or_default()
+    }
 }
 
 /// What cannot be reached.
@@ -66,5 +129,22 @@ impl Signal {
     /// A signal of which nothing else is known.
     pub fn of(kind: SignalKind) -> Self {
         Self { kind, about: About::default() }
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn ranges_that_touch_are_one_and_the_rest_is_left_out() {
+        let nth = |n: u32| SeqRange::new(Seq(n * 100), Seq(n * 100 + 100));
+        let mut ranges = Ranges::default();
+        assert!(ranges.push(nth(0)) && ranges.push(nth(1)));
+        assert_eq!(ranges.as_slice(), [SeqRange::new(Seq(0), Seq(200))]);
+        assert!((1..8).all(|n| ranges.push(nth(3 * n))));
+        assert!(!ranges.push(nth(90)) && ranges.as_slice().len() == Ranges::MOST);
+        assert!(ranges.push(nth(22)), "it touches the last");
+        assert_eq!(ranges.as_slice()[7], SeqRange::new(Seq(2100), Seq(2300)));
     }
 }

@@ -139,7 +139,7 @@ impl Socket {
         match signal.kind {
             SignalKind::Unreachable(_) => self.tcp.on_unreachable(now, false, signal.about.seq),
             SignalKind::SourceQuench => self.tcp.on_source_quench(),
-            SignalKind::EcnEcho | SignalKind::RouteFailed | SignalKind::RouteRestored => {}
+            _ => {}
         }
     }
 

@@ -57,6 +57,15 @@ pub enum Output {
     RouteFound(Ipv4Addr),
     /// There is no route to this destination any more.
     RouteLost(Ipv4Addr),
+    /// A search for a route begins, to where the own host sends.
+    Searching(Ipv4Addr),
+    /// A packet of a host's could not go on, and gets another route; it is transmitted after this.
+    Salvaged {
+        /// The packet.
+        packet: Packet,
+        /// The how-manieth time on its way, where packets say so, else 1.
+        times: u8,
+    },
 }
 
 /// Why routing gave up on a packet of a host (or, under DSR, on one of its own that it had queued).

@@ -188,7 +188,10 @@ impl Replay {
                     self.purges.push((now, node));
                     continue;
                 }
-                Output::RouteFound(_) | Output::RouteLost(_) => continue,
+                Output::RouteFound(_)
+                | Output::RouteLost(_)
+                | Output::Searching(_)
+                | Output::Salvaged { .. } => continue,
                 other => panic!("{other:?}"),
             };
             self.ours.add(node, act, now);

@@ -141,6 +141,12 @@ impl Aodv {
         }
     }
 
+    /// A packet gets another route.
+    pub(super) fn salvaged(&mut self, packet: &Routed) {
+        self.stats.salvaged += 1;
+        self.outbox.push(Output::Salvaged { packet: packet.packet, times: 1 });
+    }
+
     /// What the broken link did not carry: another route, a place to wait, or the end.
     fn rescue(&mut self, now: Instant, packet: Routed) {
         let ip = packet.packet.ip;
@@ -150,7 +156,7 @@ impl Aodv {
         let own = ip.source == self.address;
         match self.table.get(ip.destination).map(|route| route.state) {
             Some(State::Valid) if self.config.rescue => {
-                self.stats.salvaged += 1;
+                self.salvaged(&packet);
                 self.forward(now, packet, None, now);
             }
             Some(State::Repairing) if self.config.rescue => self.keep(now, packet),

@@ -30,6 +30,9 @@ impl Aodv {
         route.search.ttl = ring(&config, first);
         route.search.wide = 0;
         self.stats.discoveries += 1;
+        if route.wanted {
+            self.outbox.push(Output::Searching(destination));
+        }
         self.attempt(now, destination);
     }
 
@@ -107,6 +110,9 @@ impl Aodv {
         }
         if search.until == Instant::ZERO {
             self.stats.discoveries += 1;
+            if route.wanted {
+                self.outbox.push(Output::Searching(destination));
+            }
         }
         // The first has "last hops" of 255, so it goes to all.
         let last = search.ttl.max(last_hops);
@@ -197,7 +203,7 @@ impl Aodv {
         let mut at = now;
         while let Some(packet) = self.buffer.take(destination) {
             if packet.packet.ip.source != self.address {
-                self.stats.salvaged += 1;
+                self.salvaged(&packet);
             }
             self.forward(now, packet, None, at);
             at += spacing;

@@ -8,7 +8,7 @@ use super::config::SalvageReplies;
 use super::flow::off_flow;
 use super::originate::{MAX_SALVAGE_COUNT, salvages};
 use super::path::{self, Carried};
-use crate::{DropReason, Hop};
+use crate::{DropReason, Hop, Output};
 
 /// As many sources are told of one failed link.
 const TOLD_MAX: usize = 16;
@@ -161,6 +161,9 @@ impl Dsr {
             };
             self.stats.salvaged += 1;
             let salvage = salvages(&packet) + 1;
+            if !packet.is_control() {
+                self.outbox.push(Output::Salvaged { packet: packet.packet, times: salvage });
+            }
             path::put(&mut packet, &path, salvage);
             self.transmit(now, now, packet, Hop::To(next));
         } else if self.config.salvage_requests > 0 {

@@ -61,7 +61,12 @@ impl Dsr {
                 self.note_route(destination, false);
             }
             // A search lasts as long as something waits for it.
-            self.stats.discoveries += u64::from(!self.waiting.waits_for(destination));
+            if !self.waiting.waits_for(destination) {
+                self.stats.discoveries += 1;
+                if !packet.is_control() {
+                    self.outbox.push(Output::Searching(destination));
+                }
+            }
             match self.seek(now, destination, true) {
                 Search::Goes => self.wait(now, packet),
                 Search::Failed => {

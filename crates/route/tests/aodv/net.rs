@@ -66,6 +66,10 @@ pub struct Net {
     exact_ends: bool,
     /// Messages of routing, as they go into the queue.
     pub log: Vec<String>,
+    /// Searches begun for the own host, at which node, for whom.
+    pub searches: Vec<(Node, Ipv4Addr)>,
+    /// Packets given another route, at which node, the how-manieth time.
+    pub salvaged: Vec<(Node, u8)>,
     pub news: Vec<(Instant, Node, News)>,
     pub sent: u64,
     pub fates: Vec<(u64, Instant, Fate)>,
@@ -90,6 +94,8 @@ impl Net {
             random: RandomStream::new(seed, "net", 0),
             exact_ends: config.expiry_interval.is_none(),
             log: Vec::new(),
+            searches: Vec::new(),
+            salvaged: Vec::new(),
             news: Vec::new(),
             sent: 0,
             fates: Vec::new(),
@@ -256,6 +262,8 @@ impl Net {
                     self.news.push((self.now, node, News::Found(number(to))));
                 }
                 Output::RouteLost(to) => self.news.push((self.now, node, News::Lost(number(to)))),
+                Output::Searching(to) => self.searches.push((node, to)),
+                Output::Salvaged { times, .. } => self.salvaged.push((node, times)),
                 Output::Purge(to) => {
                     self.news.push((self.now, node, News::Purge(number(to))));
                     let queue = std::mem::take(&mut self.hosts[node].queue);

@@ -134,7 +134,7 @@ fn a_repair_leaves_the_rest_of_the_queue() {
     net.link(2, 3, true);
     net.run(ms(4000));
     assert!((1..4).all(|id| net.fate_of(id) == Some(Fate::Delivered(3))));
-    assert_eq!(net.node(2).stats().salvaged, 3);
+    assert_eq!((net.node(2).stats().salvaged, net.salvaged), (3, vec![(2, 1); 3]));
 }
 
 #[test]

@@ -172,7 +172,8 @@ fn a_repair_on_the_spot() {
     );
     assert_eq!(net.fate_of(id), Some(Fate::Delivered(3)));
     assert!(net.news.iter().all(|(_, _, news)| !matches!(news, News::Lost(_))));
-    assert_eq!(net.node(2).stats().salvaged, 1);
+    assert_eq!((net.node(2).stats().salvaged, &net.salvaged[..]), (1, &[(2, 1)][..]));
+    assert_eq!(net.searches.first().map(|(node, _)| *node), Some(0));
 }
 
 #[test]

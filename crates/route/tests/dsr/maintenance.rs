@@ -55,6 +55,8 @@ fn a_packet_is_salvaged() {
         assert!(failed.ends_with(&[false, true, false, false]));
         assert_eq!(net.delivered.len(), 3);
         assert_eq!(net.nodes[1].stats().salvaged, 1);
+        assert_eq!(net.salvaged, [(1, 1)]);
+        assert_eq!(net.searches.first(), Some(&(1, net.delivered[0].2.ip.destination)));
         assert_eq!(net.errors().map(|s| (s.from, s.to)).collect::<Vec<_>>(), [(1, Some(0))]);
         assert!(net.route(0, 3).is_none_or(|route| !route.contains(&first)));
         net.balance();

@@ -43,6 +43,10 @@ pub struct Net {
     pub sent: Vec<Sent>,
     pub delivered: Vec<(Instant, usize, Packet)>,
     pub dropped: Vec<(Instant, usize, Routed, DropReason)>,
+    /// Searches begun for the own host, at which node, for whom.
+    pub searches: Vec<(usize, Ipv4Addr)>,
+    /// Packets given another route, at which node, the how-manieth time.
+    pub salvaged: Vec<(usize, u8)>,
     /// Routes found and lost, at which node, to whom.
     pub news: Vec<(Instant, usize, bool, Ipv4Addr)>,
     /// Says whether a frame is lost, although there is a link.
@@ -64,6 +68,8 @@ impl Net {
             sent: Vec::new(),
             delivered: Vec::new(),
             dropped: Vec::new(),
+            searches: Vec::new(),
+            salvaged: Vec::new(),
             news: Vec::new(),
             loses: Box::new(|_| false),
             watch: Box::new(|_, _, _| {}),
@@ -115,6 +121,8 @@ impl Net {
                 }
                 Output::RouteFound(to) => self.news.push((self.now, node, true, to)),
                 Output::RouteLost(to) => self.news.push((self.now, node, false, to)),
+                Output::Searching(to) => self.searches.push((node, to)),
+                Output::Salvaged { times, .. } => self.salvaged.push((node, times)),
                 other => panic!("{other:?}"),
             }
         }

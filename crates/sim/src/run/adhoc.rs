@@ -43,6 +43,8 @@ pub struct AdhocAtWork {
     /// What the air has said and nobody has looked at yet.
     reports: Vec<Report>,
     nodes: Vec<Node>,
+    /// The packets on a link that has failed; its room is used again.
+    concerned: Vec<Packet>,
     /// Nodes whose routing may want something.
     stirred: VecDeque<usize>,
     ledger: Ledger,
@@ -159,6 +161,7 @@ impl AdhocAtWork {
         Self {
             air,
             reports: Vec::with_capacity(64),
+            concerned: Vec::with_capacity(64),
             stirred: VecDeque::with_capacity(nodes.len()),
             nodes,
             ledger: Ledger::default(),

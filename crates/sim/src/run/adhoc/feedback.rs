@@ -54,6 +54,14 @@ impl Run<'_, AdhocAtWork> {
         self.serve_feedback(node);
     }
 
+    /// A node's routing looks for a route to where its host sends.
+    pub(super) fn searching(&mut self, node: usize, to: Ipv4Addr) {
+        self.net.nodes[node].feedback.on_search(self.now, to);
+        self.serve_feedback(node);
+        let about = About { destination: Some(to), ..About::default() };
+        self.signal(node, &Signal { kind: SignalKind::Searching, about });
+    }
+
     /// There is a route again.
     pub(super) fn route_found(&mut self, node: usize, to: Ipv4Addr) {
         self.is_found(node, to);

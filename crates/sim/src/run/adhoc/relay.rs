@@ -1,6 +1,6 @@
 //! Packets between hosts, routing, interface queues and the air.
 
-use base::Ecn;
+use base::{Ecn, FailedLink};
 use link::{Class as Rank, DropReason as QueueDrop, Enqueued, Item, Place};
 use radio::{FailReason, Outgoing, Report};
 use route::feedback::Scheme;
@@ -81,6 +81,11 @@ impl Run<'_, AdhocAtWork> {
                 Output::RouteLost(to) => {
                     self.tell_route(node, to, Event::RouteLost);
                     self.route_lost(node, to);
+                }
+                Output::Searching(to) => self.searching(node, to),
+                Output::Salvaged { packet, times } => {
+                    self.net.nodes[node].feedback.on_salvaged(self.now, &packet, times);
+                    self.serve_feedback(node);
                 }
             }
         }
@@ -290,9 +295,13 @@ impl Run<'_, AdhocAtWork> {
         if !packet.is_control() {
             ledger.enters();
         }
+        let mut concerned = std::mem::take(&mut self.net.concerned);
+        if !packet.is_control() {
+            concerned.push(packet.packet);
+        }
         let (now, packets) = (self.now, &mut self.packets);
         let mut messages = Vec::new();
-        let super::Node { queue, routing, .. } = &mut self.net.nodes[node];
+        let super::Node { queue, routing, feedback, .. } = &mut self.net.nodes[node];
         routing.on_link_failure(now, address(to as usize), packet, &mut || {
             loop {
                 let item = queue.take_for(to)?;
@@ -303,14 +312,21 @@ impl Run<'_, AdhocAtWork> {
                 let packet = packets.deliver(item.id)?;
                 if !packet.is_control() {
                     ledger.enters();
+                    concerned.push(packet.packet);
                 }
                 return Some(packet);
             }
         });
+        let link = FailedLink { from: address(node), to: address(to as usize) };
+        feedback.on_link_failure(now, link, &concerned);
+        concerned.clear();
+        self.net.concerned = concerned;
         for message in messages {
             self.tell_dropped(node, Some(to), &message, Drop::Arp);
         }
         self.serve_routing(node, Place::Tail);
+        self.net.nodes[node].feedback.on_settled(now);
+        self.serve_feedback(node);
         self.failure_is_told();
         self.feed(node);
     }
