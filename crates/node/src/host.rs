@@ -150,14 +150,16 @@ impl Host {
         if quoted.source != self.address {
             return Arrived::Nothing;
         }
-        self.on_signal(now, quoted.destination, &Signal { kind: SignalKind::RouteRestored, about });
+        self.on_signal(now, &Signal { kind: SignalKind::RouteRestored, about });
         Arrived::SocketsTo(quoted.destination)
     }
 
-    /// News for all connections to a peer, such as this host's own routing has.
-    pub fn on_signal(&mut self, now: Instant, peer: Ipv4Addr, signal: &Signal) {
+    /// News for all connections to a destination, where the signal names one, or for all: such as this
+    /// host's own routing and links have.
+    pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
+        let to = signal.about.destination;
         for socket in &mut self.sockets {
-            if socket.tcp().remote().address == peer {
+            if to.is_none_or(|to| socket.tcp().remote().address == to) {
                 socket.on_signal(now, signal);
             }
         }

@@ -1,6 +1,6 @@
 //! Who drives a path, and how.
 
-use base::Instant;
+use base::{Instant, Signal};
 use link::PathLink;
 use node::Host;
 use wire::Packet;
@@ -35,6 +35,8 @@ pub trait Drive {
     /// A packet is lost at a link or node: ends it, and gives it back if an error message may be
     /// about it.
     fn lost(&mut self, id: u32, place: usize, why: Drop) -> Option<Packet>;
+    /// News for the connections of a node's host: to one destination, where the signal says so, else all.
+    fn signal(&mut self, node: usize, signal: &Signal);
     /// A fault of this kind begins or ends on a hop, from 1.
     fn fault(&mut self, kind: &'static str, hop: u32, begins: bool);
 }

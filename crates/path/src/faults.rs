@@ -13,10 +13,12 @@ use crate::topology::{bytes, delay};
 /// What a fault does to the network now.
 #[derive(Clone, Copy, Debug)]
 pub enum Deed {
-    /// Cut a link.
-    Cut { link: usize, queue: Queue },
-    /// The cut of a link by this fault is over.
-    Heal { link: usize },
+    /// Cut a link; its ends see that, or not.
+    Cut { link: usize, queue: Queue, seen: bool },
+    /// The cut of a link by this fault is over; its ends see that, or not.
+    Heal { link: usize, seen: bool },
+    /// The ends of a link see that it will be cut.
+    Fade { link: usize, lead: Duration },
     /// The next frames that a side sends go to the front.
     Reorder { link: usize, side: Side, frames: u32 },
     /// A foreign packet of this size enters a link.
@@ -53,6 +55,8 @@ pub struct Cuts {
     done: u32,
     /// The link that is cut now, and until when.
     cut: Option<(usize, Instant)>,
+    /// The link that is cut next, whose ends have seen that coming.
+    fading: Option<usize>,
     /// When the last cut was over.
     healed: Instant,
     losses: RandomStream,
@@ -201,7 +205,7 @@ impl FaultAtWork {
         let signal = self.cuts(link)?;
         let Self::Partition(cuts) = self else { return None };
         Some(match signal {
-            CutSignal::None => Told::Nothing,
+            CutSignal::None | CutSignal::Link => Told::Nothing,
             CutSignal::IcmpUnreachable if cuts.losses.hits(cuts.loss) => Told::Lost,
             CutSignal::IcmpUnreachable => Told::Unreachable,
             CutSignal::Rfn => Told::RouteFailed,
@@ -260,6 +264,7 @@ impl Cuts {
             links: path.hops,
             done: 0,
             cut: None,
+            fading: None,
             healed: Instant::ZERO,
             losses: RandomStream::new(seed, "signal-loss", number),
             losses_of_returns: RandomStream::new(seed, "signal-loss-restored", number),
@@ -285,28 +290,52 @@ impl Cuts {
     /// The end of the cut that is on, else the next beginning. A beginning that falls into a cut
     /// of the same fault comes when that is over.
     fn next(&self) -> Option<Instant> {
-        let beginning = || Some(self.beginning(self.done)?.max(self.healed));
-        self.cut.map(|(_, until)| until).or_else(beginning)
+        self.cut.map(|(_, until)| until).or_else(|| {
+            let begins = self.next_beginning()?;
+            let Some(Time(lead)) = self.fault.lead.filter(|_| self.fading.is_none()) else {
+                return Some(begins);
+            };
+            let ahead = begins.since(Instant::ZERO).saturating_sub(lead);
+            Some((Instant::ZERO + ahead).max(self.healed))
+        })
+    }
+
+    fn next_beginning(&self) -> Option<Instant> {
+        Some(self.beginning(self.done)?.max(self.healed))
+    }
+
+    fn draw_link(&mut self) -> usize {
+        match self.fault.hop {
+            CutHop::Number(hop) => hop as usize - 1,
+            CutHop::Random => self.hops.below(u64::from(self.links)) as usize,
+        }
     }
 
     fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
+        let seen = self.fault.signal == CutSignal::Link;
         if let Some((link, _)) = self.cut.take() {
             self.healed = now;
-            deeds.push(Deed::Heal { link });
+            deeds.push(Deed::Heal { link, seen });
+            return;
+        }
+        if self.fault.lead.is_some()
+            && self.fading.is_none()
+            && let Some(begins) = self.next_beginning().filter(|begins| *begins > now)
+        {
+            let link = self.draw_link();
+            self.fading = Some(link);
+            deeds.push(Deed::Fade { link, lead: begins.since(now) });
             return;
         }
         self.done += 1;
-        let link = match self.fault.hop {
-            CutHop::Number(hop) => hop as usize - 1,
-            CutHop::Random => self.hops.below(u64::from(self.links)) as usize,
-        };
+        let link = self.fading.take().unwrap_or_else(|| self.draw_link());
         let Time(lasts) = self.fault.lasts;
         self.cut = Some((link, now + lasts));
         let queue = match self.fault.queue {
             Waiting::Wait => Queue::Wait,
             Waiting::Drop => Queue::Drop,
         };
-        deeds.push(Deed::Cut { link, queue });
+        deeds.push(Deed::Cut { link, queue, seen });
     }
 }
 
@@ -467,10 +496,15 @@ mod test {
         done
     }
 
+    fn saw(seen: bool) -> &'static str {
+        if seen { " seen" } else { "" }
+    }
+
     fn brief(deed: &Deed) -> String {
         match deed {
-            Deed::Cut { link, queue } => format!("cut {link} {queue:?}"),
-            Deed::Heal { link } => format!("heal {link}"),
+            Deed::Cut { link, queue, seen } => format!("cut {link} {queue:?}{}", saw(*seen)),
+            Deed::Heal { link, seen } => format!("heal {link}{}", saw(*seen)),
+            Deed::Fade { link, lead } => format!("fade {link} {}", lead.as_millis()),
             Deed::Reorder { link, side, frames } => format!("reorder {link} {side:?} {frames}"),
             Deed::Foreign { link, side, bytes } => format!("foreign {link} {side:?} {bytes}"),
             Deed::Rate { link, rate } => format!("rate {link} {}", rate.as_bps()),
@@ -560,6 +594,34 @@ mod test {
         turns(&mut cut, 1);
         let lost = (0..10_000).filter(|_| cut.signals(1) == Some(Told::Lost)).count();
         assert!((1840..=2160).contains(&lost), "four standard deviations off: {lost}");
+    }
+
+    #[test]
+    fn the_ends_of_a_hop_see_a_cut_and_before_that_its_coming() {
+        let more = "hop = 2\nevery = \"10 s\"\nlasts = \"8 s\"\nsignal = \"link\"";
+        let seen = [(10_000, "cut 1 Wait seen"), (18_000, "heal 1 seen")];
+        expect(&turns(&mut fault("partition", more), 2), &seen);
+        let ahead = |lead| turns(&mut fault("partition", &format!("{more}\nlead = \"{lead}\"")), 5);
+        let [cut, heal] = seen;
+        let next = (20_000, "cut 1 Wait seen");
+        expect(&ahead("1 s"), &[(9_000, "fade 1 1000"), cut, heal, (19_000, "fade 1 1000"), next]);
+        // What comes sooner than that is seen as soon as it can be.
+        expect(&ahead("99 s"), &[(0, "fade 1 10000"), cut, heal, (18_000, "fade 1 2000"), next]);
+    }
+
+    /// Who sees it coming sees it where it comes, and the hops are those of cuts that nobody sees.
+    #[test]
+    fn random_cuts_are_where_they_were_seen_to_come() {
+        let cut = "hop = \"random\"\nevery = \"10 s\"\nlasts = \"1 s\"";
+        let places = |more: &str, what: &str| {
+            let done = turns(&mut fault("partition", &format!("{cut}\n{more}")), 24);
+            let place = |(_, deed): &(u64, String)| deed.split(' ').nth(1).unwrap().to_owned();
+            let of = done.iter().filter(|(_, deed)| deed.starts_with(what));
+            of.take(8).map(place).collect::<Vec<_>>()
+        };
+        let seen = "signal = \"link\"\nlead = \"2 s\"";
+        assert_eq!(places(seen, "fade"), places(seen, "cut"));
+        assert_eq!(places(seen, "cut"), places("", "cut"));
     }
 
     /// 250 bytes at twice 1 Mbit/s: a packet a millisecond.

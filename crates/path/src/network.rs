@@ -1,6 +1,6 @@
 //! Packets on their way: links, routers, and what faults do to them.
 
-use base::Ecn;
+use base::{Ecn, SignalKind};
 use link::{DropReason, Enqueued, Frame, LinkEvent, Place, Side};
 use route::DropReason as RouteDrop;
 use route::feedback::{GivenUp, Name, Scheme};
@@ -211,17 +211,24 @@ pub(crate) fn on_fault<D: Drive>(d: &mut D, number: usize) {
 fn commit<D: Drive>(d: &mut D, kind: &'static str, deed: Deed) {
     let now = d.now();
     match deed {
-        Deed::Cut { link, queue } => {
+        Deed::Cut { link, queue, seen } => {
             d.path().cuts[link] += 1;
             d.path().links[link].partition(now, queue);
             mark(d, kind, link, true);
+            if seen && d.path().cuts[link] == 1 {
+                routes::is_seen(d, link, SignalKind::LinkDown);
+            }
         }
-        Deed::Heal { link } => {
+        Deed::Fade { link, lead } => routes::is_seen(d, link, SignalKind::LinkFading { lead }),
+        Deed::Heal { link, seen } => {
             d.path().cuts[link] -= 1;
             mark(d, kind, link, false);
             if d.path().cuts[link] == 0 {
                 d.path().links[link].heal(now);
                 routes::restores_routes(d, link);
+                if seen {
+                    routes::is_seen(d, link, SignalKind::LinkUp);
+                }
                 on_healed(d, link);
             }
         }
@@ -234,7 +241,7 @@ fn commit<D: Drive>(d: &mut D, kind: &'static str, deed: Deed) {
         Deed::Delay { link, delay } => d.path().links[link].set_delay(now, delay),
         Deed::Mark { link, begins } => mark(d, kind, link, begins),
     }
-    if let Deed::Cut { link, .. } | Deed::Heal { link } = deed {
+    if let Deed::Cut { link, .. } | Deed::Heal { link, .. } = deed {
         d.path().touched.push_back(link);
     }
 }

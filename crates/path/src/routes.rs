@@ -1,6 +1,6 @@
 //! Feedback at work on a path: ICMP, and chandran-1998's routers with memory.
 
-use base::{FailedLink, Ipv4Addr};
+use base::{About, FailedLink, Ipv4Addr, Signal, SignalKind};
 use link::{Place, Side};
 use route::DropReason;
 use route::feedback::{
@@ -135,6 +135,16 @@ pub(crate) fn restores_routes<D: Drive>(d: &mut D, link: usize) {
     }
 }
 
+/// The hosts at both ends of a link see something of it.
+pub(crate) fn is_seen<D: Drive>(d: &mut D, link: usize, kind: SignalKind) {
+    for side in [Side::A, Side::B] {
+        let [here, there] = [side.other(), side].map(|side| d.path().topology.across(link, side));
+        let failed_link = Some(FailedLink { from: address(here), to: address(there) });
+        let about = About { failed_link, ..About::default() };
+        d.signal(here, &Signal { kind, about });
+    }
+}
+
 /// Sends what ICMP has to say at a node, at once; `lost`: it is lost where it is made.
 pub(crate) fn send_icmp<D: Drive>(d: &mut D, node: usize, lost: bool) {
     while let Some(Output::Transmit(message)) =
@@ -154,8 +164,9 @@ pub(crate) fn serve_feedback<D: Drive>(d: &mut D, node: usize) {
                 let lost = is_lost(d, &message);
                 network::send_signal(d, node, message, lost);
             }
-            // Routes are given, and each link that is restored is reported.
-            Output::Watch(_) | Output::Signal(_) => {}
+            Output::Signal(signal) => d.signal(node, &signal),
+            // Each link that is restored is reported.
+            Output::Watch(_) => {}
         }
     }
     while let Some(id) = d.path().feedback[node].poll_freed() {

@@ -55,6 +55,10 @@ pub struct Partition {
     /// RRN. Default 0.
     #[serde(default)]
     pub signal_loss: f64,
+    /// With `signal = "link"`: how long before a cut the ends of the hop see it coming. Default: they do
+    /// not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<Time>,
 }
 
 /// `kind = "congestion"`: a flood of foreign packets into a hop.
@@ -184,6 +188,10 @@ pub enum CutSignal {
     /// re-establishment notification to each source that had one. Routers on the way remember the
     /// failure, and use another route if they know one (chandran-1998 §4; see `routers`).
     Rfn,
+    /// Routers say nothing, but the hosts at both ends of the hop see that their link goes down, and that
+    /// it is up again; with `lead`, also that it will go down. (Emulated, the ends are kernels whose
+    /// links stay up: there it is as `"none"`.)
+    Link,
     /// Nothing.
     None,
 }

@@ -294,7 +294,7 @@ help: add every = "300 s", first = "60 s", or both, or hop = "random" and `count
         r#"kind = "partition""#,
         r#"kind = "partition"
 size = "100 B""#,
-        "test.toml:17:1: unknown key `size`\nhelp: the keys here are hop, every, first, lasts, count, queue, signal, signal_loss",
+        "test.toml:17:1: unknown key `size`\nhelp: the keys here are hop, every, first, lasts, count, queue, signal, signal_loss, lead",
     ),
     (
         "a fault that never ends",
@@ -307,7 +307,14 @@ size = "100 B""#,
         r#"lasts = "6 s""#,
         r#"lasts = "6 s"
 signal = "elfn""#,
-        "test.toml:20:10: `elfn` is not known here\nhelp: did you mean `rfn`? known are icmp-unreachable, rfn, none",
+        "test.toml:20:10: `elfn` is not known here\nhelp: did you mean `rfn`? known are icmp-unreachable, rfn, link, none",
+    ),
+    (
+        "a router that sees a cut coming",
+        r#"lasts = "6 s""#,
+        r#"lasts = "6 s"
+lead = "1 s""#,
+        "test.toml:20:8: only the ends of a hop can see a cut coming\nhelp: write signal = \"link\" as well",
     ),
     (
         "more cuts than fit",

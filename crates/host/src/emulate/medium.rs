@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::{Instant, Ipv4Addr};
+use base::{Instant, Ipv4Addr, Signal};
 use link::{Place, Side};
 use node::{Arrived, Host};
 use path::books::{Drop, Packets};
@@ -311,6 +311,9 @@ impl Drive for Medium {
         // An error message quotes what is understood.
         (packet.payload().stream != OPAQUE).then_some(packet)
     }
+
+    /// The hosts at the ends are kernels, whose links stay up.
+    fn signal(&mut self, _node: usize, _signal: &Signal) {}
 
     fn fault(&mut self, _kind: &'static str, _hop: u32, _begins: bool) {}
 }

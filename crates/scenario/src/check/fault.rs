@@ -1,7 +1,7 @@
 //! Rules for faults.
 
 use super::{Checked, hop, link, must, positive, probability, within};
-use crate::{CutHop, Duplex, Fault, InterferenceHop, Path, Size, Time};
+use crate::{CutHop, CutSignal, Duplex, Fault, InterferenceHop, Path, Size, Time};
 
 /// An IP header and a UDP header: the smallest foreign packet.
 const SMALLEST: u64 = 28;
@@ -32,6 +32,13 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
                 )?;
             }
             ends_before_next(key, cut.every, cut.lasts)?;
+            if let Some(lead) = cut.lead {
+                positive(format!("{key}.lead"), lead)?;
+                must(cut.signal == CutSignal::Link, format!("{key}.lead"), || {
+                    "only the ends of a hop can see a cut coming\nwrite signal = \"link\" as well"
+                        .into()
+                })?;
+            }
             probability(format!("{key}.signal_loss"), cut.signal_loss)
         }
         Fault::Congestion(flood) => {

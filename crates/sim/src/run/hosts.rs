@@ -1,6 +1,6 @@
 //! What hosts do: packets delivered to sockets, timers, applications, and what is told of flows.
 
-use base::{Instant, Ipv4Addr};
+use base::{Instant, Ipv4Addr, Signal};
 use link::Place;
 use node::Arrived;
 use path::DISCARD;
@@ -34,18 +34,25 @@ impl<N: NetworkAtWork> Run<'_, N> {
                     self.serve(socket);
                 }
             }
-            Arrived::SocketsTo(peer) => self.serve_peers(node, peer),
+            Arrived::SocketsTo(peer) => self.serve_peers(node, Some(peer)),
             Arrived::Datagram(datagram) => self.on_datagram(datagram),
             Arrived::Answer(answer) => N::send(self, node, answer, Place::Tail),
             Arrived::Nothing => {}
         }
     }
 
-    /// Each connection of a node to this peer may have something to do.
-    pub(super) fn serve_peers(&mut self, node: usize, peer: Ipv4Addr) {
+    /// News for the connections of a node's host: to one destination, where the signal says so, else all.
+    pub(super) fn on_signal(&mut self, node: usize, signal: &Signal) {
+        self.hosts[node].on_signal(self.now, signal);
+        self.serve_peers(node, signal.about.destination);
+    }
+
+    /// Each connection of a node, or each to this peer, may have something to do.
+    fn serve_peers(&mut self, node: usize, peer: Option<Ipv4Addr>) {
         for number in 0..self.sockets.len() {
             let SocketAt { node: at, number: at_host, .. } = self.sockets[number];
-            let concerned = |at_host| self.hosts[node].talks_to(at_host, peer);
+            let concerned =
+                |at_host| peer.is_none_or(|peer| self.hosts[node].talks_to(at_host, peer));
             if at == node && at_host.is_some_and(concerned) {
                 self.serve(number);
             }

@@ -2,7 +2,7 @@
 
 use ::path::books::{Drop, Packets};
 use ::path::{Drive, PathAtWork};
-use base::{Duration, Instant, Ipv4Addr, Seek};
+use base::{Duration, Instant, Ipv4Addr, Seek, Signal};
 use link::{Place, Side};
 use node::Host;
 use scenario::{Network, Scenario};
@@ -114,6 +114,10 @@ impl Drive for Run<'_, PathAtWork> {
         Some(packet)
     }
 
+    fn signal(&mut self, node: usize, signal: &Signal) {
+        self.on_signal(node, signal);
+    }
+
     fn fault(&mut self, kind: &'static str, hop: u32, begins: bool) {
         self.watch.fault(self.now, kind, hop, begins);
     }
@@ -147,4 +151,98 @@ fn link_results(path: &PathAtWork, now: Instant) -> Vec<LinkResult> {
 
 fn share(part: Duration, whole: Duration) -> Option<f64> {
     per(part.as_secs_f64(), whole.as_secs_f64())
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use aid::{Aid, Verdict};
+    use base::{Act, Done, Endpoint, FailedLink, Seq, SignalKind, TcpView};
+    use node::Socket;
+    use std::sync::{Arc, Mutex};
+    use tcp::{Config, Connection};
+    use wire::TcpSegment;
+
+    use crate::nodes::address;
+
+    type Heard = Arc<Mutex<Vec<(u64, SignalKind, Option<FailedLink>)>>>;
+
+    /// Writes down what it hears.
+    struct Listener(Heard);
+
+    impl Aid for Listener {
+        fn name(&self) -> &'static str {
+            "listener"
+        }
+        fn state(&self) -> &'static str {
+            "listening"
+        }
+        fn on_down(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
+            Verdict::Pass
+        }
+        fn on_up(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
+            Verdict::Pass
+        }
+        fn on_signal(&mut self, now: Instant, signal: &Signal, _: &TcpView) {
+            let heard = (now.as_millis(), signal.kind, signal.about.failed_link);
+            self.0.lock().unwrap().push(heard);
+        }
+        fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
+        fn on_done(&mut self, _: &Act, _: Done) {}
+        fn next_timeout(&self) -> Option<Instant> {
+            None
+        }
+        fn poll_act(&mut self) -> Option<Act> {
+            None
+        }
+    }
+
+    /// What connections at node 1 and 3 hear of cuts of the hop between 1 and 2.
+    fn heard(signal: &str) -> [Vec<(u64, SignalKind, Option<FailedLink>)>; 2] {
+        let text = format!(
+            r#"
+            name = "seen"
+            duration = "9 s"
+            [network]
+            kind = "path"
+            hops = 3
+            link = {{ rate = "1 Mbit/s", delay = "10 ms" }}
+            [[network.fault]]
+            kind = "partition"
+            hop = 2
+            first = "3 s"
+            lasts = "2 s"
+            {signal}
+            [[flow]]
+            from = 0
+            to = 3
+            application = "ftp"
+            "#
+        );
+        let scenario = Scenario::parse("seen.toml", &text, &[]).unwrap();
+        let mut run = Run::<PathAtWork>::new(&scenario, 1, None).unwrap();
+        let heard = [1, 3].map(|node| {
+            let heard = Heard::default();
+            let ends = [node, 0].map(|node| Endpoint::new(address(node), 99));
+            let tcp =
+                Connection::connect(&Config::default(), ends[0], ends[1], Seq(1), 9, Instant::ZERO);
+            run.hosts[node].add(Socket::new(tcp, Some(Box::new(Listener(heard.clone())))));
+            heard
+        });
+        while run.step().unwrap() {}
+        heard.map(|heard| heard.lock().unwrap().clone())
+    }
+
+    #[test]
+    fn who_is_at_the_end_of_a_hop_sees_its_cut() {
+        let link = Some(FailedLink { from: address(1), to: address(2) });
+        let cut = [(3_000, SignalKind::LinkDown, link), (5_000, SignalKind::LinkUp, link)];
+        let [near, far] = heard("signal = \"link\"");
+        assert_eq!((near.as_slice(), far.as_slice()), (&cut[..], &[][..]));
+        let [near, _] = heard("signal = \"link\"\nlead = \"1500 ms\"");
+        let lead = Duration::from_millis(1500);
+        assert_eq!(near, [(1_500, SignalKind::LinkFading { lead }, link), cut[0], cut[1]]);
+        let [near, far] = heard("signal = \"none\"");
+        assert!(near.is_empty() && far.is_empty());
+    }
 }

@@ -34,7 +34,7 @@ impl Run<'_, AdhocAtWork> {
                     let message = self.hosts[node].stamp(message);
                     AdhocAtWork::send(self, node, message, Place::Tail);
                 }
-                Output::Signal(signal) => self.signal(node, &signal),
+                Output::Signal(signal) => self.on_signal(node, &signal),
                 Output::Watch(to) => self.net.nodes[node].routing.watch(to),
             }
         }
@@ -59,7 +59,7 @@ impl Run<'_, AdhocAtWork> {
         self.net.nodes[node].feedback.on_search(self.now, to);
         self.serve_feedback(node);
         let about = About { destination: Some(to), ..About::default() };
-        self.signal(node, &Signal { kind: SignalKind::Searching, about });
+        self.on_signal(node, &Signal { kind: SignalKind::Searching, about });
     }
 
     /// There is a route again.
@@ -107,20 +107,13 @@ impl Run<'_, AdhocAtWork> {
     fn is_found(&mut self, node: usize, peer: Ipv4Addr) {
         if self.net.nodes[node].seeker.end(peer) {
             let about = About { destination: Some(peer), ..About::default() };
-            self.signal(node, &Signal { kind: SignalKind::RouteRestored, about });
+            self.on_signal(node, &Signal { kind: SignalKind::RouteRestored, about });
         }
     }
 
     /// Routing has one way to a destination, or none.
     fn way_to(&self, to: Ipv4Addr) -> Option<Way> {
         node_at(to, self.net.nodes.len()).map(|node| Way(node as u32))
-    }
-
-    /// News for the connections of a node's host to a destination.
-    fn signal(&mut self, node: usize, signal: &Signal) {
-        let Some(to) = signal.about.destination else { return };
-        self.hosts[node].on_signal(self.now, to, signal);
-        self.serve_peers(node, to);
     }
 }
 
