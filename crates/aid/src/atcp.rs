@@ -458,7 +458,7 @@ impl Aid for Atcp {
         }
     }
 
-    fn on_done(&mut self, act: &Act, done: Done) {
+    fn on_done(&mut self, _: Instant, act: &Act, done: Done, _: &TcpView) {
         match (act, done) {
             (Act::Hold { release, .. }, Done::Done) => {
                 self.holds_tcp = *release == Release::Resume;

@@ -503,7 +503,7 @@ impl Aid for Carry {
         }
     }
 
-    fn on_done(&mut self, act: &Act, done: Done) {
+    fn on_done(&mut self, _: Instant, act: &Act, done: Done, _: &TcpView) {
         match (act, done) {
             (Act::Hold { .. }, Done::Unsupported) => {
                 self.state = self.state.after(Cause::Refused);

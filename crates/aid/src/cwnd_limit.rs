@@ -141,7 +141,7 @@ impl Aid for CwndLimit {
 
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
 
-    fn on_done(&mut self, act: &Act, done: Done) {
+    fn on_done(&mut self, _: Instant, act: &Act, done: Done, _: &TcpView) {
         if matches!((act, done), (Act::Limit { .. }, Done::Unsupported)) {
             self.replaces = true;
         }
@@ -261,7 +261,7 @@ mod test {
             assert_eq!(aid.on_up(Instant::ZERO, &offer(peers), &view), Verdict::Pass);
             aid.on_down(Instant::ZERO, &ack, &open);
             let act = aid.poll_act().expect("asked for");
-            aid.on_done(&act, Done::Unsupported);
+            aid.on_done(Instant::ZERO, &act, Done::Unsupported, &open);
             assert_eq!(
                 aid.on_up(Instant::ZERO, &ack, &open),
                 Verdict::Replace(TcpSegment { window: field, ..ack }),

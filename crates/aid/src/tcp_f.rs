@@ -298,10 +298,9 @@ impl Aid for TcpF {
         }
     }
 
-    fn on_done(&mut self, act: &Act, done: Done) {
+    fn on_done(&mut self, now: Instant, act: &Act, done: Done, _: &TcpView) {
         if matches!((act, done), (Act::Hold { .. }, Done::Unsupported)) {
-            // No timer is started here, so the instant plays no part.
-            self.happens(Instant::ZERO, Cause::Refused);
+            self.happens(now, Cause::Refused);
         }
     }
 

@@ -126,7 +126,7 @@ impl Socket {
         let Some(aid) = &mut self.aid else { return };
         while let Some(act) = aid.poll_act() {
             let done = self.tcp.act(now, &act);
-            aid.on_done(&act, done);
+            aid.on_done(now, &act, done, &self.tcp.view());
         }
     }
 

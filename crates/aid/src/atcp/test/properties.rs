@@ -112,10 +112,16 @@ fn any_options() -> impl Strategy<Value = AtcpOptions> {
 type Held = Option<Release>;
 
 /// Takes the acts as a driver does, and checks that they make sense one after the other.
-fn apply_acts(atcp: &mut Atcp, held: &mut Held, refuse: &mut impl FnMut() -> bool) {
+fn apply_acts(
+    atcp: &mut Atcp,
+    now: Instant,
+    view: &TcpView,
+    held: &mut Held,
+    refuse: &mut impl FnMut() -> bool,
+) {
     while let Some(act) = atcp.poll_act() {
         if !matches!(act, Act::Resume { .. }) && refuse() {
-            atcp.on_done(&act, Done::Unsupported);
+            atcp.on_done(now, &act, Done::Unsupported, view);
             continue;
         }
         match act {
@@ -135,7 +141,7 @@ fn apply_acts(atcp: &mut Atcp, held: &mut Held, refuse: &mut impl FnMut() -> boo
             }
             other => panic!("{other:?} is not ATCP's"),
         }
-        atcp.on_done(&act, Done::Done);
+        atcp.on_done(now, &act, Done::Done, view);
     }
 }
 
@@ -168,7 +174,7 @@ fn run(
         if !view.synchronized {
             held = None;
         }
-        apply_acts(&mut atcp, &mut held, &mut refuse);
+        apply_acts(&mut atcp, now, &view, &mut held, &mut refuse);
         match atcp.state {
             State::Loss => assert_eq!(held, Some(Release::Resume)),
             State::Disconnected => assert_eq!(held, Some(Release::AnyAck)),
