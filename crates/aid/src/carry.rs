@@ -42,7 +42,7 @@ use base::{
 };
 use wire::{TcpFlags, TcpSegment};
 
-use crate::list::Configure;
+use crate::options::Configure;
 use crate::{Aid, Verdict};
 use doubt::Doubt;
 pub use options::{CarryOptions, Cwnd};

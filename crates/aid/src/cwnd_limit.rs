@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use base::{Act, Done, Instant, Signal, TcpView};
 use wire::{TcpFlags, TcpSegment};
 
-use crate::list::{AidOption, Configure, Set};
+use crate::options::{AidOption, Configure, Set};
 use crate::{Aid, Verdict};
 
 /// Where the view does not know the segment size (RFC 9293 §3.7.1, MUST-15).

@@ -17,6 +17,7 @@ pub mod carry;
 pub mod cwnd_limit;
 mod diagram;
 pub mod list;
+pub mod options;
 #[cfg(any(test, feature = "scripted"))]
 pub mod scripted;
 pub mod tcp_f;

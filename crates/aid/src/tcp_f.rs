@@ -39,7 +39,7 @@ use base::{Act, Done, Duration, Instant, Release, Setting, Signal, SignalKind, T
 use wire::TcpSegment;
 
 use crate::diagram::dot;
-use crate::list::{AidOption, Configure, Set};
+use crate::options::{AidOption, Configure, Set};
 use crate::{Aid, Verdict};
 
 /// What chandran-1998 leaves open.
