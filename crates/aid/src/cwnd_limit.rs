@@ -12,11 +12,10 @@ use alloc::boxed::Box;
 use base::{Act, Done, Instant, Signal, TcpView};
 use wire::{TcpFlags, TcpSegment};
 
+use crate::kit::DEFAULT_MSS;
 use crate::options::{AidOption, Configure, Set};
 use crate::{Aid, Verdict};
 
-/// Where the view does not know the segment size (RFC 9293 §3.7.1, MUST-15).
-const DEFAULT_MSS: u32 = 536;
 /// RFC 7323 §2.3
 const MOST_SHIFT: u8 = 14;
 

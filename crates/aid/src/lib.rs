@@ -15,7 +15,7 @@ extern crate std;
 pub mod atcp;
 pub mod carry;
 pub mod cwnd_limit;
-mod diagram;
+pub mod kit;
 pub mod list;
 pub mod options;
 #[cfg(any(test, feature = "scripted"))]

@@ -113,7 +113,7 @@ type Held = Option<Release>;
 
 /// Takes the acts as a driver does, and checks that they make sense one after the other.
 fn apply_acts(
-    atcp: &mut Atcp,
+    atcp: &mut Machine<Atcp>,
     now: Instant,
     view: &TcpView,
     held: &mut Held,
