@@ -52,7 +52,7 @@ pub use state::{Cause, State};
 /// tcp_rexmtthresh: the duplicate acknowledgment at which TCP retransmits (RFC 5681 §3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
 /// The longest timeout of ATCP's own retransmission timer, that of 4.4BSD.
-pub(crate) const MAX_TIMEOUT: Duration = Duration::from_secs(64);
+const MAX_TIMEOUT: Duration = Duration::from_secs(64);
 
 /// ATCP to one connection. Its timer is the next tick.
 #[derive(Clone, Debug)]

@@ -159,6 +159,8 @@ impl Aid for CwndLimit {
 mod test {
     use super::*;
     use crate::scripted::{Event, Scripted, SmallTcp};
+    use crate::way_out;
+    use base::Duration;
     use std::vec::Vec;
     use wire::TcpOptions;
 
@@ -267,5 +269,13 @@ mod test {
                 "{ours:?} {peers:?}"
             );
         }
+    }
+
+    #[test]
+    fn data_flow_again_soon_after_the_path_works() {
+        way_out::check(|random| {
+            let segments = 1 + random.below(9) as u32;
+            (CwndLimit::new(CwndLimitOptions { segments }), Duration::ZERO)
+        });
     }
 }

@@ -5,9 +5,9 @@ use std::vec::Vec;
 use base::{About, Endpoint, FlowKey, Ipv4Addr, Scope};
 
 use super::*;
-use crate::Aid;
-use crate::kit;
 use crate::scripted::{Event, Response, Scripted, SmallTcp};
+use crate::way_out::{self, flag, span};
+use crate::{Aid, kit};
 
 type Line = Scripted<Machine<Carry>>;
 
@@ -553,4 +553,19 @@ fn all_passes_in_every_state() {
 #[test]
 fn the_committed_diagram_is_that_of_the_code() {
     kit::assert_committed::<State>("carry");
+}
+
+#[test]
+fn data_flow_again_soon_after_the_path_works() {
+    way_out::check(|random| {
+        let options = CarryOptions {
+            undo_losses: flag(random),
+            cwnd: if flag(random) { Cwnd::Keep } else { Cwnd::Reset },
+            probe_min: span(random, 1, 500),
+            probe_max: span(random, 500, 5_000),
+            probe_fast: span(random, 1, 20_000),
+            suspect_after: if flag(random) { 2 } else { CarryOptions::NEVER },
+        };
+        (Carry::new(options), options.probe_max)
+    });
 }

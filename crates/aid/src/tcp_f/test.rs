@@ -7,6 +7,7 @@ use wire::{Payload, TcpSegment};
 
 use super::*;
 use crate::scripted::{Event, Scripted, SmallTcp};
+use crate::way_out::{self, TCPS_LONGEST, flag, span};
 use crate::{Aid, kit};
 
 type Line = Scripted<Machine<TcpF>>;
@@ -374,4 +375,20 @@ fn the_arrows_of_the_diagram_are_the_papers() {
         (State::Snooze, RouteFailureTimeout, State::Active),
     ];
     kit::assert_transitions(&arrows, &[Refused, Closed]);
+}
+
+#[test]
+fn data_flow_again_soon_after_the_path_works() {
+    way_out::check(|random| {
+        let options = TcpFOptions {
+            route_failure_timeout: span(random, 1, 30_000),
+            resume_from: if flag(random) { ResumeFrom::Una } else { ResumeFrom::Nxt },
+        };
+        // A window that is not sent again waits for TCP's timer, which goes on from where it was.
+        let longest = match options.resume_from {
+            ResumeFrom::Una => options.route_failure_timeout,
+            ResumeFrom::Nxt => options.route_failure_timeout + TCPS_LONGEST,
+        };
+        (TcpF::new(options), longest)
+    });
 }

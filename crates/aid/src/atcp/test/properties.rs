@@ -4,6 +4,7 @@ use base::{About, Known};
 use proptest::prelude::*;
 
 use super::*;
+use crate::way_out::{self, flag, span};
 
 #[derive(Clone, Debug)]
 enum Input {
@@ -256,4 +257,26 @@ fn a_tick_of_nothing_is_a_tick_of_a_millisecond() {
     assert_eq!(line.aid.next_timeout(), Some(at_ms(101)));
     line.pass(ms(35));
     assert_eq!(line.aid.next_timeout(), Some(at_ms(136)));
+}
+
+#[test]
+fn data_flow_again_soon_after_the_path_works() {
+    way_out::check(|random| {
+        let options = AtcpOptions {
+            tick: span(random, 1, 1_000),
+            persist_min: span(random, 1, 5_000),
+            persist_max: span(random, 5_000, 60_000),
+            resend: if flag(random) { Resend::First } else { Resend::All },
+            leave_loss: if flag(random) { LeaveLoss::Ack } else { LeaveLoss::AckOrData },
+            backoff: flag(random),
+            congested_until: match flag(random) {
+                true => CongestedUntil::Segment,
+                false => CongestedUntil::NewData,
+            },
+            ..AtcpOptions::default()
+        };
+        // Its own retransmission timer looks once a tick.
+        let longest = options.persist_max.max(MAX_TIMEOUT) + options.tick;
+        (Atcp::new(options), longest)
+    });
 }
