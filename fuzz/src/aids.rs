@@ -86,7 +86,7 @@ fn play(
         let done = if bytes.u8() % 8 == 0 { Done::Unsupported } else { Done::Done };
         let mut acts = 0;
         while let Some(act) = aid.poll_act() {
-            aid.on_done(&act, done);
+            aid.on_done(now, &act, done, &view);
             acts += 1;
             assert!(acts < 16, "acts without end");
         }

@@ -3,10 +3,13 @@
 //! A thin layer between TCP and IP at the sender. It tells loss (keep the window, retransmit for
 //! TCP, which is put in persist mode meanwhile) from congestion (leave TCP alone) and from
 //! partition (persist mode until a probe gets through, then slow start). Its functions in the
-//! paper are the methods of [`Aid`] here: `atcp_input()` is `on_up` (Fig. 5), `atcp_output()` is
+//! paper are the methods of [`Protocol`] here: `atcp_input()` is `on_up` (Fig. 5), `atcp_output()` is
 //! `on_down` (Fig. 6), `atcp_slowtimo()` and `atcp_timers()` are `on_timeout` (Fig. 4),
 //! `atcp_notify()` is `on_signal`. The states and what moves it between them are [`State`] and
 //! [`Cause`]; what the text leaves open is an option in [`AtcpOptions`].
+//!
+//! It takes part where liu-singh-2001 §III-A lets it begin, with the established connection: there
+//! RFC 793's synchronized states begin ([`Machine`]).
 //!
 //! ATCP never acknowledges anything and never makes up a segment: what goes up came from the
 //! network, or is dropped (§III-B).
@@ -40,35 +43,25 @@ use base::{
 };
 use wire::{TcpFlags, TcpSegment};
 
-use crate::{Aid, Verdict};
+use crate::Verdict;
+use crate::kit::{Context, DEFAULT_MSS, DEFAULT_RTO, Machine, Protocol, resume};
+use crate::options::Configure;
 pub use options::{AtcpOptions, CongestedUntil, LeaveLoss, Resend, Retransmission};
-pub use state::{Cause, State, diagram};
+pub use state::{Cause, State};
 
 /// tcp_rexmtthresh: the duplicate acknowledgment at which TCP retransmits (RFC 5681 §3.2).
 const DUPLICATE_THRESHOLD: u32 = 3;
-/// Where the view does not know the segment size (RFC 9293 §3.7.1, MUST-15).
-const DEFAULT_MSS: u32 = 536;
-/// Where the view does not know the retransmission timeout (RFC 6298 §2.1).
-const DEFAULT_RTO: Duration = Duration::from_secs(1);
 /// The longest timeout of ATCP's own retransmission timer, that of 4.4BSD.
-pub(crate) const MAX_TIMEOUT: Duration = Duration::from_secs(64);
+const MAX_TIMEOUT: Duration = Duration::from_secs(64);
 
-/// ATCP to one connection.
+/// ATCP to one connection. Its timer is the next tick.
 #[derive(Clone, Debug)]
 pub struct Atcp {
     options: AtcpOptions,
-    state: State,
-    /// The driver can't do what ATCP asks for, so TCP is on its own for good.
-    stepped_aside: bool,
     /// The driver holds TCP until ATCP asks it to resume.
     holds_tcp: bool,
-    /// Ours and the peer's.
-    ports: Option<(u16, u16)>,
     duplicates: Duplicates,
     loss: Loss,
-    next_tick: Option<Instant>,
-    hold_or_resume: Option<Act>,
-    resend: Option<Act>,
 }
 
 /// The duplicate acknowledgments that TCP has seen, so that ATCP knows which one TCP would take
@@ -103,86 +96,52 @@ enum Acknowledgment {
 
 impl Atcp {
     /// To a new connection.
-    pub fn new(options: AtcpOptions) -> Self {
+    pub fn new(options: AtcpOptions) -> Machine<Self> {
         let tick = options.tick.max(AtcpOptions::MIN_TICK);
-        Self {
+        Machine::new(Self {
             options: AtcpOptions { tick, ..options },
-            state: State::Normal,
-            stepped_aside: false,
             holds_tcp: false,
-            ports: None,
             duplicates: Duplicates::default(),
             loss: Loss::default(),
-            next_tick: None,
-            hold_or_resume: None,
-            resend: None,
-        }
-    }
-
-    /// Moves on, and asks for what goes with that.
-    fn happens(&mut self, now: Instant, cause: Cause, view: &TcpView) {
-        let from = self.state;
-        self.state = from.after(cause);
-        match (from, self.state) {
-            (from, to) if from == to => {}
-            (_, State::Loss) => self.enter_loss(now, cause, view),
-            (_, State::Disconnected) => self.disconnect(view),
-            // liu-singh-2001 §IV: the congestion window ends up as the larger of TCP's and ATCP's.
-            (State::Loss, State::Normal) => {
-                let cwnd = match (self.loss.asnd_cwnd, view.cwnd.value()) {
-                    (Some(asnd_cwnd), Some(cwnd)) if asnd_cwnd > cwnd => Setting::Value(asnd_cwnd),
-                    _ => Setting::Keep,
-                };
-                self.take_out_of_persist(cwnd);
-            }
-            // TCP reduces the window that it has: nothing is given back here.
-            (State::Loss, State::Congested) => self.take_out_of_persist(Setting::Keep),
-            // liu-singh-2001 §III-A: the normal and the congested state do nothing by themselves,
-            // and TCP has left the persist mode of the disconnected state already.
-            _ => {}
-        }
+        })
     }
 
     /// liu-singh-2001 §IV, atcp_timers() and the third duplicate in atcp_input().
-    fn enter_loss(&mut self, now: Instant, cause: Cause, view: &TcpView) {
+    fn enter_loss(&mut self, cx: &mut Context<'_, State>, cause: Cause) {
+        let Context { now, view, .. } = *cx;
         let rto = view.rto.value().unwrap_or(DEFAULT_RTO);
         // RFC 6298 §5.5: where a timeout brought us here, the retransmission timer has expired
         // once already.
         let timeout = if cause == Cause::TimeoutImminent { self.backed_off(rto) } else { rto };
         let asnd_cwnd = view.cwnd.value();
         self.loss = Loss { asnd_cwnd, deadline: now + timeout, timeout };
-        self.hold_or_resume = Some(Act::Hold {
+        cx.ask(Act::Hold {
             probe: None,
             step_back: false,
             freeze_timers: false,
             cwnd: Setting::Keep,
             release: Release::Resume,
         });
-        self.transmit_unacknowledged(view);
-        self.arm_tick(now);
+        self.transmit_unacknowledged(cx);
+        self.arm_tick(cx);
     }
 
     /// liu-singh-2001 §IV, atcp_notify().
-    fn disconnect(&mut self, view: &TcpView) {
+    fn disconnect(&self, cx: &mut Context<'_, State>) {
         let AtcpOptions { persist_min, persist_max, .. } = self.options;
-        self.hold_or_resume = Some(Act::Hold {
+        cx.ask(Act::Hold {
             probe: Some(ProbeSpacing { first: persist_min, max: persist_max.max(persist_min) }),
             // The BSD that the paper changed goes back to SND.UNA when the peer's window closes.
             step_back: true,
             freeze_timers: false,
-            cwnd: Setting::Value(view.mss.value().unwrap_or(DEFAULT_MSS)),
+            cwnd: Setting::Value(cx.view.mss.value().unwrap_or(DEFAULT_MSS)),
             release: Release::AnyAck,
         });
     }
 
-    fn take_out_of_persist(&mut self, cwnd: Setting<u32>) {
-        self.hold_or_resume =
-            Some(Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep });
-    }
-
-    fn transmit_unacknowledged(&mut self, view: &TcpView) {
-        let Some(outstanding) = view.outstanding() else { return };
-        let segment = view.mss.value().unwrap_or(DEFAULT_MSS).max(1);
+    fn transmit_unacknowledged(&self, cx: &mut Context<'_, State>) {
+        let Some(outstanding) = cx.view.outstanding() else { return };
+        let segment = cx.view.mss.value().unwrap_or(DEFAULT_MSS).max(1);
         let bytes = match self.options.resend {
             Resend::First => segment,
             // liu-singh-2001 §IV: asnd_cwnd stands in for snd_cwnd; as there, a window below one
@@ -190,7 +149,7 @@ impl Atcp {
             Resend::All => self.loss.asnd_cwnd.unwrap_or(0).max(segment),
         };
         let end = outstanding.start + bytes.min(outstanding.len());
-        self.resend = Some(Act::Resend {
+        cx.ask(Act::Resend {
             range: SeqRange::new(outstanding.start, end),
             ahead_of_queue: self.options.retransmission == Retransmission::Ahead,
         });
@@ -198,20 +157,6 @@ impl Atcp {
 
     fn backed_off(&self, timeout: Duration) -> Duration {
         if self.options.backoff { timeout.times(2).min(MAX_TIMEOUT) } else { timeout }
-    }
-
-    /// Is there a connection, and does the driver do as it is asked? RFC 793's synchronized states
-    /// begin where liu-singh-2001 §III-A lets ATCP begin, with the established connection.
-    fn takes_part(&mut self, now: Instant, view: &TcpView) -> bool {
-        if !view.synchronized {
-            self.happens(now, Cause::Closed, view);
-            // Nobody is left to be resumed.
-            self.holds_tcp = false;
-            self.hold_or_resume = None;
-            self.resend = None;
-            self.next_tick = None;
-        }
-        view.synchronized && !self.stepped_aside
     }
 
     fn classify(&self, segment: &TcpSegment, view: &TcpView) -> Acknowledgment {
@@ -254,8 +199,9 @@ impl Atcp {
     }
 
     /// Asks for the first tick after `now`, unless one is asked for.
-    fn arm_tick(&mut self, now: Instant) {
-        if self.next_tick.is_none() {
+    fn arm_tick(&self, cx: &mut Context<'_, State>) {
+        let now = cx.now;
+        if cx.timer.is_none() {
             let AtcpOptions { tick, tick_phase, .. } = self.options;
             let first = Instant::ZERO + tick_phase;
             let next = if now < first {
@@ -265,27 +211,24 @@ impl Atcp {
                 first + tick.times(passed.saturating_add(1))
             };
             // At the end of time there is no next tick.
-            self.next_tick = (next > now).then_some(next);
+            *cx.timer = (next > now).then_some(next);
         }
     }
 
     /// RFC 5927 §4.1: what is quoted must be outstanding. The rest is the driver's to tell apart.
-    fn concerns_us(&self, signal: &Signal, view: &TcpView) -> bool {
+    fn concerns_us(cx: &Context<'_, State>, signal: &Signal) -> bool {
         let ports = signal.about.flow.map(|flow| (flow.source.port, flow.destination.port));
-        let quotes_us = ports.is_none_or(|quoted| self.ports.is_none_or(|ours| ours == quoted));
-        let is_outstanding = |seq| view.outstanding().is_some_and(|range| range.contains(seq));
+        let quotes_us = ports.is_none_or(|quoted| cx.ports.is_none_or(|ours| ours == quoted));
+        let is_outstanding = |seq| cx.view.outstanding().is_some_and(|range| range.contains(seq));
         quotes_us && signal.about.seq.is_none_or(is_outstanding)
     }
 
     /// TCP is on its own from here on: ATCP without its acts would only swallow acknowledgments.
-    fn step_aside(&mut self) {
-        self.state = self.state.after(Cause::Refused);
-        self.stepped_aside = true;
-        self.next_tick = None;
-        self.hold_or_resume = None;
-        self.resend = None;
+    fn step_aside(&mut self, cx: &mut Context<'_, State>) {
+        self.transition(cx, Cause::Refused);
+        cx.step_aside();
         if self.holds_tcp {
-            self.take_out_of_persist(Setting::Keep);
+            cx.ask(resume(Setting::Keep));
         }
     }
 }
@@ -315,21 +258,33 @@ fn shows_leaving_persist(segment: &TcpSegment, view: &TcpView) -> bool {
     view.persisting.value() == Some(false) || segment.payload.len > 1
 }
 
-impl Aid for Atcp {
-    fn name(&self) -> &'static str {
-        "atcp"
-    }
+impl Protocol for Atcp {
+    type State = State;
+    const NAME: &'static str = AtcpOptions::NAME;
 
-    fn state(&self) -> &'static str {
-        self.state.name()
-    }
-
-    fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
-        self.ports = Some((segment.source_port, segment.destination_port));
-        if !self.takes_part(now, view) {
-            return Verdict::Pass;
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, cause: Cause) {
+        match (from, cx.state()) {
+            (_, State::Loss) => self.enter_loss(cx, cause),
+            (_, State::Disconnected) => self.disconnect(cx),
+            // liu-singh-2001 §IV: the congestion window ends up as the larger of TCP's and ATCP's.
+            (State::Loss, State::Normal) => {
+                let cwnd = match (self.loss.asnd_cwnd, cx.view.cwnd.value()) {
+                    (Some(asnd_cwnd), Some(cwnd)) if asnd_cwnd > cwnd => Setting::Value(asnd_cwnd),
+                    _ => Setting::Keep,
+                };
+                cx.ask(resume(cwnd));
+            }
+            // TCP reduces the window that it has: nothing is given back here.
+            (State::Loss, State::Congested) => cx.ask(resume(Setting::Keep)),
+            // liu-singh-2001 §III-A: the normal and the congested state do nothing by themselves,
+            // and TCP has left the persist mode of the disconnected state already.
+            _ => {}
         }
-        match self.state {
+    }
+
+    fn on_down(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+        let view = cx.view;
+        match cx.state() {
             State::Normal => {}
             State::Congested => {
                 let is_new = match self.options.congested_until {
@@ -339,7 +294,7 @@ impl Aid for Atcp {
                     }
                 };
                 if is_new {
-                    self.happens(now, Cause::TcpSends, view);
+                    self.transition(cx, Cause::TcpSends);
                 }
             }
             // liu-singh-2001 §IV: no probes in loss. This is for drivers that can't keep TCP from
@@ -351,47 +306,48 @@ impl Aid for Atcp {
             State::Loss => {}
             State::Disconnected => {
                 if shows_leaving_persist(segment, view) {
-                    self.happens(now, Cause::TcpLeavesPersist, view);
+                    self.transition(cx, Cause::TcpLeavesPersist);
                 }
             }
         }
         if segment.sequence_len() > 0 {
-            self.arm_tick(now);
+            self.arm_tick(cx);
         }
         Verdict::Pass
     }
 
-    fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
+    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+        let view = cx.view;
         // On SYNs, ECE speaks of what the peer can do (RFC 3168 §6.1.1), and the window is not
         // scaled. Resets are TCP's to judge.
         let control = TcpFlags::SYN.with(TcpFlags::RST);
-        if !self.takes_part(now, view) || segment.flags.intersects(control) {
+        if segment.flags.intersects(control) {
             return Verdict::Pass;
         }
         // liu-singh-2001 §IV: atcp_input() looks at the ECN bit first.
         if segment.flags.contains(TcpFlags::ECE) {
-            self.happens(now, Cause::CongestionEcho, view);
+            self.transition(cx, Cause::CongestionEcho);
         }
         let acknowledgment = self.classify(segment, view);
         if segment.flags.contains(TcpFlags::ACK) {
             self.duplicates.window = Some(segment.window);
         }
-        match (self.state, acknowledgment) {
+        match (cx.state(), acknowledgment) {
             // The driver resumes TCP before it hands the segment on, as atcp_input() does.
-            (State::Loss, Acknowledgment::New) => self.happens(now, Cause::NewAck, view),
+            (State::Loss, Acknowledgment::New) => self.transition(cx, Cause::NewAck),
             (State::Loss, Acknowledgment::Duplicate) => return Verdict::Drop,
             (State::Loss, Acknowledgment::Other)
                 if self.options.leave_loss == LeaveLoss::AckOrData
                     && Self::is_new_data(segment, view) =>
             {
-                self.happens(now, Cause::NewData, view);
+                self.transition(cx, Cause::NewData);
             }
             // In persist mode of TCP's own accord, duplicates are the answers to its probes.
             (State::Normal, Acknowledgment::Duplicate) if persists(view) => {}
             (State::Normal, Acknowledgment::Duplicate) => {
                 // Beyond the threshold TCP has already responded, in the congested state.
                 if self.duplicates_of(segment.ack) == DUPLICATE_THRESHOLD - 1 {
-                    self.happens(now, Cause::ThirdDuplicate, view);
+                    self.transition(cx, Cause::ThirdDuplicate);
                     return Verdict::Drop;
                 }
                 self.count_duplicate(segment.ack);
@@ -402,8 +358,8 @@ impl Aid for Atcp {
         Verdict::Pass
     }
 
-    fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {
-        if !self.takes_part(now, view) || !self.concerns_us(signal, view) {
+    fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
+        if !Self::concerns_us(cx, signal) {
             return;
         }
         match signal.kind {
@@ -411,73 +367,67 @@ impl Aid for Atcp {
                 // Each probe into a partition draws one more of these; holding again would start
                 // the spacing of probes over. Unless an acknowledgment that was still under way
                 // has released TCP.
-                if self.state != State::Disconnected {
-                    self.happens(now, Cause::Unreachable, view);
-                } else if view.persisting.value() == Some(false) {
-                    self.disconnect(view);
+                if cx.state() != State::Disconnected {
+                    self.transition(cx, Cause::Unreachable);
+                } else if cx.view.persisting.value() == Some(false) {
+                    self.disconnect(cx);
                 }
             }
-            SignalKind::SourceQuench => self.happens(now, Cause::SourceQuench, view),
-            SignalKind::EcnEcho => self.happens(now, Cause::CongestionEcho, view),
+            SignalKind::SourceQuench => self.transition(cx, Cause::SourceQuench),
+            SignalKind::EcnEcho => self.transition(cx, Cause::CongestionEcho),
             // What is not in the paper means nothing to ATCP.
             _ => {}
         }
     }
 
-    fn on_timeout(&mut self, now: Instant, view: &TcpView) {
-        if self.next_tick.is_none_or(|tick| now < tick) {
+    fn on_timeout(&mut self, cx: &mut Context<'_, State>) {
+        if !cx.timer_expires() {
             return;
         }
-        self.next_tick = None;
-        if !self.takes_part(now, view) {
-            return;
-        }
+        let Context { now, view, .. } = *cx;
         let deadline = view.retransmission_deadline.value().flatten();
-        match self.state {
+        match cx.state() {
             State::Normal => {
                 let about_to_expire =
                     deadline.is_some_and(|deadline| self.happens_before_next_tick(now, deadline));
                 if about_to_expire && view.outstanding().is_some() {
-                    self.happens(now, Cause::TimeoutImminent, view);
+                    self.transition(cx, Cause::TimeoutImminent);
                 }
             }
             // All was acknowledged, by what ATCP was not shown.
-            State::Loss if view.outstanding().is_none() => self.happens(now, Cause::NewAck, view),
+            State::Loss if view.outstanding().is_none() => self.transition(cx, Cause::NewAck),
             // In 4.4BSD a timer of n ticks goes off at the n-th tick: between n − 1 and n of them
             // later, which is the same rule as for TCP's.
             State::Loss if self.happens_before_next_tick(now, self.loss.deadline) => {
                 self.loss.timeout = self.backed_off(self.loss.timeout);
                 self.loss.deadline = now + self.loss.timeout;
-                self.transmit_unacknowledged(view);
+                self.transmit_unacknowledged(cx);
             }
             State::Loss | State::Congested | State::Disconnected => {}
         }
         // An idle connection is left in peace; the next segment down starts the ticks again.
-        if self.state == State::Loss || deadline.is_some() {
-            self.arm_tick(now);
+        if cx.state() == State::Loss || deadline.is_some() {
+            self.arm_tick(cx);
         }
     }
 
-    fn on_done(&mut self, act: &Act, done: Done) {
+    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: Done) {
         match (act, done) {
             (Act::Hold { release, .. }, Done::Done) => {
                 self.holds_tcp = *release == Release::Resume;
             }
             // A TCP that can't be resumed is not held.
             (Act::Resume { .. }, _) => self.holds_tcp = false,
-            (Act::Hold { .. }, Done::Unsupported) => self.step_aside(),
-            (Act::Resend { .. }, Done::Unsupported) if self.state == State::Loss => {
-                self.step_aside();
+            (Act::Hold { .. }, Done::Unsupported) => self.step_aside(cx),
+            (Act::Resend { .. }, Done::Unsupported) if cx.state() == State::Loss => {
+                self.step_aside(cx);
             }
             _ => {}
         }
     }
 
-    fn next_timeout(&self) -> Option<Instant> {
-        self.next_tick
-    }
-
-    fn poll_act(&mut self) -> Option<Act> {
-        self.hold_or_resume.take().or_else(|| self.resend.take())
+    fn on_closed(&mut self) {
+        // Nobody is left to be resumed.
+        self.holds_tcp = false;
     }
 }

@@ -42,19 +42,17 @@ use base::{
 };
 use wire::{TcpFlags, TcpSegment};
 
-use crate::list::Configure;
-use crate::{Aid, Verdict};
+use crate::Verdict;
+use crate::kit::{Context, DEFAULT_RTO, Machine, Protocol, resume};
+use crate::options::Configure;
 use doubt::Doubt;
 pub use options::{CarryOptions, Cwnd};
 use queue::Queue;
 use silence::{Delivered, Losses};
-pub use state::{Cause, State, diagram};
+pub use state::{Cause, State};
 
 /// The round trip before the first measurement: not shorter than most.
 const UNKNOWN: Duration = Duration::from_millis(200);
-
-/// Where the view does not know the retransmission timeout (RFC 6298 §2.1).
-const DEFAULT_RTO: Duration = Duration::from_secs(1);
 
 /// The data of a segment, where nobody says how much that is (bytes).
 const SEGMENT: u32 = 1460;
@@ -88,11 +86,11 @@ impl Loss {
     }
 }
 
-/// carry to one connection.
+/// carry to one connection. Its timer says when the peer is suspected to be out of reach, when the
+/// next probe is due, or when probes become rare, by state.
 #[derive(Clone, Debug)]
 pub struct Carry {
     options: CarryOptions,
-    state: State,
     queue: Queue,
     loss: Option<Loss>,
     /// Congestion was echoed at least once, so that there is a router on this path that marks before
@@ -114,27 +112,17 @@ pub struct Carry {
     /// Until then what arrives may have been on its way before the outage.
     stragglers_until: Instant,
     doubt: Doubt,
-    /// When the peer is suspected to be out of reach, when the next probe is due, or when probes
-    /// become rare, by state.
-    timer: Option<Instant>,
     /// One past what was out when the path was back.
     until: Seq,
-    /// Ours and the peer's.
-    ports: Option<(u16, u16)>,
-    undo: Option<Act>,
-    hold: Option<Act>,
-    resume: Option<Act>,
-    probe: Option<Act>,
 }
 
 impl Carry {
     /// To a new connection.
-    pub fn new(options: CarryOptions) -> Self {
+    pub fn new(options: CarryOptions) -> Machine<Self> {
         let probe_min = options.probe_min.max(CarryOptions::LEAST_SPAN);
         let probe_max = options.probe_max.max(probe_min);
-        Self {
+        Machine::new(Self {
             options: CarryOptions { probe_min, probe_max, ..options },
-            state: State::Open,
             queue: Queue::default(),
             loss: None,
             marks: false,
@@ -148,44 +136,23 @@ impl Carry {
             stamp: None,
             stragglers_until: Instant::ZERO,
             doubt: Doubt::default(),
-            timer: None,
             until: Seq(0),
-            ports: None,
-            undo: None,
-            hold: None,
-            resume: None,
-            probe: None,
-        }
+        })
     }
 
-    /// Moves on, and asks for what goes with that.
-    fn happens(&mut self, now: Instant, cause: Cause, view: &TcpView) {
-        let from = self.state;
-        self.state = from.after(cause);
-        match (from, self.state) {
-            (from, to) if from == to => {}
-            (_, State::Suspecting) => self.probe(now, view),
-            (_, State::Disconnected) => self.disconnect(now, cause, view),
-            (State::Suspecting, State::Resuming) => self.resume_suspected(view),
-            (_, State::Resuming) => self.resume(view),
-            // What was lost may have been lost to congestion.
-            (State::Suspecting, State::Open) => (self.timer, self.loss) = (None, None),
-            (_, State::Open) => self.timer = None,
-        }
-    }
-
-    fn disconnect(&mut self, now: Instant, cause: Cause, view: &TcpView) {
+    fn disconnect(&mut self, cx: &mut Context<'_, State>, cause: Cause) {
+        let Context { now, view, .. } = *cx;
         // Of what was on its way at the cut, nothing arrives later because a probe had no way.
         let on_its_way = cause == Cause::PathGone && !is_held(view);
         let srtt = round_trip(view);
         self.stragglers_until = if on_its_way { now + srtt } else { now };
-        self.timer = Some(now + self.options.probe_fast);
+        *cx.timer = Some(now + self.options.probe_fast);
         // What was lost since the peer was last heard is the outage's own.
         let undoes = |loss: &Loss| loss.since > self.heard || self.may_undo(view);
         if self.options.cwnd == Cwnd::Keep && self.loss.as_ref().is_some_and(undoes) {
-            self.undo = Some(Act::Undo);
+            cx.ask(Act::Undo);
         }
-        self.hold(self.least_gap());
+        cx.ask(hold(self.least_gap()));
     }
 
     /// Between probes. One in a round trip of an empty path: what is new to the peer arrives within two
@@ -195,27 +162,17 @@ impl Carry {
     }
 
     /// A router, or the own host, has no way; `lost` begins what it could not deliver, if known.
-    fn on_gone(&mut self, now: Instant, lost: Option<Seq>, view: &TcpView) {
+    fn on_gone(&mut self, cx: &mut Context<'_, State>, lost: Option<Seq>) {
+        let Context { now, view, .. } = *cx;
         let (srtt, rto) = (round_trip(view), view.rto.value().unwrap_or(DEFAULT_RTO));
-        if self.state == State::Disconnected || !self.doubt.on_gone(now, srtt, rto) {
+        if cx.state() == State::Disconnected || !self.doubt.on_gone(now, srtt, rto) {
             return;
         }
-        self.happens(now, Cause::PathGone, view);
+        self.transition(cx, Cause::PathGone);
         // Of a link nobody says what it has lost: the last, if anything.
         let lost = lost.or(view.outstanding().map(|outstanding| outstanding.end - 1));
         let answered = self.least_gap() + self.queue.least().unwrap_or(UNKNOWN);
         self.doubt.on_believed(lost, now + srtt.max(answered));
-    }
-
-    fn hold(&mut self, gap: Duration) {
-        self.hold = Some(Act::Hold {
-            probe: Some(ProbeSpacing { first: gap, max: gap }),
-            // All that was out is lost, as far as one knows: it goes first, and in order.
-            step_back: true,
-            freeze_timers: true,
-            cwnd: Setting::Keep,
-            release: Release::Resume,
-        });
     }
 
     /// When the oldest segment, sent at `sent`, may be sent once more to look for a path; `None` if
@@ -228,9 +185,11 @@ impl Carry {
     }
 
     /// Sends the oldest segment again.
-    fn probe(&mut self, now: Instant, view: &TcpView) {
-        self.timer = self.probe_at(now, view);
-        self.probe = oldest(view).map(|range| Act::Resend { range, ahead_of_queue: false });
+    fn probe(&self, cx: &mut Context<'_, State>) {
+        *cx.timer = self.probe_at(cx.now, cx.view);
+        if let Some(range) = oldest(cx.view) {
+            cx.ask(Act::Resend { range, ahead_of_queue: false });
+        }
     }
 
     /// Does the first answer show that there was an outage? Not if it may be that to an original, or to
@@ -248,27 +207,27 @@ impl Carry {
 
     /// There was an outage, as the answer to a probe shows. TCP was not held, and has reduced its
     /// window; now it is to go back over all that was out.
-    fn resume_suspected(&mut self, view: &TcpView) {
-        self.hold(self.least_gap());
-        self.resume(view);
+    fn resume_suspected(&mut self, cx: &mut Context<'_, State>) {
+        cx.ask(hold(self.least_gap()));
+        self.resume(cx);
         self.loss = None;
         if let (Some((cwnd, ssthresh)), Cwnd::Keep) = (self.windows, self.options.cwnd) {
             let (cwnd, ssthresh) = (Setting::Value(cwnd), Setting::Value(ssthresh));
-            self.resume = Some(Act::Resume { cwnd, ssthresh, rto: Setting::Keep });
+            cx.ask(Act::Resume { cwnd, ssthresh, rto: Setting::Keep });
         }
     }
 
-    fn resume(&mut self, view: &TcpView) {
-        self.timer = None;
+    fn resume(&mut self, cx: &mut Context<'_, State>) {
+        *cx.timer = None;
         self.doubt.on_back();
-        self.until = view.max.value().unwrap_or(self.until);
+        self.until = cx.view.max.value().unwrap_or(self.until);
         let cwnd = match self.options.cwnd {
             Cwnd::Keep => Setting::Keep,
             Cwnd::Reset => Setting::Default,
         };
         // The routers of a new path may be others.
         self.marks &= self.options.cwnd == Cwnd::Keep;
-        self.resume = Some(Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep });
+        cx.ask(resume(cwnd));
     }
 
     /// Would congestion have been told, and was it not?
@@ -281,7 +240,8 @@ impl Carry {
     }
 
     /// TCP sends again what is between these.
-    fn on_sent_again(&mut self, now: Instant, range: SeqRange, stamp: Option<u32>, view: &TcpView) {
+    fn on_sent_again(&mut self, cx: &mut Context<'_, State>, range: SeqRange, stamp: Option<u32>) {
+        let Context { now, view, .. } = *cx;
         let outstanding = view.outstanding().unwrap_or(range);
         let srtt = view.srtt.value().flatten();
         let mut loss = match self.loss {
@@ -304,14 +264,14 @@ impl Carry {
         self.resent = self.resent.saturating_add(1);
         if range.contains(outstanding.start) {
             self.unanswered = self.unanswered.saturating_add(1);
-            match self.state {
+            match cx.state() {
                 State::Open if self.would_suspect() => {
                     // Not before it should have been answered, too.
                     let answered = now + view.rto.value().unwrap_or(UNKNOWN);
-                    self.timer = self.probe_at(now, view).map(|at| at.max(answered));
+                    *cx.timer = self.probe_at(now, view).map(|at| at.max(answered));
                     self.stamp = self.stamp.or(stamp);
                 }
-                State::Suspecting => self.timer = self.probe_at(now, view),
+                State::Suspecting => *cx.timer = self.probe_at(now, view),
                 _ => {}
             }
         }
@@ -325,15 +285,16 @@ impl Carry {
     }
 
     /// The peer acknowledges everything before `ack`, which is news.
-    fn on_acknowledged(&mut self, now: Instant, ack: Seq, view: &TcpView) {
+    fn on_acknowledged(&mut self, cx: &mut Context<'_, State>, ack: Seq) {
+        let Context { now, view, .. } = *cx;
         let una = view.una.value().unwrap_or(ack);
         self.delivered.on_acknowledged(now, ack.since(una));
         self.queue.on_acknowledged(ack.since(una), view.srtt.value().flatten());
         // What is left behind with the old path is not to come back.
-        let anew = self.state == State::Resuming && self.options.cwnd == Cwnd::Reset;
+        let anew = cx.state() == State::Resuming && self.options.cwnd == Cwnd::Reset;
         let covered = self.loss.is_some_and(|loss| ack.after(loss.hull.start));
         if covered && !anew && self.may_undo(view) {
-            self.undo = Some(Act::Undo);
+            cx.ask(Act::Undo);
         }
         self.loss = self.loss.filter(|loss| ack.before(loss.until));
         if let Some(loss) = &mut self.loss {
@@ -343,26 +304,29 @@ impl Carry {
         self.congested = self.congested.filter(|point| ack.before(*point));
     }
 
-    /// Is there a connection?
-    fn takes_part(&mut self, now: Instant, view: &TcpView) -> bool {
-        if !view.synchronized {
-            self.happens(now, Cause::Closed, view);
-            (self.loss, self.undo, self.hold, self.resume) = (None, None, None, None);
-            (self.timer, self.probe) = (None, None);
-            self.doubt = Doubt::default();
-        }
+    fn note_round_trip(&mut self, view: &TcpView) {
         if let Some(srtt) = view.srtt.value().flatten() {
             self.queue.on_round_trip(srtt);
         }
-        view.synchronized
     }
 
     /// RFC 5927 §4.1: what is quoted is outstanding.
-    fn concerns_us(&self, signal: &Signal, view: &TcpView) -> bool {
+    fn concerns_us(cx: &Context<'_, State>, signal: &Signal) -> bool {
         let ports = signal.about.flow.map(|flow| (flow.source.port, flow.destination.port));
-        let quotes_us = ports.is_none_or(|quoted| self.ports.is_none_or(|ours| ours == quoted));
-        let is_outstanding = |seq| view.outstanding().is_some_and(|range| range.contains(seq));
+        let quotes_us = ports.is_none_or(|quoted| cx.ports.is_none_or(|ours| ours == quoted));
+        let is_outstanding = |seq| cx.view.outstanding().is_some_and(|range| range.contains(seq));
         quotes_us && signal.about.seq.is_none_or(is_outstanding)
+    }
+}
+
+fn hold(gap: Duration) -> Act {
+    Act::Hold {
+        probe: Some(ProbeSpacing { first: gap, max: gap }),
+        // All that was out is lost, as far as one knows: it goes first, and in order.
+        step_back: true,
+        freeze_timers: true,
+        cwnd: Setting::Keep,
+        release: Release::Resume,
     }
 }
 
@@ -382,40 +346,44 @@ fn oldest(view: &TcpView) -> Option<SeqRange> {
     Some(SeqRange::new(outstanding.start, outstanding.start + mss))
 }
 
-impl Aid for Carry {
-    fn name(&self) -> &'static str {
-        CarryOptions::NAME
-    }
+impl Protocol for Carry {
+    type State = State;
+    const NAME: &'static str = CarryOptions::NAME;
 
-    fn state(&self) -> &'static str {
-        self.state.name()
-    }
-
-    fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
-        self.ports = Some((segment.source_port, segment.destination_port));
-        if !self.takes_part(now, view) {
-            return Verdict::Pass;
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, cause: Cause) {
+        match (from, cx.state()) {
+            (_, State::Suspecting) => self.probe(cx),
+            (_, State::Disconnected) => self.disconnect(cx, cause),
+            (State::Suspecting, State::Resuming) => self.resume_suspected(cx),
+            (_, State::Resuming) => self.resume(cx),
+            // What was lost may have been lost to congestion.
+            (State::Suspecting, State::Open) => (*cx.timer, self.loss) = (None, None),
+            (_, State::Open) => *cx.timer = None,
         }
+    }
+
+    fn on_down(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+        let view = cx.view;
+        self.note_round_trip(view);
         let Some(outstanding) = view.outstanding() else { return Verdict::Pass };
         let start = segment.seq.max(outstanding.start);
         let again = SeqRange::new(start, segment.end().min(outstanding.end).max(start));
         // A TCP that goes back over what the outage has taken believes nothing lost.
-        let goes_back = self.state == State::Resuming && view.nxt.value() == Some(segment.seq);
-        let probes = self.state == State::Disconnected && again.len() == 1;
+        let goes_back = cx.state() == State::Resuming && view.nxt.value() == Some(segment.seq);
+        let probes = cx.state() == State::Disconnected && again.len() == 1;
         if !again.is_empty() && !goes_back && !probes {
             let stamp = segment.options.timestamps.map(|timestamps| timestamps.value);
-            self.on_sent_again(now, again, stamp, view);
+            self.on_sent_again(cx, again, stamp);
         }
         Verdict::Pass
     }
 
-    fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
+    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+        let Context { now, view, .. } = *cx;
+        self.note_round_trip(view);
         // On SYNs, ECE speaks of what the peer can do (RFC 3168 §6.1.1). Resets are TCP's to judge.
         let control = TcpFlags::SYN.with(TcpFlags::RST);
-        if !self.takes_part(now, view)
-            || segment.flags.intersects(control)
-            || !segment.flags.contains(TcpFlags::ACK)
-        {
+        if segment.flags.intersects(control) || !segment.flags.contains(TcpFlags::ACK) {
             return Verdict::Pass;
         }
         // RFC 3168 §6.1.2: one reaction to what is out at the first echo. Those that follow until the
@@ -426,28 +394,28 @@ impl Aid for Carry {
             self.marks = true;
         }
         self.doubt.on_acknowledgment(now, segment.ack);
-        if self.state == State::Disconnected && now >= self.stragglers_until {
-            self.happens(now, Cause::PathBack, view);
+        if cx.state() == State::Disconnected && now >= self.stragglers_until {
+            self.transition(cx, Cause::PathBack);
         }
         let outstanding = view.outstanding();
         let advances = outstanding
             .is_some_and(|out| segment.ack.after(out.start) && segment.ack.at_or_before(out.end));
-        match self.state {
-            State::Open => self.timer = None,
+        match cx.state() {
+            State::Open => *cx.timer = None,
             State::Suspecting if advances => {
                 let cause =
                     if self.was_outage(segment, view) { Cause::PathBack } else { Cause::Answered };
-                self.happens(now, cause, view);
+                self.transition(cx, cause);
             }
             // There seems to be a path: it is time to look, once.
-            State::Suspecting if self.unanswered > 0 => self.probe(now, view),
+            State::Suspecting if self.unanswered > 0 => self.probe(cx),
             _ => {}
         }
         if advances {
-            self.on_acknowledged(now, segment.ack, view);
+            self.on_acknowledged(cx, segment.ack);
         }
-        if self.state == State::Resuming && segment.ack.at_or_after(self.until) {
-            self.happens(now, Cause::Repaired, view);
+        if cx.state() == State::Resuming && segment.ack.at_or_after(self.until) {
+            self.transition(cx, Cause::Repaired);
         }
         // Each retransmission is for a loss. What nobody has acknowledged may be lost, and is no evidence.
         let acknowledged = outstanding.filter(|_| advances).map_or(0, |out| {
@@ -456,71 +424,69 @@ impl Aid for Carry {
         });
         self.losses.on_sent(acknowledged + self.resent, self.resent);
         (self.heard, self.resent, self.unanswered) = (now, 0, 0);
-        if self.state != State::Suspecting {
+        if cx.state() != State::Suspecting {
             self.windows = view.cwnd.value().zip(view.ssthresh.value());
             self.stamp = None;
         }
         Verdict::Pass
     }
 
-    fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {
-        if !self.takes_part(now, view) || !self.concerns_us(signal, view) {
+    fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
+        self.note_round_trip(cx.view);
+        if !Self::concerns_us(cx, signal) {
             return;
         }
         match signal.kind {
             SignalKind::Unreachable(_) | SignalKind::RouteFailed => {
-                self.on_gone(now, signal.about.seq, view);
+                self.on_gone(cx, signal.about.seq);
             }
-            SignalKind::RouteRestored if self.state == State::Resuming && is_held(view) => {
-                self.resume(view);
+            SignalKind::RouteRestored if cx.state() == State::Resuming && is_held(cx.view) => {
+                self.resume(cx);
             }
-            SignalKind::RouteRestored if self.state == State::Suspecting => self.probe(now, view),
+            SignalKind::RouteRestored if cx.state() == State::Suspecting => self.probe(cx),
             SignalKind::RouteRestored => {
                 self.doubt.on_back();
-                self.happens(now, Cause::PathBack, view);
+                self.transition(cx, Cause::PathBack);
             }
             // RFC 6633; what the peer echoes is seen as it comes; what is lost is sent again by TCP.
             _ => {}
         }
     }
 
-    fn on_timeout(&mut self, now: Instant, view: &TcpView) {
-        if !self.takes_part(now, view) {
+    fn on_timeout(&mut self, cx: &mut Context<'_, State>) {
+        self.note_round_trip(cx.view);
+        if self.doubt.is_confirmed(cx.now, cx.view.outstanding().is_some()) {
+            self.transition(cx, Cause::PathGone);
+        }
+        if !cx.timer_expires() {
             return;
         }
-        if self.doubt.is_confirmed(now, view.outstanding().is_some()) {
-            self.happens(now, Cause::PathGone, view);
-        }
-        if self.timer.is_none_or(|at| at > now) {
-            return;
-        }
-        self.timer = None;
-        match self.state {
-            State::Open => self.happens(now, Cause::Silence, view),
-            State::Suspecting => self.probe(now, view),
-            State::Disconnected => self.hold(self.options.probe_max),
+        match cx.state() {
+            State::Open => self.transition(cx, Cause::Silence),
+            State::Suspecting => self.probe(cx),
+            State::Disconnected => cx.ask(hold(self.options.probe_max)),
             State::Resuming => {}
         }
     }
 
-    fn on_done(&mut self, act: &Act, done: Done) {
+    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: Done) {
         match (act, done) {
             (Act::Hold { .. }, Done::Unsupported) => {
-                self.state = self.state.after(Cause::Refused);
-                (self.timer, self.doubt) = (None, Doubt::default());
+                self.transition(cx, Cause::Refused);
+                (*cx.timer, self.doubt) = (None, Doubt::default());
             }
             // TCP looks by itself.
-            (Act::Resend { .. }, Done::Unsupported) => self.timer = None,
+            (Act::Resend { .. }, Done::Unsupported) => *cx.timer = None,
             _ => {}
         }
     }
 
-    fn next_timeout(&self) -> Option<Instant> {
-        [self.timer, self.doubt.next_timeout()].into_iter().flatten().min()
+    fn on_closed(&mut self) {
+        self.loss = None;
+        self.doubt = Doubt::default();
     }
 
-    fn poll_act(&mut self) -> Option<Act> {
-        let acts = [&mut self.undo, &mut self.hold, &mut self.resume, &mut self.probe];
-        acts.into_iter().find_map(Option::take)
+    fn next_timeout(&self) -> Option<Instant> {
+        self.doubt.next_timeout()
     }
 }

@@ -12,11 +12,10 @@ use alloc::boxed::Box;
 use base::{Act, Done, Instant, Signal, TcpView};
 use wire::{TcpFlags, TcpSegment};
 
-use crate::list::{AidOption, Configure, Set};
+use crate::kit::DEFAULT_MSS;
+use crate::options::{AidOption, Configure, Set};
 use crate::{Aid, Verdict};
 
-/// Where the view does not know the segment size (RFC 9293 §3.7.1, MUST-15).
-const DEFAULT_MSS: u32 = 536;
 /// RFC 7323 §2.3
 const MOST_SHIFT: u8 = 14;
 
@@ -141,7 +140,7 @@ impl Aid for CwndLimit {
 
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
 
-    fn on_done(&mut self, act: &Act, done: Done) {
+    fn on_done(&mut self, _: Instant, act: &Act, done: Done, _: &TcpView) {
         if matches!((act, done), (Act::Limit { .. }, Done::Unsupported)) {
             self.replaces = true;
         }
@@ -160,6 +159,8 @@ impl Aid for CwndLimit {
 mod test {
     use super::*;
     use crate::scripted::{Event, Scripted, SmallTcp};
+    use crate::way_out;
+    use base::Duration;
     use std::vec::Vec;
     use wire::TcpOptions;
 
@@ -261,12 +262,20 @@ mod test {
             assert_eq!(aid.on_up(Instant::ZERO, &offer(peers), &view), Verdict::Pass);
             aid.on_down(Instant::ZERO, &ack, &open);
             let act = aid.poll_act().expect("asked for");
-            aid.on_done(&act, Done::Unsupported);
+            aid.on_done(Instant::ZERO, &act, Done::Unsupported, &open);
             assert_eq!(
                 aid.on_up(Instant::ZERO, &ack, &open),
                 Verdict::Replace(TcpSegment { window: field, ..ack }),
                 "{ours:?} {peers:?}"
             );
         }
+    }
+
+    #[test]
+    fn data_flow_again_soon_after_the_path_works() {
+        way_out::check(|random| {
+            let segments = 1 + random.below(9) as u32;
+            (CwndLimit::new(CwndLimitOptions { segments }), Duration::ZERO)
+        });
     }
 }

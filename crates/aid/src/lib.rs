@@ -15,8 +15,9 @@ extern crate std;
 pub mod atcp;
 pub mod carry;
 pub mod cwnd_limit;
-mod diagram;
+pub mod kit;
 pub mod list;
+pub mod options;
 #[cfg(any(test, feature = "scripted"))]
 pub mod scripted;
 pub mod tcp_f;
@@ -61,8 +62,8 @@ pub trait Aid: Send {
     fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView);
     /// The time asked for by [`next_timeout`](Aid::next_timeout) has come.
     fn on_timeout(&mut self, now: Instant, view: &TcpView);
-    /// What became of an act.
-    fn on_done(&mut self, act: &Act, done: Done);
+    /// What became of an act. `view` is from after it.
+    fn on_done(&mut self, now: Instant, act: &Act, done: Done, view: &TcpView);
     /// When it wants to be woken; `None`: never.
     fn next_timeout(&self) -> Option<Instant>;
     /// The next thing that it wants done.

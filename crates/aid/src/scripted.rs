@@ -228,7 +228,7 @@ impl<A: Aid> Scripted<A> {
             let done = if refused { Done::Unsupported } else { self.tcp.apply(self.now, &act) };
             self.note(Event::Asked(act, done));
             self.send_for_acts();
-            self.aid.on_done(&act, done);
+            self.aid.on_done(self.now, &act, done, &self.tcp.view());
         }
         if self.aid.state() != self.state {
             self.state = self.aid.state();
@@ -288,7 +288,7 @@ mod test {
         fn on_timeout(&mut self, _: Instant, _: &TcpView) {
             self.wakes = None;
         }
-        fn on_done(&mut self, _: &Act, _: Done) {}
+        fn on_done(&mut self, _: Instant, _: &Act, _: Done, _: &TcpView) {}
         fn next_timeout(&self) -> Option<Instant> {
             self.wakes
         }

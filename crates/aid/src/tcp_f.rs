@@ -33,14 +33,12 @@
 mod test;
 
 use alloc::boxed::Box;
-use alloc::string::String;
 
-use base::{Act, Done, Duration, Instant, Release, Seek, Setting, Signal, SignalKind, TcpView};
-use wire::TcpSegment;
+use base::{Act, Done, Duration, Release, Seek, Setting, Signal, SignalKind};
 
-use crate::diagram::dot;
-use crate::list::{AidOption, Configure, Set};
-use crate::{Aid, Verdict};
+use crate::Aid;
+use crate::kit::{Context, Machine, Protocol, States, named, resume};
+use crate::options::{AidOption, Configure, Set};
 
 /// What chandran-1998 leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,37 +101,38 @@ impl Configure for TcpFOptions {
     }
 }
 
-/// Where TCP-F is (chandran-1998 Fig. 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// TCP works as it would without TCP-F.
-    Active,
-    /// The route is gone, and TCP stands still.
-    Snooze,
+named! {
+    /// Where TCP-F is (chandran-1998 Fig. 2).
+    pub enum State {
+        /// TCP works as it would without TCP-F.
+        Active = "active",
+        /// The route is gone, and TCP stands still.
+        Snooze = "snooze",
+    }
 }
 
-/// What moves TCP-F.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// An RFN came.
-    RouteFailed,
-    /// An RRN came.
-    RouteRestored,
-    /// The route failure timer went off.
-    RouteFailureTimeout,
-    /// The driver can't hold TCP.
-    Refused,
-    /// There is no connection any more.
-    Closed,
+named! {
+    /// What moves TCP-F.
+    pub enum Cause {
+        /// An RFN came.
+        RouteFailed = "RFN",
+        /// An RRN came.
+        RouteRestored = "RRN",
+        /// The route failure timer went off.
+        RouteFailureTimeout = "route failure timer",
+        /// The driver can't hold TCP.
+        Refused = "driver refuses",
+        /// There is no connection any more.
+        Closed = "connection gone",
+    }
 }
 
-impl State {
-    /// Every state.
-    pub const ALL: [Self; 2] = [Self::Active, Self::Snooze];
+impl States for State {
+    type Cause = Cause;
+    const START: Self = Self::Active;
+    const CLOSED: Cause = Cause::Closed;
 
-    /// The state after `cause`. Whatever is not listed changes nothing.
-    #[must_use]
-    pub const fn after(self, cause: Cause) -> Self {
+    fn after(self, cause: Cause) -> Self {
         match (self, cause) {
             // chandran-1998 §4
             (Self::Active, Cause::RouteFailed) => Self::Snooze,
@@ -143,83 +142,33 @@ impl State {
             (unmoved, _) => unmoved,
         }
     }
-
-    /// Its name in traces and in the diagram.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Snooze => "snooze",
-        }
-    }
-}
-
-impl Cause {
-    /// Every cause.
-    pub const ALL: [Self; 5] = [
-        Self::RouteFailed,
-        Self::RouteRestored,
-        Self::RouteFailureTimeout,
-        Self::Refused,
-        Self::Closed,
-    ];
-
-    const fn label(self) -> &'static str {
-        match self {
-            Self::RouteFailed => "RFN",
-            Self::RouteRestored => "RRN",
-            Self::RouteFailureTimeout => "route failure timer",
-            Self::Refused => "driver refuses",
-            Self::Closed => "connection gone",
-        }
-    }
-}
-
-/// The state diagram in Graphviz' language, made from [`State::after`].
-pub fn diagram() -> String {
-    let arrows = State::ALL.into_iter().flat_map(|from| {
-        let arrow = move |cause: Cause| (from.name(), from.after(cause).name(), cause.label());
-        Cause::ALL.into_iter().map(arrow).filter(|(from, to, _)| from != to)
-    });
-    dot("tcp_f", State::Active.name(), arrows)
 }
 
 /// TCP-F to one connection.
 #[derive(Clone, Debug)]
 pub struct TcpF {
     options: TcpFOptions,
-    state: State,
-    /// When the route failure timer goes off.
-    deadline: Option<Instant>,
-    /// Ours and the peer's.
-    ports: Option<(u16, u16)>,
-    act: Option<Act>,
-    seek: Option<Seek>,
 }
 
 impl TcpF {
     /// To a new connection.
-    pub fn new(options: TcpFOptions) -> Self {
+    pub fn new(options: TcpFOptions) -> Machine<Self> {
         let timeout = options.route_failure_timeout.max(TcpFOptions::LEAST_TIMEOUT);
-        Self {
-            options: TcpFOptions { route_failure_timeout: timeout, ..options },
-            state: State::Active,
-            deadline: None,
-            ports: None,
-            act: None,
-            seek: None,
-        }
+        Machine::new(Self { options: TcpFOptions { route_failure_timeout: timeout, ..options } })
     }
+}
 
-    /// Moves on, and asks for what goes with that.
-    fn happens(&mut self, now: Instant, cause: Cause) {
-        let from = self.state;
-        self.state = from.after(cause);
-        match (from, self.state) {
-            (State::Active, State::Snooze) => {
+impl Protocol for TcpF {
+    type State = State;
+    const NAME: &'static str = TcpFOptions::NAME;
+
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Cause) {
+        match cx.state() {
+            State::Snooze => {
                 // chandran-1998 §4: the first RFN starts the timer; those that follow find us
                 // snoozing and change nothing.
-                self.deadline = Some(now + self.options.route_failure_timeout);
-                self.act = Some(Act::Hold {
+                *cx.timer = Some(cx.now + self.options.route_failure_timeout);
+                cx.ask(Act::Hold {
                     probe: None,
                     step_back: self.options.resume_from == ResumeFrom::Una,
                     freeze_timers: true,
@@ -227,96 +176,58 @@ impl TcpF {
                     release: Release::Resume,
                 });
             }
-            (State::Snooze, State::Active) => {
-                self.deadline = None;
+            State::Active => {
+                *cx.timer = None;
                 // chandran-1998 §4: the timers go on from their frozen values, and so do the
                 // windows. When the route failure timer has gone off, all is as after an RRN, and
                 // TCP's own congestion control finds out about the route.
-                let keep = Setting::Keep;
-                let resume = Act::Resume { cwnd: keep, ssthresh: keep, rto: Setting::Keep };
-                let held = !matches!(cause, Cause::Refused | Cause::Closed);
-                self.act = held.then_some(resume);
-                self.seek = (cause != Cause::Refused).then_some(Seek::Nothing);
+                if !matches!(cause, Cause::Refused | Cause::Closed) {
+                    cx.ask(resume(Setting::Keep));
+                }
+                if cause != Cause::Refused {
+                    cx.ask(Act::Seek(Seek::Nothing));
+                }
             }
-            _ => {}
         }
     }
 
-    /// Is there a connection?
-    fn takes_part(&mut self, now: Instant, view: &TcpView) -> bool {
-        if !view.synchronized {
-            self.happens(now, Cause::Closed);
-        }
-        view.synchronized
-    }
-
-    /// RFC 5927 §4.1: what is quoted is outstanding, or an acknowledgment without data, which
-    /// begins where the next data will.
-    fn concerns_us(&self, signal: &Signal, view: &TcpView) -> bool {
-        let ports = signal.about.flow.map(|flow| (flow.source.port, flow.destination.port));
-        let quotes_us = ports.is_none_or(|quoted| self.ports.is_none_or(|ours| ours == quoted));
-        let sent = |seq| {
-            view.una.value().is_none_or(|una| una.at_or_before(seq))
-                && view.max.value().is_none_or(|max| max.at_or_after(seq))
-        };
-        quotes_us && signal.about.seq.is_none_or(sent)
-    }
-}
-
-impl Aid for TcpF {
-    fn name(&self) -> &'static str {
-        TcpFOptions::NAME
-    }
-
-    fn state(&self) -> &'static str {
-        self.state.name()
-    }
-
-    fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
-        self.ports = Some((segment.source_port, segment.destination_port));
-        self.takes_part(now, view);
-        Verdict::Pass
-    }
-
-    fn on_up(&mut self, now: Instant, _: &TcpSegment, view: &TcpView) -> Verdict {
-        self.takes_part(now, view);
-        Verdict::Pass
-    }
-
-    fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {
-        if !self.takes_part(now, view) || !self.concerns_us(signal, view) {
+    fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
+        if !concerns_us(cx, signal) {
             return;
         }
         match signal.kind {
-            SignalKind::RouteFailed => self.happens(now, Cause::RouteFailed),
-            SignalKind::RouteRestored => self.happens(now, Cause::RouteRestored),
+            SignalKind::RouteFailed => self.transition(cx, Cause::RouteFailed),
+            SignalKind::RouteRestored => self.transition(cx, Cause::RouteRestored),
             // chandran-1998 §5.4: congestion is TCP's own affair.
             _ => {}
         }
     }
 
-    fn on_timeout(&mut self, now: Instant, view: &TcpView) {
-        if self.takes_part(now, view) && self.deadline.is_some_and(|at| at <= now) {
-            self.happens(now, Cause::RouteFailureTimeout);
+    fn on_timeout(&mut self, cx: &mut Context<'_, State>) {
+        if cx.timer_expires() {
+            self.transition(cx, Cause::RouteFailureTimeout);
         }
     }
 
-    fn on_done(&mut self, act: &Act, done: Done) {
+    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: Done) {
         match (act, done) {
             // chandran-1998 §4 leaves finding a new route to routing, but a protocol that looks for
             // routes on demand never does for a source that sends nothing.
-            (Act::Hold { .. }, Done::Done) => self.seek = Some(Seek::Route),
-            // No timer is started here, so the instant plays no part.
-            (Act::Hold { .. }, Done::Unsupported) => self.happens(Instant::ZERO, Cause::Refused),
+            (Act::Hold { .. }, Done::Done) => cx.ask(Act::Seek(Seek::Route)),
+            (Act::Hold { .. }, Done::Unsupported) => self.transition(cx, Cause::Refused),
             _ => {}
         }
     }
+}
 
-    fn next_timeout(&self) -> Option<Instant> {
-        self.deadline
-    }
-
-    fn poll_act(&mut self) -> Option<Act> {
-        self.act.take().or_else(|| self.seek.take().map(Act::Seek))
-    }
+/// RFC 5927 §4.1: what is quoted is outstanding, or an acknowledgment without data, which begins
+/// where the next data will.
+fn concerns_us(cx: &Context<'_, State>, signal: &Signal) -> bool {
+    let ports = signal.about.flow.map(|flow| (flow.source.port, flow.destination.port));
+    let quotes_us = ports.is_none_or(|quoted| cx.ports.is_none_or(|ours| ours == quoted));
+    let sent = |seq| {
+        cx.view.una.value().is_none_or(|una| una.at_or_before(seq))
+            && cx.view.max.value().is_none_or(|max| max.at_or_after(seq))
+    };
+    quotes_us && signal.about.seq.is_none_or(sent)
 }

@@ -1,5 +1,6 @@
 //! No aid has a state without a way out by time: whatever has been lost, delayed and signalled, new data
-//! arrive soon after the path works, above a small TCP whose peer and network are here.
+//! arrive soon after the path works, above a small TCP whose peer and network are here. Each aid's tests
+//! draw its options, and name the longest timer that follows from them ([`check`]).
 
 use std::collections::BTreeMap;
 use std::vec::Vec;
@@ -8,16 +9,12 @@ use base::{About, Duration, Instant, RandomStream, Scope, Seq, SeqRange, Signal,
 use wire::TcpSegment;
 
 use crate::Aid;
-use crate::atcp::{Atcp, AtcpOptions, CongestedUntil, LeaveLoss, Resend};
-use crate::carry::{Carry, CarryOptions, Cwnd};
-use crate::cwnd_limit::{CwndLimit, CwndLimitOptions};
 use crate::scripted::{Event, Scripted, SmallTcp};
-use crate::tcp_f::{ResumeFrom, TcpF, TcpFOptions};
 
 const STEP: Duration = Duration::from_millis(10);
 const ONE_WAY: Duration = Duration::from_millis(50);
 /// [`SmallTcp`] backs off to this.
-const TCPS_LONGEST: Duration = Duration::from_secs(64);
+pub(crate) const TCPS_LONGEST: Duration = Duration::from_secs(64);
 /// What the path is like before it works.
 const SIGNALS: [SignalKind; 6] = [
     SignalKind::Unreachable(Scope::Host),
@@ -128,9 +125,10 @@ impl<A: Aid> Net<A> {
     }
 }
 
-/// `longest` is the aid's longest timer. Where TCP waits for its own, that comes on top, and once more where an acknowledgment that is on its way restarts it; then two round trips, one for what
-/// goes again and one for what is new.
-fn check<A: Aid>(aid: A, longest: Duration, seed: u64) {
+/// `longest` is the aid's longest timer. Where TCP waits for its own, that comes on top, and once more
+/// where an acknowledgment that is on its way restarts it; then two round trips, one for what goes again
+/// and one for what is new.
+fn check_one<A: Aid>(aid: A, longest: Duration, seed: u64) {
     let mut net = Net::new(aid, seed);
     let lasts = Duration::from_millis(net.random.below(60_000));
     net.run(lasts, |_| false);
@@ -151,56 +149,18 @@ fn check<A: Aid>(aid: A, longest: Duration, seed: u64) {
     }
 }
 
-fn span(random: &mut RandomStream, least: u64, most: u64) -> Duration {
+pub(crate) fn span(random: &mut RandomStream, least: u64, most: u64) -> Duration {
     Duration::from_millis(least + random.below(most - least))
 }
 
-#[test]
-fn data_flow_again_soon_after_the_path_works() {
+pub(crate) fn flag(random: &mut RandomStream) -> bool {
+    random.below(2) == 0
+}
+
+/// Checks that data flow again soon after the path works, with an aid and its longest timer as drawn.
+pub(crate) fn check<A: Aid>(draw: impl Fn(&mut RandomStream) -> (A, Duration)) {
     for seed in 0..40 {
-        let random = &mut RandomStream::new(seed, "options", 0);
-        let pick = |random: &mut RandomStream| random.below(2) == 0;
-
-        let atcp = AtcpOptions {
-            tick: span(random, 1, 1_000),
-            persist_min: span(random, 1, 5_000),
-            persist_max: span(random, 5_000, 60_000),
-            resend: if pick(random) { Resend::First } else { Resend::All },
-            leave_loss: if pick(random) { LeaveLoss::Ack } else { LeaveLoss::AckOrData },
-            backoff: pick(random),
-            congested_until: match pick(random) {
-                true => CongestedUntil::Segment,
-                false => CongestedUntil::NewData,
-            },
-            ..AtcpOptions::default()
-        };
-        // Its own retransmission timer looks once a tick.
-        let longest = atcp.persist_max.max(crate::atcp::MAX_TIMEOUT) + atcp.tick;
-        check(Atcp::new(atcp), longest, seed);
-
-        let tcp_f = TcpFOptions {
-            route_failure_timeout: span(random, 1, 30_000),
-            resume_from: if pick(random) { ResumeFrom::Una } else { ResumeFrom::Nxt },
-        };
-        // A window that is not sent again waits for TCP's timer, which goes on from where it was.
-        let longest = match tcp_f.resume_from {
-            ResumeFrom::Una => tcp_f.route_failure_timeout,
-            ResumeFrom::Nxt => tcp_f.route_failure_timeout + TCPS_LONGEST,
-        };
-        check(TcpF::new(tcp_f), longest, seed);
-
-        let limit = CwndLimitOptions { segments: 1 + random.below(9) as u32 };
-        check(CwndLimit::new(limit), Duration::ZERO, seed);
-
-        let carry = CarryOptions {
-            undo_losses: pick(random),
-            cwnd: if pick(random) { Cwnd::Keep } else { Cwnd::Reset },
-            probe_min: span(random, 1, 500),
-            probe_max: span(random, 500, 5_000),
-            probe_fast: span(random, 1, 20_000),
-            suspect_after: if pick(random) { 2 } else { CarryOptions::NEVER },
-        };
-        let longest = carry.probe_max;
-        check(Carry::new(carry), longest, seed);
+        let (aid, longest) = draw(&mut RandomStream::new(seed, "options", 0));
+        check_one(aid, longest, seed);
     }
 }

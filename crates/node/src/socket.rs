@@ -41,7 +41,9 @@ impl Socket {
 
     /// What the aid wants its node to do to find the peer.
     pub(crate) fn seeks(&self) -> Seek {
-        self.seek.map_or(Seek::Nothing, |wish| wish.seek)
+        // A connection that is gone waits for nobody.
+        let wish = self.seek.filter(|_| self.tcp.view().synchronized);
+        wish.map_or(Seek::Nothing, |wish| wish.seek)
     }
 
     /// What the node has heard of that.
@@ -170,7 +172,7 @@ impl Socket {
                 (Act::Seek(Seek::Route | Seek::Nothing), None) => Done::Done,
                 _ => self.tcp.act(now, &act),
             };
-            aid.on_done(&act, done);
+            aid.on_done(now, &act, done, &self.tcp.view());
         }
     }
 

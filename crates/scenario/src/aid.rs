@@ -3,7 +3,8 @@
 
 use std::fmt;
 
-use aid::list::{AIDS, Listed, OptionInfo, OptionKind, OptionValue, find};
+use aid::list::{AIDS, Listed, find};
+use aid::options::{OptionInfo, OptionKind, OptionValue};
 use base::Duration;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Error, MapAccess, Unexpected, Visitor};

@@ -1,6 +1,7 @@
 //! Aids as scenarios name them: whatever is in the list can be written, shown and built.
 
-use aid::list::{AIDS, Listed, OptionKind, OptionValue};
+use aid::list::{AIDS, Listed};
+use aid::options::{OptionInfo, OptionKind, OptionValue};
 use base::{Duration, Instant, Known, RecoveryState, Seq, TcpView};
 use scenario::{Aid, Scenario, Time, flatten};
 use wire::{Payload, TcpFlags, TcpSegment};
@@ -30,7 +31,7 @@ fn of(scenario: &Scenario) -> &Aid {
     &scenario.flows[0].aid
 }
 
-fn each_option(mut check: impl FnMut(&'static Listed, &aid::list::OptionInfo)) {
+fn each_option(mut check: impl FnMut(&'static Listed, &OptionInfo)) {
     for listed in AIDS {
         listed.options().iter().for_each(|option| check(listed, option));
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use aid::list::OptionValue;
+use aid::options::OptionValue;
 use base::Duration;
 use scenario::{Delay, Network, Scenario, flatten};
 

@@ -257,7 +257,7 @@ impl Aid for Puppet {
         self.0.lock().unwrap().view = Some(*view);
     }
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
-    fn on_done(&mut self, _: &Act, done: Done) {
+    fn on_done(&mut self, _: Instant, _: &Act, done: Done, _: &TcpView) {
         self.0.lock().unwrap().came.push(done);
     }
     fn next_timeout(&self) -> Option<Instant> {

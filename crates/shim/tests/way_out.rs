@@ -4,7 +4,8 @@
 mod common;
 
 use aid::Aid;
-use aid::list::{AIDS, Listed, OptionKind, OptionValue};
+use aid::list::{AIDS, Listed};
+use aid::options::{OptionKind, OptionValue};
 use aid::tcp_f::{ResumeFrom, TcpF, TcpFOptions};
 use base::{Duration, Instant, Signal, SignalKind};
 use common::line::{IN_REPAIR, Line, Offers, ack, config, nth};

@@ -5,7 +5,7 @@ use base::Duration;
 
 use super::Atcp;
 use crate::Aid;
-use crate::list::{AidOption, Configure, Set};
+use crate::options::{AidOption, Configure, Set};
 
 /// What ATCP retransmits when it enters the loss state, and whenever its own timer goes off there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

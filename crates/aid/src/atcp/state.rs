@@ -1,56 +1,55 @@
 //! ATCP's four states and what moves it between them (liu-singh-2001 Fig. 2).
 
-use alloc::string::String;
+use crate::kit::{States, named};
 
-use crate::diagram::dot;
-
-/// Where ATCP is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Counts duplicate acknowledgments and watches TCP's retransmission timer; invisible.
-    Normal,
-    /// Leaves TCP's response to congestion alone.
-    Congested,
-    /// Retransmits for a TCP that it keeps in persist mode.
-    Loss,
-    /// Waits for TCP's persist probes to find a route.
-    Disconnected,
+named! {
+    /// Where ATCP is.
+    pub enum State {
+        /// Counts duplicate acknowledgments and watches TCP's retransmission timer; invisible.
+        Normal = "normal",
+        /// Leaves TCP's response to congestion alone.
+        Congested = "congested",
+        /// Retransmits for a TCP that it keeps in persist mode.
+        Loss = "loss",
+        /// Waits for TCP's persist probes to find a route.
+        Disconnected = "disconnected",
+    }
 }
 
-/// What moves ATCP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// The duplicate acknowledgment at which TCP would retransmit.
-    ThirdDuplicate,
-    /// TCP's retransmission timer would go off before ATCP looks again.
-    TimeoutImminent,
-    /// The peer acknowledges something for the first time.
-    NewAck,
-    /// The peer sends something for the first time.
-    NewData,
-    /// The peer echoes a congestion mark.
-    CongestionEcho,
-    /// A router asks to send less.
-    SourceQuench,
-    /// A router has no way to the destination.
-    Unreachable,
-    /// TCP sends what ends [`State::Congested`].
-    TcpSends,
-    /// TCP sends what it would not in persist mode.
-    TcpLeavesPersist,
-    /// The driver can't hold TCP, or not retransmit for it.
-    Refused,
-    /// There is no connection any more.
-    Closed,
+named! {
+    /// What moves ATCP.
+    pub enum Cause {
+        /// The duplicate acknowledgment at which TCP would retransmit.
+        ThirdDuplicate = "third duplicate ACK",
+        /// TCP's retransmission timer would go off before ATCP looks again.
+        TimeoutImminent = "RTO about to expire",
+        /// The peer acknowledges something for the first time.
+        NewAck = "new ACK",
+        /// The peer sends something for the first time.
+        NewData = "new data (leave_loss = ack-or-data)",
+        /// The peer echoes a congestion mark.
+        CongestionEcho = "ECN echo",
+        /// A router asks to send less.
+        SourceQuench = "source quench",
+        /// A router has no way to the destination.
+        Unreachable = "destination unreachable",
+        /// TCP sends what ends [`State::Congested`].
+        TcpSends = "TCP sends",
+        /// TCP sends what it would not in persist mode.
+        TcpLeavesPersist = "TCP sends other than a probe",
+        /// The driver can't hold TCP, or not retransmit for it.
+        Refused = "driver refuses",
+        /// There is no connection any more.
+        Closed = "connection gone",
+    }
 }
 
-impl State {
-    /// Every state.
-    pub const ALL: [Self; 4] = [Self::Normal, Self::Congested, Self::Loss, Self::Disconnected];
+impl States for State {
+    type Cause = Cause;
+    const START: Self = Self::Normal;
+    const CLOSED: Cause = Cause::Closed;
 
-    /// The state after `cause`. Whatever is not listed changes nothing.
-    #[must_use]
-    pub const fn after(self, cause: Cause) -> Self {
+    fn after(self, cause: Cause) -> Self {
         match (self, cause) {
             // liu-singh-2001 §III-A "Lossy Channel", §IV
             (Self::Normal, Cause::ThirdDuplicate | Cause::TimeoutImminent) => Self::Loss,
@@ -70,56 +69,4 @@ impl State {
             (unmoved, _) => unmoved,
         }
     }
-
-    /// Its name in traces and in the diagram.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Normal => "normal",
-            Self::Congested => "congested",
-            Self::Loss => "loss",
-            Self::Disconnected => "disconnected",
-        }
-    }
-}
-
-impl Cause {
-    /// Every cause.
-    pub const ALL: [Self; 11] = [
-        Self::ThirdDuplicate,
-        Self::TimeoutImminent,
-        Self::NewAck,
-        Self::NewData,
-        Self::CongestionEcho,
-        Self::SourceQuench,
-        Self::Unreachable,
-        Self::TcpSends,
-        Self::TcpLeavesPersist,
-        Self::Refused,
-        Self::Closed,
-    ];
-
-    const fn label(self) -> &'static str {
-        match self {
-            Self::ThirdDuplicate => "third duplicate ACK",
-            Self::TimeoutImminent => "RTO about to expire",
-            Self::NewAck => "new ACK",
-            Self::NewData => "new data (leave_loss = ack-or-data)",
-            Self::CongestionEcho => "ECN echo",
-            Self::SourceQuench => "source quench",
-            Self::Unreachable => "destination unreachable",
-            Self::TcpSends => "TCP sends",
-            Self::TcpLeavesPersist => "TCP sends other than a probe",
-            Self::Refused => "driver refuses",
-            Self::Closed => "connection gone",
-        }
-    }
-}
-
-/// The state diagram in Graphviz' language, made from [`State::after`].
-pub fn diagram() -> String {
-    let arrows = State::ALL.into_iter().flat_map(|from| {
-        let arrow = move |cause: Cause| (from.name(), from.after(cause).name(), cause.label());
-        Cause::ALL.into_iter().map(arrow).filter(|(from, to, _)| from != to)
-    });
-    dot("atcp", State::Normal.name(), arrows)
 }

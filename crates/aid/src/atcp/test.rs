@@ -14,9 +14,10 @@ use base::{Setting, Signal, SignalKind};
 use wire::{Payload, TcpFlags, TcpSegment};
 
 use super::*;
+use crate::Aid;
 use crate::scripted::{Event, Response, Scripted, SmallTcp};
 
-type Line = Scripted<Atcp>;
+type Line = Scripted<Machine<Atcp>>;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)

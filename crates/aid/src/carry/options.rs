@@ -5,7 +5,7 @@ use base::Duration;
 
 use super::Carry;
 use crate::Aid;
-use crate::list::{AidOption, Configure, Set};
+use crate::options::{AidOption, Configure, Set};
 
 /// What becomes of TCP's congestion window after an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

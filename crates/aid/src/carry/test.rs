@@ -6,8 +6,10 @@ use base::{About, Endpoint, FlowKey, Ipv4Addr, Scope};
 
 use super::*;
 use crate::scripted::{Event, Response, Scripted, SmallTcp};
+use crate::way_out::{self, flag, span};
+use crate::{Aid, kit};
 
-type Line = Scripted<Carry>;
+type Line = Scripted<Machine<Carry>>;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -163,7 +165,7 @@ fn nothing_is_undone_without_ecn_or_if_told_so() {
 fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
     for marks in [false, true] {
         let mut line = ten_sent();
-        line.aid.marks = marks;
+        line.aid.protocol.marks = marks;
         let again = |line: &Line, n: u32| TcpSegment { seq: nth(n), ..line.peers(nth(0)) };
         for n in 0..4 {
             let payload = wire::Payload::new(0, 0, 100);
@@ -239,14 +241,14 @@ fn in_a_long_outage_probes_become_rare() {
 #[test]
 fn on_a_new_path_everything_begins_anew() {
     let mut line = ten_sent_with(CarryOptions { cwnd: Cwnd::Reset, ..CarryOptions::default() });
-    line.aid.marks = true;
+    line.aid.protocol.marks = true;
     one_lost(&mut line);
     gone(&mut line);
     line.run_until(at_ms(500));
     line.take();
     line.receive_ack(nth(1));
     assert_eq!(asked(&line), [(500, resume(Setting::Default), Done::Done)]);
-    assert!(!line.aid.marks);
+    assert!(!line.aid.protocol.marks);
 }
 
 /// A loss was being repaired when the path broke.
@@ -290,7 +292,7 @@ fn suspicious() -> Line {
     let mut line = clean();
     line.run_until(at_ms(11_400));
     assert_eq!(line.aid.state(), "suspecting");
-    line.aid.stamp = Some(9_400);
+    line.aid.protocol.stamp = Some(9_400);
     line.take();
     line
 }
@@ -375,10 +377,10 @@ fn an_answer_that_is_late_shows_a_slow_path() {
 #[test]
 fn silence_where_much_is_lost_is_not() {
     let mut line = clean();
-    line.aid.losses = Losses::default();
-    line.aid.losses.on_sent(100, 30);
+    line.aid.protocol.losses = Losses::default();
+    line.aid.protocol.losses.on_sent(100, 30);
     line.run_until(at_ms(69_399));
-    assert_eq!((line.aid.state(), line.aid.unanswered), ("open", 5));
+    assert_eq!((line.aid.state(), line.aid.protocol.unanswered), ("open", 5));
     line.run_until(at_ms(71_400));
     assert_eq!(line.aid.state(), "suspecting");
 }
@@ -548,13 +550,22 @@ fn all_passes_in_every_state() {
     assert!(line.record.iter().all(|(_, event)| passes(event)));
 }
 
-/// `DRIFTWAY_BLESS=1 cargo test -p driftway-aid diagram` writes it anew.
 #[test]
 fn the_committed_diagram_is_that_of_the_code() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/carry.dot");
-    if std::env::var_os("DRIFTWAY_BLESS").is_some() {
-        std::fs::write(path, diagram()).expect("docs/ can be written");
-    }
-    let committed = std::fs::read_to_string(path).expect("docs/carry.dot is committed");
-    assert_eq!(committed, diagram());
+    kit::assert_committed::<State>("carry");
+}
+
+#[test]
+fn data_flow_again_soon_after_the_path_works() {
+    way_out::check(|random| {
+        let options = CarryOptions {
+            undo_losses: flag(random),
+            cwnd: if flag(random) { Cwnd::Keep } else { Cwnd::Reset },
+            probe_min: span(random, 1, 500),
+            probe_max: span(random, 500, 5_000),
+            probe_fast: span(random, 1, 20_000),
+            suspect_after: if flag(random) { 2 } else { CarryOptions::NEVER },
+        };
+        (Carry::new(options), options.probe_max)
+    });
 }

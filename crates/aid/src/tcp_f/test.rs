@@ -2,13 +2,15 @@
 
 use std::vec::Vec;
 
-use base::{About, Endpoint, FlowKey, Ipv4Addr, Scope, Seq, SeqRange};
-use wire::Payload;
+use base::{About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Seq, SeqRange};
+use wire::{Payload, TcpSegment};
 
 use super::*;
 use crate::scripted::{Event, Scripted, SmallTcp};
+use crate::way_out::{self, TCPS_LONGEST, flag, span};
+use crate::{Aid, kit};
 
-type Line = Scripted<TcpF>;
+type Line = Scripted<Machine<TcpF>>;
 
 fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -359,15 +361,9 @@ fn all_passes_in_both_states() {
     }
 }
 
-/// `DRIFTWAY_BLESS=1 cargo test -p driftway-aid diagram` writes it anew.
 #[test]
 fn the_committed_diagram_is_that_of_the_code() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tcp_f.dot");
-    if std::env::var_os("DRIFTWAY_BLESS").is_some() {
-        std::fs::write(path, diagram()).expect("docs/ can be written");
-    }
-    let committed = std::fs::read_to_string(path).expect("docs/tcp_f.dot is committed");
-    assert_eq!(committed, diagram());
+    kit::assert_committed::<State>("tcp_f");
 }
 
 #[test]
@@ -378,10 +374,21 @@ fn the_arrows_of_the_diagram_are_the_papers() {
         (State::Snooze, RouteRestored, State::Active),
         (State::Snooze, RouteFailureTimeout, State::Active),
     ];
-    for from in State::ALL {
-        for cause in Cause::ALL.into_iter().filter(|cause| !matches!(cause, Refused | Closed)) {
-            let arrow = arrows.iter().find(|arrow| (arrow.0, arrow.1) == (from, cause));
-            assert_eq!(from.after(cause), arrow.map_or(from, |arrow| arrow.2), "{cause:?}");
-        }
-    }
+    kit::assert_transitions(&arrows, &[Refused, Closed]);
+}
+
+#[test]
+fn data_flow_again_soon_after_the_path_works() {
+    way_out::check(|random| {
+        let options = TcpFOptions {
+            route_failure_timeout: span(random, 1, 30_000),
+            resume_from: if flag(random) { ResumeFrom::Una } else { ResumeFrom::Nxt },
+        };
+        // A window that is not sent again waits for TCP's timer, which goes on from where it was.
+        let longest = match options.resume_from {
+            ResumeFrom::Una => options.route_failure_timeout,
+            ResumeFrom::Nxt => options.route_failure_timeout + TCPS_LONGEST,
+        };
+        (TcpF::new(options), longest)
+    });
 }

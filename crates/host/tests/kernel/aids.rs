@@ -1,6 +1,7 @@
 //! Other aids than the shim's own, below this kernel's TCP.
 
-use aid::list::{OptionValue, find};
+use aid::list::find;
+use aid::options::OptionValue;
 use base::{Duration, Instant};
 use host::{Field, Settings};
 use shim::{Config, Shim};

@@ -155,7 +155,8 @@ impl Flow {
                 cx.counts.refuse(&act);
                 self.tally.refused += 1;
             }
-            self.aid.0.on_done(&act, done);
+            let view = self.view();
+            self.aid.0.on_done(cx.now, &act, done, &view);
         }
     }
 

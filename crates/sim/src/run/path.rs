@@ -188,7 +188,7 @@ mod test {
             self.0.lock().unwrap().push(heard);
         }
         fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
-        fn on_done(&mut self, _: &Act, _: Done) {}
+        fn on_done(&mut self, _: Instant, _: &Act, _: Done, _: &TcpView) {}
         fn next_timeout(&self) -> Option<Instant> {
             None
         }

@@ -34,7 +34,7 @@ impl Aid for Liar {
     }
     fn on_signal(&mut self, _: Instant, _: &Signal, _: &TcpView) {}
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
-    fn on_done(&mut self, _: &Act, _: Done) {}
+    fn on_done(&mut self, _: Instant, _: &Act, _: Done, _: &TcpView) {}
     fn next_timeout(&self) -> Option<Instant> {
         None
     }

@@ -53,7 +53,7 @@ fn a_window_update_is_no_duplicate() {
         line.receive(TcpSegment { window, ..line.peers(nth(0)) });
     }
     // The first had nothing before it to differ from.
-    assert_eq!((line.aid.state, line.aid.duplicates.passed), (State::Normal, 1));
+    assert_eq!((line.aid.state, line.aid.protocol.duplicates.passed), (State::Normal, 1));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn tcp_never_responds_to_loss_under_atcp_and_does_so_without() {
     assert!(line.responses().is_empty());
     // The same, left alone: RFC 5681 §3.2, RFC 6298 §5.
     let mut line = ten_sent(options());
-    line.aid.step_aside();
+    line.refuses = |_| true;
     line.duplicates(9);
     line.pass(Duration::from_secs(20));
     assert_eq!(line.responses()[..2], [Response::FastRetransmit, Response::Timeout]);

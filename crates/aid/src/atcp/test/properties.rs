@@ -4,6 +4,7 @@ use base::{About, Known};
 use proptest::prelude::*;
 
 use super::*;
+use crate::way_out::{self, flag, span};
 
 #[derive(Clone, Debug)]
 enum Input {
@@ -112,10 +113,16 @@ fn any_options() -> impl Strategy<Value = AtcpOptions> {
 type Held = Option<Release>;
 
 /// Takes the acts as a driver does, and checks that they make sense one after the other.
-fn apply_acts(atcp: &mut Atcp, held: &mut Held, refuse: &mut impl FnMut() -> bool) {
+fn apply_acts(
+    atcp: &mut Machine<Atcp>,
+    now: Instant,
+    view: &TcpView,
+    held: &mut Held,
+    refuse: &mut impl FnMut() -> bool,
+) {
     while let Some(act) = atcp.poll_act() {
         if !matches!(act, Act::Resume { .. }) && refuse() {
-            atcp.on_done(&act, Done::Unsupported);
+            atcp.on_done(now, &act, Done::Unsupported, view);
             continue;
         }
         match act {
@@ -135,7 +142,7 @@ fn apply_acts(atcp: &mut Atcp, held: &mut Held, refuse: &mut impl FnMut() -> boo
             }
             other => panic!("{other:?} is not ATCP's"),
         }
-        atcp.on_done(&act, Done::Done);
+        atcp.on_done(now, &act, Done::Done, view);
     }
 }
 
@@ -168,7 +175,7 @@ fn run(
         if !view.synchronized {
             held = None;
         }
-        apply_acts(&mut atcp, &mut held, &mut refuse);
+        apply_acts(&mut atcp, now, &view, &mut held, &mut refuse);
         match atcp.state {
             State::Loss => assert_eq!(held, Some(Release::Resume)),
             State::Disconnected => assert_eq!(held, Some(Release::AnyAck)),
@@ -250,4 +257,26 @@ fn a_tick_of_nothing_is_a_tick_of_a_millisecond() {
     assert_eq!(line.aid.next_timeout(), Some(at_ms(101)));
     line.pass(ms(35));
     assert_eq!(line.aid.next_timeout(), Some(at_ms(136)));
+}
+
+#[test]
+fn data_flow_again_soon_after_the_path_works() {
+    way_out::check(|random| {
+        let options = AtcpOptions {
+            tick: span(random, 1, 1_000),
+            persist_min: span(random, 1, 5_000),
+            persist_max: span(random, 5_000, 60_000),
+            resend: if flag(random) { Resend::First } else { Resend::All },
+            leave_loss: if flag(random) { LeaveLoss::Ack } else { LeaveLoss::AckOrData },
+            backoff: flag(random),
+            congested_until: match flag(random) {
+                true => CongestedUntil::Segment,
+                false => CongestedUntil::NewData,
+            },
+            ..AtcpOptions::default()
+        };
+        // Its own retransmission timer looks once a tick.
+        let longest = options.persist_max.max(MAX_TIMEOUT) + options.tick;
+        (Atcp::new(options), longest)
+    });
 }

@@ -1,0 +1,35 @@
+//! The state diagram in Graphviz' language, drawn from the table of transitions.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::{Named, States};
+
+/// The diagram `name` of [`States::after`].
+pub fn diagram<S: States>(name: &str) -> String {
+    let start = S::START.name();
+    let mut dot = format!("digraph {name} {{\n    start [shape=point];\n    start -> {start};\n");
+    for from in S::ALL {
+        for cause in S::Cause::ALL {
+            let to = from.after(*cause);
+            if to != *from {
+                let (from, to, label) = (from.name(), to.name(), cause.name());
+                dot.push_str(&format!("    {from} -> {to} [label=\"{label}\"];\n"));
+            }
+        }
+    }
+    dot.push_str("}\n");
+    dot
+}
+
+/// Checks that the committed diagram `name` is that of the code.
+/// `DRIFTWAY_BLESS=1 cargo test -p driftway-aid diagram` writes it anew.
+#[cfg(test)]
+pub(crate) fn assert_committed<S: States>(name: &str) {
+    let path = format!("{}/docs/{name}.dot", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("DRIFTWAY_BLESS").is_some() {
+        std::fs::write(&path, diagram::<S>(name)).expect("docs/ can be written");
+    }
+    let committed = std::fs::read_to_string(&path).expect(&path);
+    assert_eq!(committed, diagram::<S>(name));
+}

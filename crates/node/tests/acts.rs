@@ -1,0 +1,81 @@
+//! What an aid learns of the acts that it asks for, above our own TCP.
+
+use std::sync::{Arc, Mutex};
+
+use aid::{Aid, Verdict};
+use base::{Act, Done, Ecn, Endpoint, Instant, Ipv4Addr, Release, Seq, Setting, Signal, TcpView};
+use node::Socket;
+use tcp::{Config, Connection};
+use wire::{TcpFlags, TcpSegment};
+
+/// When an act was done, what came of it, and whether TCP persisted then.
+type Answers = Arc<Mutex<Vec<(Instant, Done, Option<bool>)>>>;
+
+/// Asks for a hold at its timeout, and for the end of it when that is done.
+struct Holder {
+    asks: Option<Act>,
+    answers: Answers,
+}
+
+const HOLD: Act = Act::Hold {
+    probe: None,
+    step_back: false,
+    freeze_timers: false,
+    cwnd: Setting::Keep,
+    release: Release::Resume,
+};
+const RESUME: Act =
+    Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep };
+
+impl Aid for Holder {
+    fn name(&self) -> &'static str {
+        "holder"
+    }
+    fn state(&self) -> &'static str {
+        "only"
+    }
+    fn on_down(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
+        Verdict::Pass
+    }
+    fn on_up(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
+        Verdict::Pass
+    }
+    fn on_signal(&mut self, _: Instant, _: &Signal, _: &TcpView) {}
+    fn on_timeout(&mut self, _: Instant, _: &TcpView) {
+        self.asks = Some(HOLD);
+    }
+    fn on_done(&mut self, now: Instant, act: &Act, done: Done, view: &TcpView) {
+        self.asks = (*act == HOLD && done == Done::Done).then_some(RESUME);
+        let mut answers = self.answers.lock().expect("one thread");
+        answers.push((now, done, view.persisting.value()));
+    }
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+    fn poll_act(&mut self) -> Option<Act> {
+        self.asks.take()
+    }
+}
+
+#[test]
+fn the_answer_to_an_act_comes_with_the_connection_as_it_is_after_it() {
+    let end = |host| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), 1000);
+    let tcp = Connection::connect(&Config::default(), end(1), end(2), Seq(0), 0, Instant::ZERO);
+    let answers = Answers::default();
+    let holder = Holder { asks: None, answers: Arc::clone(&answers) };
+    let mut socket = Socket::new(tcp, Some(Box::new(holder)));
+    let syn = socket.poll_transmit(Instant::ZERO).expect("a SYN").segment;
+    let answer = TcpSegment {
+        source_port: syn.destination_port,
+        destination_port: syn.source_port,
+        ack: syn.seq + 1,
+        flags: TcpFlags::SYN.with(TcpFlags::ACK),
+        window: 1000,
+        ..TcpSegment::default()
+    };
+    socket.on_segment(Instant::from_millis(1), end(2).address, &answer, Ecn::NotEct);
+    let now = Instant::from_millis(2);
+    socket.on_aid_timeout(now);
+    let expected = [(now, Done::Done, Some(true)), (now, Done::Done, Some(false))];
+    assert_eq!(*answers.lock().expect("one thread"), expected);
+}
