@@ -18,8 +18,7 @@
 //! - Holding a TCP that is held already changes the hold. That is how the loss state becomes
 //!   disconnected without TCP sending in between.
 //! - What TCP sends for [`Act::Resend`] is not shown to `on_down`: it is ATCP's own.
-//! - Signals of this connection only; where the quoted ports or sequence number are known, they
-//!   are checked here again (RFC 5927 §4).
+//! - Signals of this connection only ([`Signal::concerns`]).
 //! - SND.UNA, SND.NXT or the highest number sent, and whether TCP persists. Without
 //!   [`TcpView::retransmission_deadline`] it does not see timeouts coming.
 //!
@@ -215,14 +214,6 @@ impl Atcp {
         }
     }
 
-    /// RFC 5927 §4.1: what is quoted must be outstanding. The rest is the driver's to tell apart.
-    fn concerns_us(cx: &Context<'_, State>, signal: &Signal) -> bool {
-        let ports = signal.about.flow.map(|flow| (flow.source.port, flow.destination.port));
-        let quotes_us = ports.is_none_or(|quoted| cx.ports.is_none_or(|ours| ours == quoted));
-        let is_outstanding = |seq| cx.view.outstanding().is_some_and(|range| range.contains(seq));
-        quotes_us && signal.about.seq.is_none_or(is_outstanding)
-    }
-
     /// TCP is on its own from here on: ATCP without its acts would only swallow acknowledgments.
     fn step_aside(&mut self, cx: &mut Context<'_, State>) {
         self.transition(cx, Cause::Refused);
@@ -359,9 +350,6 @@ impl Protocol for Atcp {
     }
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
-        if !Self::concerns_us(cx, signal) {
-            return;
-        }
         match signal.kind {
             SignalKind::Unreachable(_) => {
                 // Each probe into a partition draws one more of these; holding again would start

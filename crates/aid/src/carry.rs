@@ -25,8 +25,8 @@
 //!   outage stays.
 //!
 //! It drops nothing, changes nothing and makes nothing up. It needs from its driver: a hold with
-//! probes, that sends again what was out when it ends; signals of this connection only (quoted ports
-//! and sequence numbers are checked here again, RFC 5927 §4). A driver without leaves TCP on its own.
+//! probes, that sends again what was out when it ends; signals of this connection only
+//! ([`Signal::concerns`]). A driver without leaves TCP on its own.
 
 mod doubt;
 mod options;
@@ -309,14 +309,6 @@ impl Carry {
             self.queue.on_round_trip(srtt);
         }
     }
-
-    /// RFC 5927 §4.1: what is quoted is outstanding.
-    fn concerns_us(cx: &Context<'_, State>, signal: &Signal) -> bool {
-        let ports = signal.about.flow.map(|flow| (flow.source.port, flow.destination.port));
-        let quotes_us = ports.is_none_or(|quoted| cx.ports.is_none_or(|ours| ours == quoted));
-        let is_outstanding = |seq| cx.view.outstanding().is_some_and(|range| range.contains(seq));
-        quotes_us && signal.about.seq.is_none_or(is_outstanding)
-    }
 }
 
 fn hold(gap: Duration) -> Act {
@@ -433,9 +425,6 @@ impl Protocol for Carry {
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
         self.note_round_trip(cx.view);
-        if !Self::concerns_us(cx, signal) {
-            return;
-        }
         match signal.kind {
             SignalKind::Unreachable(_) | SignalKind::RouteFailed => {
                 self.on_gone(cx, signal.about.seq);

@@ -58,7 +58,8 @@ pub trait Aid: Send {
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict;
     /// A segment that arrives for TCP.
     fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict;
-    /// The network, or the own host, says something.
+    /// The network, or the own host, reports something that [concerns](Signal::concerns) this connection:
+    /// the driver has seen to that.
     fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView);
     /// The time asked for by [`next_timeout`](Aid::next_timeout) has come.
     fn on_timeout(&mut self, now: Instant, view: &TcpView);

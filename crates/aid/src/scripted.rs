@@ -7,7 +7,7 @@
 mod tcp;
 
 use alloc::vec::Vec;
-use base::{Act, Done, Duration, Instant, Seq, Signal};
+use base::{Act, Done, Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, Signal};
 use wire::{Payload, TcpFlags, TcpSegment};
 
 use crate::{Aid, Verdict};
@@ -136,7 +136,12 @@ impl<A: Aid> Scripted<A> {
     /// A signal arrives.
     pub fn signal(&mut self, signal: Signal) {
         let view = self.tcp.view();
-        self.aid.on_signal(self.now, &signal, &view);
+        let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
+        let flow =
+            FlowKey { source: end(1, SmallTcp::PORT), destination: end(2, SmallTcp::PEER_PORT) };
+        if signal.concerns(flow, &view) {
+            self.aid.on_signal(self.now, &signal, &view);
+        }
         self.apply_acts();
         self.settle();
     }

@@ -25,9 +25,8 @@
 //!   whoever sent the RFN: any router that had forwarded it may have found another route.
 //! - *Before the connection is open* TCP-F stands aside; the paper speaks of a transfer under way.
 //!
-//! It needs from its driver: signals of this connection only (quoted ports and sequence numbers are
-//! checked here again, RFC 5927 §4), and a hold that stops data and timers. A driver that has none
-//! leaves TCP on its own.
+//! It needs from its driver: signals of this connection only ([`Signal::concerns`]), and a hold that
+//! stops data and timers. A driver that has none leaves TCP on its own.
 
 #[cfg(test)]
 mod test;
@@ -192,9 +191,6 @@ impl Protocol for TcpF {
     }
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
-        if !concerns_us(cx, signal) {
-            return;
-        }
         match signal.kind {
             SignalKind::RouteFailed => self.transition(cx, Cause::RouteFailed),
             SignalKind::RouteRestored => self.transition(cx, Cause::RouteRestored),
@@ -218,16 +214,4 @@ impl Protocol for TcpF {
             _ => {}
         }
     }
-}
-
-/// RFC 5927 §4.1: what is quoted is outstanding, or an acknowledgment without data, which begins
-/// where the next data will.
-fn concerns_us(cx: &Context<'_, State>, signal: &Signal) -> bool {
-    let ports = signal.about.flow.map(|flow| (flow.source.port, flow.destination.port));
-    let quotes_us = ports.is_none_or(|quoted| cx.ports.is_none_or(|ours| ours == quoted));
-    let sent = |seq| {
-        cx.view.una.value().is_none_or(|una| una.at_or_before(seq))
-            && cx.view.max.value().is_none_or(|max| max.at_or_after(seq))
-    };
-    quotes_us && signal.about.seq.is_none_or(sent)
 }

@@ -1,7 +1,7 @@
 //! What an aid learns from the network or from its own host. No consumer sees ICMP or route-error
 //! formats: whoever receives those turns them into a [`Signal`].
 
-use crate::{Duration, FlowKey, Ipv4Addr, Seq, SeqRange};
+use crate::{Duration, FlowKey, Ipv4Addr, Seq, SeqRange, TcpView};
 
 /// Something happened that TCP itself would not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +130,19 @@ impl Signal {
     pub fn of(kind: SignalKind) -> Self {
         Self { kind, about: About::default() }
     }
+
+    /// Is it about the connection whose packets are `flow`, and is the number that it quotes outstanding
+    /// there (RFC 5927 §4.1)? What is not known of it is not asked. That a route has failed is also
+    /// said about an acknowledgment without data, which begins where the next data will
+    /// (chandran-1998 §5.4: each packet draws an RFN).
+    pub fn concerns(&self, flow: FlowKey, view: &TcpView) -> bool {
+        let is_outstanding = |seq| {
+            view.outstanding().is_some_and(|range| range.contains(seq))
+                || self.kind == SignalKind::RouteFailed && view.max.value() == Some(seq)
+        };
+        self.about.flow.is_none_or(|about| about == flow)
+            && self.about.seq.is_none_or(is_outstanding)
+    }
 }
 
 #[cfg(test)]
@@ -146,5 +159,34 @@ mod test {
         assert!(!ranges.push(nth(90)) && ranges.as_slice().len() == Ranges::MOST);
         assert!(ranges.push(nth(22)), "it touches the last");
         assert_eq!(ranges.as_slice()[7], SeqRange::new(Seq(2100), Seq(2300)));
+    }
+
+    #[test]
+    fn a_signal_is_for_the_flow_and_the_numbers_that_it_quotes() {
+        use crate::{Endpoint, Known};
+        let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
+        let flow = FlowKey { source: end(1, 1000), destination: end(2, 80) };
+        let view = TcpView {
+            una: Known::Exact(Seq(u32::MAX - 9)),
+            max: Known::Exact(Seq(90)),
+            ..TcpView::default()
+        };
+        let concerns = |kind, flow_of_it, seq| {
+            let about = About { flow: flow_of_it, seq, ..About::default() };
+            Signal { kind, about }.concerns(flow, &view)
+        };
+        let unreachable = SignalKind::Unreachable(Scope::Net);
+        assert!(concerns(unreachable, None, None) && concerns(unreachable, Some(flow), None));
+        let back = FlowKey { source: flow.destination, destination: flow.source };
+        let other = FlowKey { destination: end(3, 80), ..flow };
+        assert!(![back, other].into_iter().any(|flow| concerns(unreachable, Some(flow), None)));
+        for (seq, is_outstanding) in [(u32::MAX - 10, false), (u32::MAX - 9, true), (89, true)] {
+            assert_eq!(concerns(unreachable, None, Some(Seq(seq))), is_outstanding, "{seq}");
+            assert_eq!(concerns(SignalKind::RouteFailed, None, Some(Seq(seq))), is_outstanding);
+        }
+        // An acknowledgment without data.
+        assert!(!concerns(unreachable, None, Some(Seq(90))));
+        assert!(concerns(SignalKind::RouteFailed, None, Some(Seq(90))));
+        assert!(!concerns(SignalKind::RouteFailed, None, Some(Seq(91))));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use aid::{Aid, Verdict};
-use base::{Act, Done, Ecn, Instant, Ipv4Addr, Seek, Signal, SignalKind};
+use base::{Act, Done, Ecn, FlowKey, Instant, Ipv4Addr, Seek, Signal, SignalKind};
 use tcp::{Connection, Received, Transmit};
 use wire::TcpSegment;
 
@@ -134,8 +134,12 @@ impl Socket {
 
     /// The network, or this host, says something. TCP has its own, older, reactions to some.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
-        if let Some(aid) = &mut self.aid {
-            aid.on_signal(now, signal, &self.tcp.view());
+        let flow = FlowKey { source: self.tcp.local(), destination: self.tcp.remote() };
+        let view = self.tcp.view();
+        if let Some(aid) = &mut self.aid
+            && signal.concerns(flow, &view)
+        {
+            aid.on_signal(now, signal, &view);
             self.settle(now);
         }
         match signal.kind {

@@ -489,18 +489,21 @@ fn silence_without_anything_outstanding_confirms_nothing() {
 fn signals_of_others_are_ignored() {
     let mut line = ten_sent();
     let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
-    let mut tell = |ports: (u16, u16), seq| {
+    let mut signal = |kind, ports: (u16, u16), seq| {
         let flow = Some(FlowKey { source: end(1, ports.0), destination: end(2, ports.1) });
         let about = About { flow, seq: Some(seq), ..About::default() };
-        line.signal(Signal { kind: SignalKind::RouteFailed, about });
+        line.signal(Signal { kind, about });
         line.aid.state()
     };
+    let unreachable = SignalKind::Unreachable(Scope::Host);
     let ours = (SmallTcp::PORT, SmallTcp::PEER_PORT);
-    assert_eq!(tell((SmallTcp::PORT + 1, SmallTcp::PEER_PORT), nth(0)), "open");
+    let others = (SmallTcp::PORT + 1, SmallTcp::PEER_PORT);
+    assert_eq!(signal(SignalKind::RouteFailed, others, nth(0)), "open");
     // RFC 5927 §4.1
-    assert_eq!(tell(ours, nth(0) - 1), "open");
-    assert_eq!(tell(ours, nth(10)), "open");
-    assert_eq!(tell(ours, nth(9)), "disconnected");
+    assert_eq!(signal(unreachable, ours, nth(0) - 1), "open");
+    assert_eq!(signal(unreachable, ours, nth(10)), "open");
+    assert_eq!(signal(SignalKind::RouteFailed, ours, nth(11)), "open");
+    assert_eq!(signal(unreachable, ours, nth(9)), "disconnected");
 }
 
 #[test]

@@ -12,8 +12,6 @@ pub struct Context<'a, S> {
     pub now: Instant,
     /// The connection.
     pub view: &'a TcpView,
-    /// Ours and the peer's port, once something was sent.
-    pub ports: Option<(u16, u16)>,
     /// When the aid wants to be woken.
     pub timer: &'a mut Option<Instant>,
     pub(super) state: &'a mut S,

@@ -68,8 +68,6 @@ pub struct Machine<P: Protocol> {
     pub(crate) protocol: P,
     pub(crate) state: P::State,
     timer: Option<Instant>,
-    /// Ours and the peer's.
-    ports: Option<(u16, u16)>,
     acts: Acts,
     /// It takes no part any more.
     aside: bool,
@@ -79,7 +77,7 @@ impl<P: Protocol> Machine<P> {
     /// To a new connection.
     pub fn new(protocol: P) -> Self {
         let (state, acts) = (P::State::START, Acts::default());
-        Self { protocol, state, timer: None, ports: None, acts, aside: false }
+        Self { protocol, state, timer: None, acts, aside: false }
     }
 
     fn parts<'a>(
@@ -87,8 +85,8 @@ impl<P: Protocol> Machine<P> {
         now: Instant,
         view: &'a TcpView,
     ) -> (&'a mut P, Context<'a, P::State>) {
-        let Self { protocol, state, timer, ports, acts, aside } = self;
-        (protocol, Context { now, view, ports: *ports, timer, state, acts, aside })
+        let Self { protocol, state, timer, acts, aside } = self;
+        (protocol, Context { now, view, timer, state, acts, aside })
     }
 
     /// The aid and what surrounds the event, if it takes part.
@@ -117,7 +115,6 @@ impl<P: Protocol> Aid for Machine<P> {
     }
 
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
-        self.ports = Some((segment.source_port, segment.destination_port));
         let Some((protocol, mut cx)) = self.taking_part(now, view) else { return Verdict::Pass };
         protocol.on_down(&mut cx, segment)
     }
@@ -211,7 +208,6 @@ mod test {
             Verdict::Drop
         }
         fn on_signal(&mut self, cx: &mut Context<'_, State>, _: &Signal) {
-            assert_eq!(cx.ports, Some((1, 2)), "those of what was sent first");
             self.transition(cx, Cause::Signal);
         }
         fn on_done(&mut self, cx: &mut Context<'_, State>, _: &Act, done: Done) {

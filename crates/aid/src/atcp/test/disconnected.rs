@@ -142,10 +142,12 @@ fn everything_that_arrives_passes() {
 
 #[test]
 fn signals_that_quote_something_else_are_ignored() {
-    let end = |port| Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), port);
-    let flow =
-        |source, destination| Some(FlowKey { source: end(source), destination: end(destination) });
+    let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
+    let flow = |source, destination| {
+        Some(FlowKey { source: end(1, source), destination: end(2, destination) })
+    };
     let (ours, theirs) = (SmallTcp::PORT, SmallTcp::PEER_PORT);
+    let elsewhere = Some(FlowKey { source: end(1, ours), destination: end(3, theirs) });
     let about = About::default();
     let cases = [
         (About { flow: flow(ours, theirs), seq: Some(nth(0)), ..about }, true),
@@ -154,6 +156,7 @@ fn signals_that_quote_something_else_are_ignored() {
         (About { flow: flow(ours, theirs + 1), ..about }, false),
         (About { flow: flow(ours + 1, theirs), seq: Some(nth(0)), ..about }, false),
         (About { flow: flow(theirs, ours), ..about }, false),
+        (About { flow: elsewhere, ..about }, false),
         (About { seq: Some(nth(0) - 1), ..about }, false),
         (About { seq: Some(nth(10)), ..about }, false),
     ];
