@@ -71,16 +71,7 @@ impl RouteCache {
                 }
                 new
             }
-            Kind::Links(links) => {
-                let mut new = false;
-                for link in path.as_slice().windows(2) {
-                    if let [from, to] = link {
-                        new |= links.add(now, *from, *to);
-                        new |= self.both_ways && links.add(now, *to, *from);
-                    }
-                }
-                new
-            }
+            Kind::Links(links) => links.add(now, path.as_slice(), self.both_ways),
         }
     }
 

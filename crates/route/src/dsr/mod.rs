@@ -28,10 +28,13 @@ mod discovery;
 mod flow;
 mod forward;
 mod link_cache;
+mod link_graph;
 mod maintenance;
 mod originate;
 mod path;
 mod path_cache;
+#[cfg(test)]
+mod plain_links;
 mod replies;
 mod requests;
 mod send_buffer;
