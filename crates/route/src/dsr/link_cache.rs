@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use base::{Duration, Instant, Ipv4Addr};
 
-use super::link_graph::{Link, LinkGraph};
+use super::link_graph::LinkGraph;
 use super::path::{NODES_MAX, Path};
 
 /// What each second between two uses of a link adds to the stability of its ends.
@@ -97,16 +97,16 @@ impl LinkCache {
         let until = now + from.stability.min(to.stability).max(MIN_LIFETIME);
         match graph.place(tail, head) {
             Ok(place) => {
-                let Some(link) = graph.link_mut(place) else { return false };
-                let was_over = link.until <= now;
-                link.until = until.max(link.until);
+                let Some(known) = graph.until_mut(place) else { return false };
+                let was_over = *known <= now;
+                *known = until.max(*known);
                 if was_over {
                     self.good_until = None;
                 }
                 was_over
             }
             Err(place) => {
-                graph.insert(place, tail, head, Link { until, used: now });
+                graph.insert(place, tail, head, now, until);
                 self.good_until = None;
                 true
             }
@@ -129,10 +129,10 @@ impl LinkCache {
                 _ => {}
             }
             if used {
-                let link = self.graph.link_mut(reached.link)?;
-                let gained = now.since(link.used).times(INCREASE);
-                link.used = now;
-                link.until = link.until.max(now + USE_EXTENDS);
+                let used = core::mem::replace(self.graph.used_mut(reached.link)?, now);
+                let gained = now.since(used).times(INCREASE);
+                let until = self.graph.until_mut(reached.link)?;
+                *until = (*until).max(now + USE_EXTENDS);
                 for end in [reached.from, at] {
                     if let Some(node) = self.graph.node_mut(end) {
                         node.stability = node.stability + gained;
@@ -233,7 +233,7 @@ mod test {
     fn ends(cache: &mut LinkCache, from: u32, to: u32) -> Instant {
         let graph = &mut cache.graph;
         let ends = graph.number(node(from)).zip(graph.number(node(to))).unwrap();
-        graph.link_mut(graph.place(ends.0, ends.1).unwrap()).unwrap().until
+        *graph.until_mut(graph.place(ends.0, ends.1).unwrap()).unwrap()
     }
 
     #[test]

@@ -20,12 +20,12 @@ pub(crate) struct LinkGraph {
     /// By number: in the order in which they came to be known.
     nodes: Vec<Node>,
     numbers: Numbers,
-    /// Where the links of each node begin, and where the last one's end.
-    starts: Vec<u16>,
-    /// Where each link leads; ascending for one node.
+    /// Where each link leads. Those of one node lie side by side, ascending.
     heads: Vec<u16>,
-    /// What is known of it.
-    links: Vec<Link>,
+    /// Until when each is there.
+    until: Vec<Instant>,
+    /// When it was used last.
+    used: Vec<Instant>,
     /// What making room works on.
     ends: Vec<Instant>,
     renumbered: Vec<Option<u16>>,
@@ -33,14 +33,10 @@ pub(crate) struct LinkGraph {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
-    pub address: Ipv4Addr,
     pub stability: Duration,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
-    pub until: Instant,
-    pub used: Instant,
+    pub address: Ipv4Addr,
+    /// Where its links begin; they end where those of the next node begin.
+    first: u16,
 }
 
 impl LinkGraph {
@@ -48,9 +44,9 @@ impl LinkGraph {
         Self {
             nodes: Vec::new(),
             numbers: Numbers::new(),
-            starts: Vec::new(),
             heads: Vec::new(),
-            links: Vec::new(),
+            until: Vec::new(),
+            used: Vec::new(),
             ends: Vec::new(),
             renumbered: Vec::new(),
         }
@@ -68,13 +64,19 @@ impl LinkGraph {
         self.nodes.get_mut(usize::from(number))
     }
 
-    pub fn link_mut(&mut self, place: u16) -> Option<&mut Link> {
-        self.links.get_mut(usize::from(place))
+    /// Until when a link is there.
+    pub fn until_mut(&mut self, place: u16) -> Option<&mut Instant> {
+        self.until.get_mut(usize::from(place))
+    }
+
+    /// When it was used last.
+    pub fn used_mut(&mut self, place: u16) -> Option<&mut Instant> {
+        self.used.get_mut(usize::from(place))
     }
 
     /// Is there room for so many links more?
     pub const fn has_room_for(&self, links: usize) -> bool {
-        self.links.len() + links <= LINKS
+        self.heads.len() + links <= LINKS
     }
 
     /// Is there room for both ends of a link?
@@ -83,59 +85,57 @@ impl LinkGraph {
     }
 
     pub fn number(&self, address: Ipv4Addr) -> Option<u16> {
-        self.numbers.get(address)
+        self.numbers.find(address, &self.nodes)
     }
 
     /// The number of a node, which may be a new one; `None` if there is no room for it.
     pub fn number_or_new(&mut self, address: Ipv4Addr) -> Option<u16> {
-        if let Some(number) = self.numbers.get(address) {
+        if let Some(number) = self.number(address) {
             return Some(number);
         }
         if self.nodes.len() >= NODES {
             return None;
         }
-        let number = self.nodes.len() as u16;
-        self.nodes.push(Node { address, stability: INIT_STABILITY });
-        self.numbers.set(address, number);
-        if self.starts.is_empty() {
-            self.starts.push(0);
-        }
-        self.starts.push(self.links.len() as u16);
+        let (number, first) = (self.nodes.len() as u16, self.heads.len() as u16);
+        self.nodes.push(Node { stability: INIT_STABILITY, address, first });
+        self.numbers.add(address, number);
         Some(number)
     }
 
     /// The links that leave a node: their places, where they lead, and until when they are there.
     pub fn links_from(&self, node: u16) -> impl Iterator<Item = (u16, u16, Instant)> {
-        let (start, end) = self.row(node);
-        let heads = self.heads.get(start..end).unwrap_or_default();
-        let links = self.links.get(start..end).unwrap_or_default();
-        let places = start as u16..;
-        places.zip(heads).zip(links).map(|((place, head), link)| (place, *head, link.until))
+        let (first, end) = self.row(node);
+        let heads = self.heads.get(first..end).unwrap_or_default();
+        let until = self.until.get(first..end).unwrap_or_default();
+        let places = first as u16..;
+        places.zip(heads).zip(until).map(|((place, head), until)| (place, *head, *until))
     }
 
     /// Where a link is, or where it would be.
     pub fn place(&self, from: u16, to: u16) -> Result<u16, u16> {
-        let (start, end) = self.row(from);
-        let heads = self.heads.get(start..end).unwrap_or_default();
+        let (first, end) = self.row(from);
+        let heads = self.heads.get(first..end).unwrap_or_default();
         let before = heads.iter().take_while(|head| **head < to).count();
-        let place = (start + before) as u16;
+        let place = (first + before) as u16;
         if heads.get(before) == Some(&to) { Ok(place) } else { Err(place) }
     }
 
     /// Puts a new link where [`place`](Self::place) says.
-    pub fn insert(&mut self, place: u16, from: u16, to: u16, link: Link) {
+    pub fn insert(&mut self, place: u16, from: u16, to: u16, now: Instant, until: Instant) {
         self.heads.insert(usize::from(place), to);
-        self.links.insert(usize::from(place), link);
-        for start in self.starts.iter_mut().skip(usize::from(from) + 1) {
-            *start += 1;
+        self.until.insert(usize::from(place), until);
+        self.used.insert(usize::from(place), now);
+        for node in self.nodes.iter_mut().skip(usize::from(from) + 1) {
+            node.first += 1;
         }
     }
 
     pub fn remove(&mut self, place: u16, from: u16) {
         self.heads.remove(usize::from(place));
-        self.links.remove(usize::from(place));
-        for start in self.starts.iter_mut().skip(usize::from(from) + 1) {
-            *start -= 1;
+        self.until.remove(usize::from(place));
+        self.used.remove(usize::from(place));
+        for node in self.nodes.iter_mut().skip(usize::from(from) + 1) {
+            node.first -= 1;
         }
     }
 
@@ -143,7 +143,7 @@ impl LinkGraph {
     /// without a link, but for `mine`. Nodes that stay get new numbers, in the order of the old ones.
     pub fn make_room(&mut self, now: Instant, mine: Ipv4Addr) {
         self.ends.clear();
-        self.ends.extend(self.links.iter().map(|link| link.until));
+        self.ends.extend_from_slice(&self.until);
         self.ends.sort_unstable();
         let ends_first = self.ends.get(self.ends.len() / 4).copied().unwrap_or(now);
         let from_when = ends_first.max(now);
@@ -168,57 +168,61 @@ impl LinkGraph {
         }
 
         let new = |old: u16| renumbered.get(usize::from(old)).copied().flatten();
-        let mut kept = 0;
-        for from in 0..self.nodes.len() as u16 {
-            let (start, end) = self.row(from);
-            let first = kept;
+        let (mut kept, mut nodes) = (0, 0);
+        for old in 0..self.nodes.len() as u16 {
+            let (start, end) = self.row(old);
+            let first = kept as u16;
             for place in start..end {
-                let (Some(head), Some(link)) =
-                    (self.heads.get(place).copied(), self.links.get(place).copied())
-                else {
-                    continue;
-                };
-                if link.until > from_when
-                    && let (Some(head), Some(new_head), Some(new_link)) =
-                        (new(head), self.heads.get_mut(kept), self.links.get_mut(kept))
-                {
-                    (*new_head, *new_link) = (head, link);
-                    kept += 1;
-                }
+                kept += usize::from(self.move_link(place, kept, from_when, new));
             }
-            // New numbers are no higher than old ones: what is overwritten has been read.
-            if let Some(number) = new(from)
-                && let Some(start) = self.starts.get_mut(usize::from(number))
+            // What this overwrites is read no more: new numbers are no higher than old ones.
+            if let (Some(number), Some(node)) = (new(old), self.node(old).copied())
+                && let Some(moved) = self.node_mut(number)
             {
-                *start = first as u16;
+                *moved = Node { first, ..node };
+                nodes += 1;
             }
         }
-        self.heads.truncate(kept);
-        self.links.truncate(kept);
-
-        let mut stays = renumbered.iter();
-        self.nodes.retain(|_| stays.next().is_some_and(Option::is_some));
-        self.starts.truncate(self.nodes.len());
-        self.starts.push(kept as u16);
+        self.nodes.truncate(nodes);
         self.numbers.clear();
         for (number, node) in (0..).zip(&self.nodes) {
-            self.numbers.set(node.address, number);
+            self.numbers.add(node.address, number);
         }
+        self.heads.truncate(kept);
+        self.until.truncate(kept);
+        self.used.truncate(kept);
         self.renumbered = renumbered;
     }
 
+    /// Moves a link that is there for longer than `from_when` to a place before; was it?
+    fn move_link(
+        &mut self,
+        from: usize,
+        to: usize,
+        from_when: Instant,
+        new: impl Fn(u16) -> Option<u16>,
+    ) -> bool {
+        let link = (self.heads.get(from), self.until.get(from), self.used.get(from));
+        let (Some(&head), Some(&until), Some(&used)) = link else { return false };
+        let room = (self.heads.get_mut(to), self.until.get_mut(to), self.used.get_mut(to));
+        let (Some(new_head), Some(new_until), Some(new_used)) = room else { return false };
+        let Some(head) = new(head).filter(|_| until > from_when) else { return false };
+        (*new_head, *new_until, *new_used) = (head, until, used);
+        true
+    }
+
     fn row(&self, node: u16) -> (usize, usize) {
-        let node = usize::from(node);
-        let start = |at| self.starts.get(at).map_or(0, |start| usize::from(*start));
-        (start(node), start(node + 1))
+        let first =
+            |at: usize| self.nodes.get(at).map_or(self.heads.len(), |node| usize::from(node.first));
+        (first(usize::from(node)), first(usize::from(node) + 1))
     }
 
     #[cfg(test)]
     pub fn check(&self) {
-        assert!(self.nodes.len() <= NODES && self.links.len() <= LINKS);
-        assert_eq!(self.starts.len(), self.nodes.len() + 1);
-        assert_eq!(self.heads.len(), self.links.len());
-        assert_eq!(self.starts.last().map(|end| usize::from(*end)), Some(self.links.len()));
+        assert!(self.nodes.len() <= NODES && self.heads.len() <= LINKS);
+        assert_eq!(self.heads.len(), self.until.len());
+        assert_eq!(self.heads.len(), self.used.len());
+        assert!(self.nodes.is_sorted_by_key(|node| node.first));
         for (number, node) in (0..).zip(&self.nodes) {
             assert_eq!(self.number(node.address), Some(number));
             let heads: Vec<u16> = self.links_from(number).map(|(_, head, _)| head).collect();
@@ -235,8 +239,11 @@ const SLOTS: usize = 2 * NODES;
 #[derive(Clone, Debug)]
 struct Numbers {
     /// Made with the first node: whoever keeps paths needs none.
-    slots: Vec<Option<(Ipv4Addr, u16)>>,
+    slots: Vec<u16>,
 }
+
+/// A slot without a number.
+const FREE: u16 = u16::MAX;
 
 impl Numbers {
     const fn new() -> Self {
@@ -251,29 +258,30 @@ impl Numbers {
         (first..first + SLOTS).map(|slot| slot % SLOTS)
     }
 
-    fn get(&self, address: Ipv4Addr) -> Option<u16> {
+    fn find(&self, address: Ipv4Addr, nodes: &[Node]) -> Option<u16> {
         for slot in Self::tries(address) {
-            let (known, number) = self.slots.get(slot).copied().flatten()?;
-            if known == address {
+            // No node has the number of a free slot.
+            let number = *self.slots.get(slot)?;
+            if nodes.get(usize::from(number))?.address == address {
                 return Some(number);
             }
         }
         None
     }
 
-    fn set(&mut self, address: Ipv4Addr, number: u16) {
+    fn add(&mut self, address: Ipv4Addr, number: u16) {
         if self.slots.is_empty() {
-            self.slots.resize(SLOTS, None);
+            self.slots.resize(SLOTS, FREE);
         }
         for slot in Self::tries(address) {
-            if let Some(free @ None) = self.slots.get_mut(slot) {
-                *free = Some((address, number));
+            if let Some(free @ &mut FREE) = self.slots.get_mut(slot) {
+                *free = number;
                 return;
             }
         }
     }
 
     fn clear(&mut self) {
-        self.slots.fill(None);
+        self.slots.fill(FREE);
     }
 }
