@@ -28,9 +28,10 @@ pub fn run(input: &[u8]) {
     let mut bytes = Bytes(input);
     let mut config = if bytes.u8() & 1 == 0 { DsrConfig::STANDARD } else { DsrConfig::NS2 };
     if bytes.u8() & 3 == 0 {
-        config.cache = match config.cache {
-            CacheKind::LinkMaxLife => DsrConfig::NS2.cache,
-            CacheKind::Paths { .. } => CacheKind::LinkMaxLife,
+        config.cache = if config.cache == CacheKind::LINK_MAX_LIFE {
+            DsrConfig::NS2.cache
+        } else {
+            CacheKind::LINK_MAX_LIFE
         };
         config.reply_delay = Some(Duration::from_millis(3));
         config.forget_both_ways = true;

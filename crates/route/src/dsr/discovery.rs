@@ -4,6 +4,7 @@ use base::{Duration, Instant, Ipv4Addr};
 use wire::{DsrError, DsrErrorKind, DsrHeader, DsrRequest, Nodes, Routed};
 
 use super::Dsr;
+use super::cache::LearnedBy;
 use super::config::{ReplyFromCache, RingZero};
 use super::path::Path;
 use crate::{DropReason, Hop};
@@ -87,7 +88,7 @@ impl Dsr {
     }
 
     /// RFC 4728 §8.2.2.
-    pub(super) fn on_request(&mut self, now: Instant, mut packet: Routed) {
+    pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, mut packet: Routed) {
         let ip = packet.packet.ip;
         let Some(dsr) = &packet.dsr else { return };
         let Some(request) = dsr.request else { return };
@@ -96,7 +97,7 @@ impl Dsr {
             return;
         }
         if self.config.snoop_errors {
-            self.on_errors(now, &packet);
+            self.on_errors(now, &packet, from, None);
         }
         let mut so_far = Path::EMPTY;
         so_far.push(ip.source);
@@ -119,7 +120,7 @@ impl Dsr {
         self.requests.note(ip.source, request.id, request.target);
         so_far.push(self.address);
         let back = so_far.reversed();
-        if self.config.cache_requests && self.cache.add(now, &back, self.config.source_routes) {
+        if self.cache.on_learned(now, &back, LearnedBy::Request) {
             self.learned(now);
         }
         if is_target {

@@ -1,11 +1,28 @@
 //! Link-MaxLife (RFC 4728 App. A): links with a lifetime each, and the best route through them.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use base::{Duration, Instant, Ipv4Addr};
+use base::{Duration, FailedLink, Instant, Ipv4Addr};
 
+use super::cache::{Heard, LearnedBy, News, RouteCache};
+use super::caches::ListedCache;
+use super::learning::Learning;
 use super::link_graph::LinkGraph;
-use super::path::{NODES_MAX, Path};
+use super::path::{Carried, NODES_MAX, Path};
+
+pub(crate) const LISTED: ListedCache = ListedCache {
+    name: "link-max-life",
+    about: "links with a lifetime each, from which the best route is worked out (RFC 4728 App. A)",
+    takes_limits: false,
+    build: |me, config| {
+        let learning = Learning::new(me, config, Some(RENEW));
+        Box::new(LinkMaxLife { learning, links: LinkCache::new(me) })
+    },
+};
+
+/// How soon a route that was seen in use may renew what is known of its links.
+const RENEW: Duration = Duration::from_secs(1);
 
 /// What each second between two uses of a link adds to the stability of its ends.
 const INCREASE: u64 = 4;
@@ -15,6 +32,55 @@ const DECREASE: u64 = 2;
 const MIN_LIFETIME: Duration = Duration::from_secs(1);
 /// What a use leaves it at least.
 const USE_EXTENDS: Duration = Duration::from_secs(120);
+
+/// The links, and what is learned of them.
+#[derive(Clone, Debug)]
+struct LinkMaxLife {
+    learning: Learning,
+    links: LinkCache,
+}
+
+impl RouteCache for LinkMaxLife {
+    fn on_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool {
+        let Some(path) = self.learning.usable(path) else { return false };
+        let mut new = false;
+        for _ in self.learning.parts(by) {
+            new |= self.links.add(now, path.as_slice(), self.learning.both_ways());
+        }
+        new
+    }
+
+    fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool {
+        let Self { learning, links } = self;
+        learning.hear(now, route, heard, |learning, path, _| {
+            links.add(now, path.as_slice(), learning.both_ways())
+        })
+    }
+
+    fn on_broken(&mut self, _now: Instant, link: FailedLink, _news: News) -> bool {
+        self.learning.forget_seen();
+        let there = self.links.remove(link.from, link.to);
+        let back = self.learning.forget_both_ways() && self.links.remove(link.to, link.from);
+        there || back
+    }
+
+    fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.links.find(now, destination, false).filter(|path| self.learning.fits(path))
+    }
+
+    fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.links.find(now, destination, true).filter(|path| self.learning.fits(path))
+    }
+
+    /// Salvaging is a use of a link, too (RFC 4728 App. A).
+    fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.take(now, destination)
+    }
+
+    fn boxed(&self) -> Box<dyn RouteCache> {
+        Box::new(self.clone())
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct LinkCache {

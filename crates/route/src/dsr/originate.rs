@@ -53,7 +53,7 @@ impl Dsr {
     pub(super) fn route_own(&mut self, now: Instant, packet: Routed) {
         let destination = packet.packet.ip.destination;
         if destination == self.address {
-            self.receive(now, packet);
+            self.receive(now, self.address, packet);
         } else if let Some(path) = self.cache.take(now, destination) {
             self.launch(now, now, packet, &path);
         } else {
@@ -86,6 +86,8 @@ impl Dsr {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
         let own = packet.packet.ip.source == self.address;
+        let data = !packet.is_control();
+        self.cache.on_used(now, flow.as_ref().unwrap_or(path), data);
         // Another's packet that has waited here (ns-2.35) is not salvaged once more by that.
         let salvage = salvages(&packet);
         if flow.is_some() {
