@@ -1,7 +1,7 @@
 //! Route discovery (RFC 4728 §8.2): asking, and passing on what others ask.
 
 use base::{Duration, Instant, Ipv4Addr};
-use wire::{DsrError, DsrErrorKind, DsrHeader, DsrRequest, Nodes, Routed};
+use wire::{DsrError, DsrErrorKind, DsrHeader, DsrLead, DsrRequest, Nodes, Routed};
 
 use super::Dsr;
 use super::cache::LearnedBy;
@@ -62,7 +62,7 @@ impl Dsr {
         let id = self.next_request;
         self.next_request = id.wrapping_add(1);
         let mut dsr = DsrHeader {
-            request: Some(DsrRequest { id, target, route: Nodes::EMPTY }),
+            lead: DsrLead::Request(DsrRequest { id, target, route: Nodes::EMPTY }),
             ..DsrHeader::default()
         };
         if let Some((link, when)) = self.held_error
@@ -91,7 +91,7 @@ impl Dsr {
     pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, mut packet: Routed) {
         let ip = packet.packet.ip;
         let Some(dsr) = &packet.dsr else { return };
-        let Some(request) = dsr.request else { return };
+        let Some(request) = dsr.request().copied() else { return };
         // RFC 4728 §8.2.1 leaves open what a request with a source route would be.
         if ip.source == self.address || dsr.source_route.is_some() {
             return;
@@ -138,7 +138,7 @@ impl Dsr {
             return;
         }
         packet.packet.ip.ttl -= 1;
-        if let Some(request) = packet.dsr.as_mut().and_then(|dsr| dsr.request.as_mut())
+        if let Some(request) = packet.dsr.as_mut().and_then(|dsr| dsr.request_mut())
             && request.route.push(self.address)
         {
             let at = now + self.draw_jitter();

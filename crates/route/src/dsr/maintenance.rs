@@ -141,7 +141,7 @@ impl Dsr {
         let ip = packet.packet.ip;
         let own = ip.source == self.address;
         // Requests are for all, and none of them fails.
-        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request.is_some()) {
+        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
             return self.drop_packet(packet, DropReason::LinkFailure);
         }
         off_flow(&mut packet);
@@ -209,12 +209,12 @@ impl Dsr {
         let Some(dsr) = packet.dsr.as_ref().filter(|dsr| dsr.errors[0].is_some()) else { return };
         let mut errors = dsr.errors;
         let news = News::RouteError { reporter: packet.packet.ip.source, from, error_to: to };
-        for error in dsr.errors() {
+        for error in dsr.all_errors() {
             if let DsrErrorKind::NodeUnreachable(to) = error.kind {
                 self.lose_link(now, FailedLink { from: error.source, to }, news);
             }
         }
-        if dsr.request.is_some() {
+        if dsr.request().is_some() {
             return;
         }
         let mut carried = salvages(packet);

@@ -157,7 +157,7 @@ impl Dsr {
     /// What the link layer got for this node, or for all.
     pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
         let ip = &packet.packet.ip;
-        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request.is_some()) {
+        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
             self.on_request(now, from, packet);
         } else if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
             self.receive(now, from, packet);

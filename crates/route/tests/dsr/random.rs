@@ -60,7 +60,7 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
 fn check_route(node: usize, packet: &Routed, hop: Hop) {
     let Some(dsr) = &packet.dsr else { return };
     assert!(packet.len() >= packet.packet.len());
-    if let Some(request) = &dsr.request {
+    if let Some(request) = dsr.request() {
         assert_eq!(hop, Hop::All);
         let mut nodes = vec![packet.packet.ip.source];
         nodes.extend(request.route.as_slice());
