@@ -4,7 +4,7 @@
 use base::{Duration, Instant, Ipv4Addr};
 use route::{CacheKind, Dsr, DsrConfig, Hop, Output};
 use wire::{
-    Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply, DsrRequest, DsrSourceRoute,
+    Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrLead, DsrOption, DsrReply, DsrRequest, DsrSourceRoute,
     IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
 };
 
@@ -28,9 +28,10 @@ pub fn run(input: &[u8]) {
     let mut bytes = Bytes(input);
     let mut config = if bytes.u8() & 1 == 0 { DsrConfig::STANDARD } else { DsrConfig::NS2 };
     if bytes.u8() & 3 == 0 {
-        config.cache = match config.cache {
-            CacheKind::LinkMaxLife => DsrConfig::NS2.cache,
-            CacheKind::Paths { .. } => CacheKind::LinkMaxLife,
+        config.cache = if config.cache == CacheKind::LINK_MAX_LIFE {
+            DsrConfig::NS2.cache
+        } else {
+            CacheKind::LINK_MAX_LIFE
         };
         config.reply_delay = Some(Duration::from_millis(3));
         config.forget_both_ways = true;
@@ -78,7 +79,7 @@ pub fn run(input: &[u8]) {
 
 impl Node {
     fn takes(&mut self, packet: &Routed) {
-        let request = packet.dsr.is_some_and(|dsr| dsr.request.is_some());
+        let request = packet.dsr.is_some_and(|dsr| dsr.request().is_some());
         // A request carries nothing of a host; what would is not looked at.
         self.held += usize::from(!packet.is_control() && !request);
     }
@@ -116,7 +117,7 @@ fn check(packet: &Routed, hop: Hop) {
     assert_eq!(again, plain);
     let Some(dsr) = &packet.dsr else { return };
     let ip = &packet.packet.ip;
-    if let Some(request) = &dsr.request {
+    if let Some(request) = dsr.request() {
         no_loop(&[ip.source], &request.route, &[]);
     }
     if let Some(route) = &dsr.source_route {
@@ -173,7 +174,7 @@ fn routed(bytes: &mut Bytes) -> Routed {
     }
     let mut dsr = DsrHeader::default();
     if parts & 2 != 0 {
-        dsr.request = Some(DsrRequest {
+        dsr.lead = DsrLead::Request(DsrRequest {
             id: u16::from(bytes.u8()),
             target: address(bytes.u8() % 8),
             route: nodes(bytes),
@@ -184,8 +185,11 @@ fn routed(bytes: &mut Bytes) -> Routed {
         dsr.reply = Some(DsrReply { last_hop_external: false, route: nodes(bytes) });
     }
     if parts & 8 != 0 {
-        for slot in dsr.errors.iter_mut().take(1 + usize::from(bytes.u8() % 3)) {
-            *slot = Some(error(bytes));
+        for _ in 0..=bytes.u8() % 6 {
+            dsr.add(DsrOption::Error(error(bytes)));
+        }
+        if bytes.u8() & 1 == 0 {
+            dsr.add(DsrOption::Other { kind: 1 << 4, data: &[bytes.u8(); 9] });
         }
     }
     if parts & 16 != 0 {

@@ -31,8 +31,8 @@ mod watched;
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};
 pub use aodv::{Aodv, AodvConfig, AodvRoute, ErrorRule, Hello, LocalRepair, Refresh, SearchRule};
 pub use dsr::{
-    CacheKind, CachePart, Dsr, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero,
-    SalvageReplies, Shorten,
+    CACHES, CacheKind, CacheLimits, CachePart, Dsr, DsrConfig, FlowState, ListedCache,
+    ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten,
 };
 pub use fixed::Fixed;
 pub use shortest::shortest_paths;

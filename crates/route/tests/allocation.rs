@@ -5,8 +5,8 @@ use allocation_counter::measure;
 use base::{Instant, Ipv4Addr};
 use route::{Aodv, AodvConfig, Dsr, DsrConfig, Output};
 use wire::{
-    AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrReply, DsrRequest, DsrSourceRoute,
-    IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
+    AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrLead, DsrReply, DsrRequest,
+    DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
 };
 
 const fn at(node: u32) -> Ipv4Addr {
@@ -130,10 +130,11 @@ impl Round {
         let far = 10 + round % 300;
         let next = 2 + round % 2;
         let none = DsrHeader::default();
-        let request = Some(DsrRequest { id: round as u16, target: at(far), route: Nodes::EMPTY });
+        let request = DsrRequest { id: round as u16, target: at(far), route: Nodes::EMPTY };
+        let lead = DsrLead::Request(request);
         let ip = IpHeader { ttl: 16, ..IpHeader::new(at(0), Ipv4Addr::BROADCAST) };
         let packet = Packet { ip, body: Body::Nothing };
-        let request = Routed { packet, dsr: Some(DsrHeader { request, ..none }), padding: 0 };
+        let request = Routed { packet, dsr: Some(DsrHeader { lead, ..none }), padding: 0 };
         let reply = Some(DsrReply { last_hop_external: false, route: nodes(&[1, next, far]) });
         let back = [far, next, 1, 0];
         let reply = on_route(&back, 2, Body::Nothing, DsrHeader { reply, ..none }, round);

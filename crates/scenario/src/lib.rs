@@ -63,7 +63,8 @@ pub use self::aid::Aid;
 pub use adhoc::aodv::{Hello, Near, Repair, Search};
 pub use adhoc::arp::{Again, Resolution};
 pub use adhoc::compat::{Deviation, Part, deviations};
-pub use adhoc::dsr::{Cache, FlowState, Highest, Memory, Numbers, Paths};
+pub use adhoc::dsr::{FlowState, Highest, Memory, Numbers};
+pub use adhoc::dsr_cache::{Cache, Limits};
 pub use adhoc::mac::Timeout;
 pub use adhoc::routing::Static;
 pub use adhoc::{

@@ -2,6 +2,8 @@
 
 use base::Ipv4Addr;
 
+use crate::DsrLead;
+
 /// The IP protocol number of DSR (RFC 4728 §9).
 pub const DSR: u8 = 48;
 
@@ -9,7 +11,7 @@ pub const DSR: u8 = 48;
 /// some sixty): a reply lists all nodes but its initiator, so a route has 17.
 pub const DSR_ROUTE_MAX: usize = 16;
 
-/// The most route errors in one packet.
+/// The most route errors in one packet that are nested; further ones are options of [`DsrLead`].
 pub const DSR_ERRORS_MAX: usize = 3;
 
 /// A list of nodes, in order.
@@ -73,8 +75,8 @@ impl Nodes {
 pub struct DsrHeader {
     /// The Flow State header (RFC 4728 §7.1).
     pub flow: Option<DsrFlow>,
-    /// RFC 4728 §6.2.
-    pub request: Option<DsrRequest>,
+    /// A Route Request, or further options.
+    pub lead: DsrLead,
     /// RFC 4728 §6.3.
     pub reply: Option<DsrReply>,
     /// RFC 4728 §6.4, the newest first; the first `None` ends the list.
@@ -168,14 +170,14 @@ pub struct DsrFlow {
 }
 
 impl DsrHeader {
-    /// Its errors.
+    /// Its errors, those among the further options apart.
     pub fn errors(&self) -> impl Iterator<Item = &DsrError> {
         self.errors.iter().map_while(Option::as_ref)
     }
 
     /// Has it any option? Without one there is no Options header.
     pub fn has_options(&self) -> bool {
-        self.request.is_some()
+        !matches!(self.lead, DsrLead::None)
             || self.reply.is_some()
             || self.errors().next().is_some()
             || self.timeout_s.is_some()
@@ -194,12 +196,16 @@ impl DsrHeader {
 
     /// The length of its options without padding.
     pub(crate) fn options_size(&self) -> u32 {
-        let request = self.request.as_ref().map_or(0, |r| 8 + 4 * u32::from(r.route.len));
+        let lead = match &self.lead {
+            DsrLead::None => 0,
+            DsrLead::Request(request) => 8 + 4 * u32::from(request.route.len),
+            DsrLead::More(more) => more.as_bytes().len() as u32,
+        };
         let reply = self.reply.as_ref().map_or(0, |r| 3 + 4 * u32::from(r.route.len));
         let errors: u32 = self.errors().map(DsrError::size).sum();
         let timeout = if self.timeout_s.is_some() { 4 } else { 0 };
         let route = self.source_route.as_ref().map_or(0, |r| 4 + 4 * u32::from(r.route.len));
-        request + reply + errors + timeout + route
+        lead + reply + errors + timeout + route
     }
 }
 

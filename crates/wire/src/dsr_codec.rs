@@ -4,18 +4,18 @@ use base::Ipv4Addr;
 
 use crate::cursor::{Reader, Writer};
 use crate::{
-    DSR, DecodeError, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply, DsrRequest,
-    DsrSourceRoute, EncodeError, Nodes,
+    DSR, DecodeError, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrLead, DsrOption, DsrReply,
+    DsrRequest, DsrSourceRoute, EncodeError, Nodes,
 };
 
 // Option types (RFC 4728 §6.2 to §6.9, §7.2).
-const PAD_N: u8 = 0;
-const REQUEST: u8 = 1;
-const REPLY: u8 = 2;
-const ERROR: u8 = 3;
-const SOURCE_ROUTE: u8 = 96;
-const TIMEOUT: u8 = 128;
-const PAD_1: u8 = 224;
+pub(crate) const PAD_N: u8 = 0;
+pub(crate) const REQUEST: u8 = 1;
+pub(crate) const REPLY: u8 = 2;
+pub(crate) const ERROR: u8 = 3;
+pub(crate) const SOURCE_ROUTE: u8 = 96;
+pub(crate) const TIMEOUT: u8 = 128;
+pub(crate) const PAD_1: u8 = 224;
 
 /// The two bits that say what is to be done with an unknown option: 11, the packet is dropped.
 const ACTION: u8 = 0x60;
@@ -49,7 +49,7 @@ impl DsrHeader {
         let options = self.options_size();
         let padded = options.next_multiple_of(4);
         to.u16(padded as u16)?;
-        if let Some(request) = &self.request {
+        if let Some(request) = self.request() {
             option(REQUEST, 6 + list_size(&request.route), to)?;
             to.u16(request.id)?;
             to.u32(request.target.to_bits())?;
@@ -62,6 +62,10 @@ impl DsrHeader {
         }
         for error in self.errors() {
             error.write(to)?;
+        }
+        if let DsrLead::More(more) = &self.lead {
+            let bytes = more.as_bytes();
+            to.slice(bytes.len())?.copy_from_slice(bytes);
         }
         if let Some(timeout) = self.timeout_s {
             option(TIMEOUT, 2, to)?;
@@ -124,10 +128,12 @@ impl DsrHeader {
             |is_new: bool| if is_new { Ok(()) } else { Err(DecodeError::DsrOption { kind }) };
         match kind {
             REQUEST => {
-                once(self.request.is_none())?;
+                // What a node need not know makes room; an error does not.
+                let errors = self.more().any(|more| matches!(more, DsrOption::Error(_)));
+                once(self.request().is_none() && !errors)?;
                 let (id, target) = (from.u16().map_err(wrong)?, from.address().map_err(wrong)?);
                 let route = read_list(from).ok_or(DecodeError::DsrOption { kind })?;
-                self.request = Some(DsrRequest { id, target, route });
+                self.lead = DsrLead::Request(DsrRequest { id, target, route });
             }
             REPLY => {
                 once(self.reply.is_none())?;
@@ -138,8 +144,7 @@ impl DsrHeader {
             }
             ERROR => {
                 if let Some(error) = DsrError::read(from).map_err(wrong)? {
-                    let slot = self.errors.iter_mut().find(|slot| slot.is_none());
-                    *slot.ok_or(DecodeError::DsrOption { kind })? = Some(error);
+                    once(self.add(DsrOption::Error(error)))?;
                 }
             }
             TIMEOUT => {
@@ -159,14 +164,20 @@ impl DsrHeader {
                 });
             }
             // RFC 4728 §8.1.6.
-            _ => once(kind & ACTION != ACTION)?,
+            _ => {
+                once(kind & ACTION != ACTION)?;
+                // Without room it is passed over.
+                if let Some(option) = DsrOption::of(kind, from.0) {
+                    self.add(option);
+                }
+            }
         }
         Ok(())
     }
 }
 
 impl DsrError {
-    fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+    pub(crate) fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
         let kind = match self.kind {
             DsrErrorKind::NodeUnreachable(_) => NODE_UNREACHABLE,
             DsrErrorKind::UnknownFlow { .. } => UNKNOWN_FLOW,
@@ -188,7 +199,7 @@ impl DsrError {
     }
 
     /// `None`: of a type that says nothing to us.
-    fn read(mut from: Reader<'_>) -> Result<Option<Self>, DecodeError> {
+    pub(crate) fn read(mut from: Reader<'_>) -> Result<Option<Self>, DecodeError> {
         let (kind, salvage) = (from.u8()?, from.u8()? & 15);
         let (source, destination) = (from.address()?, from.address()?);
         let kind = match kind {

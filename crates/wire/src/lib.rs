@@ -37,6 +37,7 @@ mod codec;
 mod cursor;
 mod dsr;
 mod dsr_codec;
+mod dsr_more;
 mod icmp;
 mod ip;
 mod payload;
@@ -52,6 +53,7 @@ pub use dsr::{
     DSR, DSR_ERRORS_MAX, DSR_ROUTE_MAX, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply,
     DsrRequest, DsrSourceRoute, Nodes,
 };
+pub use dsr_more::{DsrLead, DsrMore, DsrOption};
 pub use icmp::{IcmpMessage, Quoted, UnreachableCode};
 pub use ip::{Body, IPV4_HEADER, IpHeader, IpOptions, Packet};
 pub use payload::Payload;

@@ -114,7 +114,7 @@ fn dsr_seeds() -> Vec<(&'static str, Vec<u8>)> {
     };
     let error = |kind| Some(DsrError { kind, salvage: 1, source: ROUTER, destination: HOST });
     let unreachable = DsrErrorKind::NodeUnreachable(PEER);
-    let request = Some(DsrRequest { id: 77, target: PEER, route: nodes(2) });
+    let lead = DsrLead::Request(DsrRequest { id: 77, target: PEER, route: nodes(2) });
     let route = |salvage| {
         Some(DsrSourceRoute {
             first_hop_external: false,
@@ -134,8 +134,8 @@ fn dsr_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let flow = Some(DsrFlow { id: 3, hops: 2 });
     let established = DsrHeader { flow, timeout_s: Some(60), source_route: route(0), ..none };
     vec![
-        ("dsr-request", routed(nothing, DsrHeader { request, ..none })),
-        ("dsr-request-with-error", routed(nothing, DsrHeader { request, errors: told, ..none })),
+        ("dsr-request", routed(nothing, DsrHeader { lead, ..none })),
+        ("dsr-request-with-error", routed(nothing, DsrHeader { lead, errors: told, ..none })),
         ("dsr-reply", routed(nothing, DsrHeader { reply, source_route: route(0), ..none })),
         ("dsr-errors", routed(nothing, DsrHeader { errors: of_flows, ..none })),
         ("dsr-data", routed(udp(13), DsrHeader { source_route: route(0), ..none })),

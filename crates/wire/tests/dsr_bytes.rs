@@ -13,7 +13,7 @@ const C: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
 const D: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 4);
 const NONE: DsrHeader = DsrHeader {
     flow: None,
-    request: None,
+    lead: DsrLead::None,
     reply: None,
     errors: [None; DSR_ERRORS_MAX],
     timeout_s: None,
@@ -46,9 +46,9 @@ fn bytes(hex: &str) -> Vec<u8> {
 /// Next header 59 (none), flags, length of the options; then type, length and so on.
 #[test]
 fn a_request() {
-    let request = Some(DsrRequest { id: 0x0102, target: D, route: nodes(&[B, C]) });
+    let lead = DsrLead::Request(DsrRequest { id: 0x0102, target: D, route: nodes(&[B, C]) });
     let expected = bytes("3b 00 0010  01 0e 0102 0a000004 0a000002 0a000003");
-    assert_eq!(header(DsrHeader { request, ..NONE }), expected);
+    assert_eq!(header(DsrHeader { lead, ..NONE }), expected);
 }
 
 #[test]
@@ -113,6 +113,70 @@ fn what_it_stands_before_follows_with_its_own_number() {
     assert_eq!(encoded(&Routed { packet, dsr: Some(NONE), padding: 0 }), without);
 }
 
+/// Several errors and what comes with them (RFC 4728 §6: "one or more options").
+#[test]
+fn further_options() {
+    let error = |node| {
+        DsrOption::Error(DsrError {
+            kind: DsrErrorKind::NodeUnreachable(node),
+            salvage: 0,
+            source: B,
+            destination: A,
+        })
+    };
+    let quotation = [1, 2, 3, 4, 5];
+    let mut dsr = NONE;
+    for option in [
+        DsrOption::AckRequest { id: 0x0102 },
+        error(C),
+        error(D),
+        error(C),
+        DsrOption::Ack { id: 0x0304, source: B, destination: A },
+        error(D),
+        DsrOption::Other { kind: 0x11, data: &quotation },
+    ] {
+        assert!(dsr.add(option), "{option:?}");
+    }
+    let unreachable: Vec<_> = dsr.all_errors().map(|error| error.kind).collect();
+    assert_eq!(unreachable, [C, D, C, D].map(DsrErrorKind::NodeUnreachable));
+    let expected = bytes(
+        "3b 00 0058  03 0e 01 00 0a000002 0a000001 0a000003
+                     03 0e 01 00 0a000002 0a000001 0a000004
+                     03 0e 01 00 0a000002 0a000001 0a000003
+                     a0 02 0102  20 0a 0304 0a000002 0a000001
+                     03 0e 01 00 0a000002 0a000001 0a000004
+                     11 05 0102030405  e0",
+    );
+    assert_eq!(header(dsr), expected);
+    let packet = Packet { ip: IpHeader::new(A, D), body: Body::Nothing };
+    let routed = Routed { packet, dsr: Some(dsr), padding: 0 };
+    assert_eq!(Routed::decode(&encoded(&routed)), Ok((routed, [].as_slice())));
+}
+
+#[test]
+fn what_has_a_field_or_no_room_is_no_further_option() {
+    let mut dsr = NONE;
+    for kind in [0, 1, 2, 3, 32, 96, 128, 160, 224, 0x21, 0x41, 0x61] {
+        assert!(!dsr.add(DsrOption::Other { kind, data: &[] }), "{kind}");
+    }
+    assert!(!dsr.add(DsrOption::Other { kind: 0x11, data: &[0; 69] }));
+    assert_eq!(dsr, NONE);
+    assert!(dsr.add(DsrOption::Other { kind: 0x11, data: &[0; 68] }));
+    assert!(!dsr.add(DsrOption::AckRequest { id: 1 }));
+    let request = DsrRequest { id: 1, target: D, route: Nodes::EMPTY };
+    let mut asking = DsrHeader { lead: DsrLead::Request(request), ..NONE };
+    assert!(!asking.add(DsrOption::AckRequest { id: 1 }));
+    assert_eq!(asking.request(), Some(&request));
+}
+
+/// Packets are copied at each hop: what few of them carry must not make all of them larger.
+#[test]
+fn further_options_make_no_packet_larger() {
+    assert!(size_of::<DsrLead>() <= size_of::<Option<DsrRequest>>() + 2);
+    assert!(size_of::<DsrHeader>() <= 274, "{}", size_of::<DsrHeader>());
+    assert!(size_of::<Routed>() <= 472, "{}", size_of::<Routed>());
+}
+
 /// RFC 4728 §8.1.6: by the bits of its type an unknown option is passed over, or the packet refused.
 #[test]
 fn options_that_are_not_known() {
@@ -131,10 +195,10 @@ fn options_that_are_not_known() {
     let timeout = Ok(Some(DsrHeader { timeout_s: Some(7), ..NONE }));
     assert_eq!(with("80 02 0007"), timeout);
     for passed_over in [
-        "a0 02 0001",
-        "20 0a 0001 0a000001 0a000002",
-        "81 06 0001 0a000001",
-        "1f 00",
+        // To be taken out, to be marked, and an acknowledgment request without its number.
+        "21 02 0001",
+        "41 00",
+        "a0 01 00",
         "e0 e0 00 03 000000",
         "03 0e 02 00 0a000002 0a000001 00000000",
     ] {
@@ -151,8 +215,16 @@ fn options_that_are_not_known() {
     ] {
         assert_eq!(with(refused), Err(DecodeError::DsrOption { kind }), "{refused}");
     }
-    let four = "03 0e 01 05 0a000002 0a000001 0a000003".repeat(4);
-    assert_eq!(with(&four), Err(DecodeError::DsrOption { kind: 3 }));
+    let error = "03 0e 01 05 0a000002 0a000001 0a000003";
+    assert!(with(&error.repeat(7)).is_ok());
+    assert_eq!(with(&error.repeat(8)), Err(DecodeError::DsrOption { kind: 3 }));
+    // A request has the room of further options.
+    let request = "01 06 0001 0a000001";
+    assert!(with(&format!("{} {request}", error.repeat(3))).is_ok());
+    let refused = Err(DecodeError::DsrOption { kind: 1 });
+    assert_eq!(with(&format!("{} {request}", error.repeat(4))), refused);
+    let refused = Err(DecodeError::DsrOption { kind: 3 });
+    assert_eq!(with(&format!("{request} {}", error.repeat(4))), refused);
     assert_eq!(with("80 09 00"), Err(DecodeError::Truncated));
 }
 
@@ -184,6 +256,11 @@ fn error() -> impl Strategy<Value = DsrError> {
     })
 }
 
+/// A type of an option, and what it may say.
+fn further() -> impl Strategy<Value = (u8, Vec<u8>)> {
+    (any::<u8>(), prop::collection::vec(any::<u8>(), 0..40))
+}
+
 fn any_header() -> impl Strategy<Value = DsrHeader> {
     let option = prop::option::of::<BoxedStrategy<_>>;
     let flow = (any::<u16>(), 0..128u8).prop_map(|(id, hops)| DsrFlow { id, hops });
@@ -207,16 +284,26 @@ fn any_header() -> impl Strategy<Value = DsrHeader> {
         prop::option::of(flow),
         prop::option::of(request),
         prop::option::of(reply),
-        prop::collection::vec(error(), 0..=DSR_ERRORS_MAX),
+        prop::collection::vec(error(), 0..=DSR_ERRORS_MAX + 3),
+        prop::collection::vec(further(), 0..4),
         option(any::<u16>().boxed()),
         prop::option::of(route),
     )
-        .prop_map(|(flow, request, reply, list, timeout_s, source_route)| {
-            let mut errors = [None; DSR_ERRORS_MAX];
-            for (slot, error) in errors.iter_mut().zip(list) {
-                *slot = Some(error);
+        .prop_map(|(flow, request, reply, errors, more, timeout_s, source_route)| {
+            let lead = request.map_or(DsrLead::None, DsrLead::Request);
+            let mut header = DsrHeader { flow, lead, reply, timeout_s, source_route, ..NONE };
+            // What there is no room for is not in it.
+            for error in errors {
+                header.add(DsrOption::Error(error));
             }
-            DsrHeader { flow, request, reply, errors, timeout_s, source_route }
+            for (kind, data) in &more {
+                header.add(match kind % 4 {
+                    0 => DsrOption::AckRequest { id: 7 },
+                    1 => DsrOption::Ack { id: 7, source: A, destination: B },
+                    _ => DsrOption::Other { kind: *kind, data },
+                });
+            }
+            header
         })
         .prop_filter("it says something", |header| *header != NONE)
 }

@@ -1,209 +1,110 @@
-//! What a node knows of routes, in either form.
+//! What a route cache is to the rest of DSR: events go in, routes and notices to neighbours come out.
+//!
+//! Discovery, maintenance and forwarding report every route that this node comes to know of, with its
+//! provenance, and every link that fails, with where the news comes from. What is kept of that, for
+//! how long, and which neighbour has to hear of a failed link is the cache's own affair. A cache is
+//! one file, which has an entry for the list in [`caches`](super::caches).
 
-use base::{Duration, Instant, Ipv4Addr};
+use alloc::boxed::Box;
+use core::fmt::Debug;
 
-use super::config::{CacheKind, CachePart, DsrConfig};
-use super::link_cache::LinkCache;
+use base::{FailedLink, Instant, Ipv4Addr};
+
 use super::path::{Carried, Path};
-use super::path_cache::PathCache;
 
-/// How soon a route that was seen in use may renew what is known of its links.
-const RENEW: Duration = Duration::from_secs(1);
-/// How many routes in use are remembered, by who is at their ends.
-const SEEN: usize = 16;
+/// A route cache (RFC 4728 §4.1). Time never goes back; after each event the node polls for notices
+/// until there is none.
+///
+/// Events about routes say whether there is anything new in it, for what waits for a route.
+pub(crate) trait RouteCache: Debug + Send {
+    /// A route that begins at this node.
+    fn on_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool;
 
-#[derive(Clone, Debug)]
-pub(crate) struct RouteCache {
-    me: Ipv4Addr,
-    kind: Kind,
-    both_ways: bool,
-    forget_both_ways: bool,
-    max_nodes: usize,
-    /// Routes seen in use since something was forgotten: seeing them again tells nothing.
-    seen: [Option<Seen>; SEEN],
-}
+    /// A route in a packet that this node has received, forwards or has overheard.
+    fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool;
 
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "there is one a node")]
-enum Kind {
-    Paths(PathCache),
-    Links(LinkCache),
-}
+    /// This node has answered a request from the cache (RFC 4728 §8.2.3): the reply lists `route`,
+    /// from the initiator to the target, and goes to the neighbour `to`.
+    fn on_replied(&mut self, _now: Instant, _route: &Path, _to: Ipv4Addr) {}
 
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    path: Path,
-    next: usize,
-    until: Instant,
-}
+    /// A packet leaves this node on `path`, which begins here; `data`: it is a host's. Its own packet,
+    /// or another's that it salvages.
+    fn on_used(&mut self, _now: Instant, _path: &Path, _data: bool) {}
 
-impl RouteCache {
-    pub fn new(me: Ipv4Addr, config: &DsrConfig) -> Self {
-        let kind = match config.cache {
-            CacheKind::Paths { primary, secondary, timeout } => {
-                Kind::Paths(PathCache::new(primary, secondary, timeout))
-            }
-            CacheKind::LinkMaxLife => Kind::Links(LinkCache::new(me)),
-        };
-        Self {
-            me,
-            kind,
-            both_ways: config.learn_both_ways,
-            forget_both_ways: config.forget_both_ways,
-            max_nodes: usize::from(config.max_nodes),
-            seen: [None; SEEN],
-        }
-    }
+    /// A link does not carry; was it known?
+    fn on_broken(&mut self, now: Instant, link: FailedLink, news: News) -> bool;
 
-    /// Adds a path that begins at this node; is anything new?
-    pub fn add(&mut self, now: Instant, path: &Path, part: CachePart) -> bool {
-        if path.first() != Some(self.me) || path.len() < 2 || path.has_loop() {
-            return false;
-        }
-        let mut path = *path;
-        path.truncate(self.max_nodes);
-        match &mut self.kind {
-            Kind::Paths(paths) => {
-                let new = paths.add(now, &path, part);
-                // A path that was seen has made room: seeing it again brings it back.
-                if new && paths.is_full(part) {
-                    self.forget_seen();
-                }
-                new
-            }
-            Kind::Links(links) => {
-                let mut new = false;
-                for link in path.as_slice().windows(2) {
-                    if let [from, to] = link {
-                        new |= links.add(now, *from, *to);
-                        new |= self.both_ways && links.add(now, *to, *from);
-                    }
-                }
-                new
-            }
-        }
-    }
-
-    /// A route is in use: this node is on it, or has heard the node before `next` send.
-    pub fn notice(&mut self, now: Instant, carried: &Carried, part: CachePart) -> bool {
-        let Carried { path, next } = carried;
-        let ends = path.first().zip(path.last());
-        let slot = ends.map_or(0, |(a, b)| a.to_bits() ^ b.to_bits().rotate_left(2)) as usize;
-        if let Some(Some(seen)) = self.seen.get(slot % SEEN)
-            && seen.next == *next
-            && now < seen.until
-            && seen.path == *path
-        {
-            return false;
-        }
-        if path.has_loop() {
-            return false;
-        }
-        let place = path.position(self.me);
-        let (ahead, behind) = match (place, next.checked_sub(1)) {
-            (Some(at), _) => (Some(at), Some(at)),
-            (None, Some(sender)) => (Some(sender), Some(sender)),
-            (None, None) => (None, None),
-        };
-        let mut new = false;
-        if let Some(from) = ahead {
-            new |= self.add(now, &self.stub(path, from, place.is_some()), part);
-        }
-        if self.both_ways
-            && let Some(to) = behind
-        {
-            let back = path.reversed();
-            new |= self.add(now, &self.stub(&back, path.len() - 1 - to, place.is_some()), part);
-        }
-        let until = match self.kind {
-            Kind::Paths(_) => Instant::FAR_FUTURE,
-            Kind::Links(_) => now + RENEW,
-        };
-        if let Some(seen) = self.seen.get_mut(slot % SEEN) {
-            *seen = Some(Seen { path: *path, next: *next, until });
-        }
-        new
-    }
-
-    /// From this node on: it is the node at `from`, or it hears that node.
-    fn stub(&self, path: &Path, from: usize, on_it: bool) -> Path {
-        let mut stub = Path::EMPTY;
-        if !on_it {
-            stub.push(self.me);
-        }
-        stub.extend(path.as_slice().get(from..).unwrap_or_default());
-        stub
-    }
-
-    /// A route to `destination`, to be told to others.
-    pub fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
-        match &mut self.kind {
-            Kind::Paths(paths) => paths.find(now, destination),
-            Kind::Links(links) => links.find(now, destination, false),
-        }
-        .filter(|path| path.len() <= self.max_nodes)
-    }
+    /// A route to `destination`, to be looked at or listed in a reply.
+    fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
 
     /// A route to `destination`, for a packet of this node.
-    pub fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
-        match &mut self.kind {
-            Kind::Paths(paths) => {
-                let (path, moved) = paths.take(now, destination)?;
-                if moved {
-                    self.forget_seen();
-                }
-                Some(path)
-            }
-            Kind::Links(links) => links.find(now, destination, true),
-        }
-        .filter(|path| path.len() <= self.max_nodes)
+    fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
+
+    /// A route to `destination`, to salvage another's packet.
+    fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
+
+    /// The next notice to a neighbour.
+    fn poll_notice(&mut self) -> Option<Notice> {
+        None
     }
 
-    /// A route to `destination`, to salvage another's packet. That counts as a use for a link
-    /// (RFC 4728 App. A), but moves no path.
-    pub fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
-        match &self.kind {
-            Kind::Paths(_) => self.find(now, destination),
-            Kind::Links(_) => self.take(now, destination),
-        }
-    }
+    /// Another of the same content.
+    fn boxed(&self) -> Box<dyn RouteCache>;
+}
 
-    /// The link from `from` to `to` does not carry; was it known?
-    pub fn remove_link(&mut self, from: Ipv4Addr, to: Ipv4Addr) -> bool {
-        self.forget_seen();
-        let mut remove = |from, to| match &mut self.kind {
-            Kind::Paths(paths) => paths.remove_link(from, to),
-            Kind::Links(links) => links.remove(from, to),
-        };
-        let there = remove(from, to);
-        (self.forget_both_ways && remove(to, from)) || there
-    }
-
-    fn forget_seen(&mut self) {
-        self.seen = [None; SEEN];
+impl Clone for Box<dyn RouteCache> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
     }
 }
 
-#[cfg(test)]
-mod test {
-    use super::*;
+/// How this node has learned of a route that begins with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LearnedBy {
+    /// A reply to this node (RFC 4728 §8.2.6).
+    Reply,
+    /// A request that has come by the reverse of it (§8.1.4).
+    Request,
+    /// The same, and this node is the target: its reply takes the route (§8.2.4).
+    OwnReply,
+    /// The same, and a reply from the cache takes the route.
+    CachedReply,
+    /// A gratuitous reply takes it, which shortens another's route (§3.4.3).
+    Shortening,
+}
 
-    /// A path that made room comes back with the next packet that takes it.
-    #[test]
-    fn what_has_made_room_is_noticed_anew() {
-        let node = |n| Ipv4Addr::new(10, 0, 0, n);
-        let cache = CacheKind::Paths { primary: 2, secondary: 2, timeout: None };
-        let mut cache = RouteCache::new(node(1), &DsrConfig { cache, ..DsrConfig::NS2 });
-        let mut notice = |by| {
-            let mut path = Path::EMPTY;
-            assert!(path.extend(&[node(9), node(1), node(by), node(by + 1)]));
-            let carried = Carried { path, next: 1 };
-            let new = cache.notice(Instant::ZERO, &carried, CachePart::Secondary);
-            (new, cache.find(Instant::ZERO, node(by + 1)).is_some())
-        };
-        for by in [2, 4, 6, 2] {
-            assert_eq!(notice(by), (true, true), "{by}");
-        }
-        assert_eq!(notice(2), (false, true), "it is there");
-    }
+/// In what a route was heard, and what this node has to do with the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "the contract: a cache that keeps less asks for less")]
+pub(crate) enum Heard {
+    /// The source route of a packet that this node forwards; `data`: the packet is a host's.
+    Forwarded { data: bool },
+    /// The source route of a packet for this node.
+    Received { data: bool },
+    /// The source route of a packet between others.
+    Overheard { data: bool },
+    /// The route listed in a reply that this node forwards to the neighbour `to`.
+    ForwardedReply { to: Ipv4Addr },
+    /// The route listed in a reply between others.
+    OverheardReply,
+}
+
+/// Where the news of a failed link comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "the contract: a cache that informs nobody does not ask")]
+pub(crate) enum News {
+    /// The own link layer. An ordinary route error about it goes to the neighbour `error_to`, if to
+    /// any (RFC 4728 §8.3.4).
+    LinkLayer { error_to: Option<Ipv4Addr> },
+    /// A route error in a packet of `reporter`, heard from the neighbour `from` and passed on by this
+    /// node to the neighbour `error_to`, if to any.
+    RouteError { reporter: Ipv4Addr, from: Ipv4Addr, error_to: Option<Ipv4Addr> },
+}
+
+/// A neighbour has to hear that a link does not carry. It goes out as a route error (RFC 4728 §6.4)
+/// to that neighbour and no farther, and reaches its cache as [`News::RouteError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub to: Ipv4Addr,
+    pub link: FailedLink,
 }

@@ -2,6 +2,8 @@
 
 use base::Duration;
 
+use super::caches::{CacheKind, CacheLimits};
+
 /// How a node does DSR. Each field says what RFC 4728 asks for and what ns-2.35 does (its
 /// `dsr/dsragent.cc` and what belongs to it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,23 +129,6 @@ pub struct DsrConfig {
     pub flow_state: Option<FlowState>,
 }
 
-/// What routes are kept in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheKind {
-    /// Whole paths in two parts, in each of which the oldest makes room: routes asked for, and routes
-    /// that were only seen (RFC 4728 §4.1).
-    Paths {
-        /// Paths of the primary part.
-        primary: u16,
-        /// Paths of the secondary part.
-        secondary: u16,
-        /// RouteCacheTimeout of RFC 4728 §9 (300 s); `None`: a path stays until it breaks.
-        timeout: Option<Duration>,
-    },
-    /// Links with a lifetime each, from which the best route is worked out (RFC 4728 App. A).
-    LinkMaxLife,
-}
-
 /// A part of a path cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CachePart {
@@ -226,7 +211,7 @@ impl DsrConfig {
     /// RFC 4728.
     pub const STANDARD: Self = Self {
         tap: true,
-        cache: CacheKind::LinkMaxLife,
+        cache: CacheKind::LINK_MAX_LIFE,
         max_nodes: 17,
         hop_limit: 255,
         ring_zero: RingZero::First,
@@ -274,7 +259,7 @@ impl DsrConfig {
 
     /// ns-2.35 as it is built.
     pub const NS2: Self = Self {
-        cache: CacheKind::Paths { primary: 30, secondary: 64, timeout: None },
+        cache: CacheKind::paths(CacheLimits { primary: 30, secondary: 64, timeout: None }),
         max_nodes: 16,
         ring_zero: RingZero::Each,
         request_period: Duration::from_secs(2),

@@ -1,9 +1,10 @@
 //! Route discovery (RFC 4728 §8.2): asking, and passing on what others ask.
 
 use base::{Duration, Instant, Ipv4Addr};
-use wire::{DsrError, DsrErrorKind, DsrHeader, DsrRequest, Nodes, Routed};
+use wire::{DsrError, DsrErrorKind, DsrHeader, DsrLead, DsrRequest, Nodes, Routed};
 
 use super::Dsr;
+use super::cache::LearnedBy;
 use super::config::{ReplyFromCache, RingZero};
 use super::path::Path;
 use crate::{DropReason, Hop};
@@ -61,7 +62,7 @@ impl Dsr {
         let id = self.next_request;
         self.next_request = id.wrapping_add(1);
         let mut dsr = DsrHeader {
-            request: Some(DsrRequest { id, target, route: Nodes::EMPTY }),
+            lead: DsrLead::Request(DsrRequest { id, target, route: Nodes::EMPTY }),
             ..DsrHeader::default()
         };
         if let Some((link, when)) = self.held_error
@@ -87,16 +88,16 @@ impl Dsr {
     }
 
     /// RFC 4728 §8.2.2.
-    pub(super) fn on_request(&mut self, now: Instant, mut packet: Routed) {
+    pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, mut packet: Routed) {
         let ip = packet.packet.ip;
         let Some(dsr) = &packet.dsr else { return };
-        let Some(request) = dsr.request else { return };
+        let Some(request) = dsr.request().copied() else { return };
         // RFC 4728 §8.2.1 leaves open what a request with a source route would be.
         if ip.source == self.address || dsr.source_route.is_some() {
             return;
         }
         if self.config.snoop_errors {
-            self.on_errors(now, &packet);
+            self.on_errors(now, &packet, from, None);
         }
         let mut so_far = Path::EMPTY;
         so_far.push(ip.source);
@@ -119,7 +120,7 @@ impl Dsr {
         self.requests.note(ip.source, request.id, request.target);
         so_far.push(self.address);
         let back = so_far.reversed();
-        if self.config.cache_requests && self.cache.add(now, &back, self.config.source_routes) {
+        if self.cache.on_learned(now, &back, LearnedBy::Request) {
             self.learned(now);
         }
         if is_target {
@@ -137,7 +138,7 @@ impl Dsr {
             return;
         }
         packet.packet.ip.ttl -= 1;
-        if let Some(request) = packet.dsr.as_mut().and_then(|dsr| dsr.request.as_mut())
+        if let Some(request) = packet.dsr.as_mut().and_then(|dsr| dsr.request_mut())
             && request.route.push(self.address)
         {
             let at = now + self.draw_jitter();

@@ -153,7 +153,7 @@ impl Dsr {
         }
         let dsr = packet.dsr.unwrap_or_default();
         let told = |error: &DsrError| matches!(error.kind, DsrErrorKind::NodeUnreachable(_));
-        if dsr.request.is_some() || dsr.reply.is_some() || dsr.errors().any(told) {
+        if dsr.request().is_some() || dsr.reply.is_some() || dsr.errors().any(told) {
             return None;
         }
         let ip = packet.packet.ip;

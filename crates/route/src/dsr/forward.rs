@@ -1,16 +1,17 @@
 //! Packets of others on their source route (RFC 4728 §8.1.5).
 
-use base::Instant;
+use base::{Instant, Ipv4Addr};
 use wire::Routed;
 
 use super::Dsr;
+use super::cache::Heard;
 use super::path::Carried;
 use super::replies::replied;
 use crate::{DropReason, Hop};
 
 impl Dsr {
     /// A packet for somebody else, of which this node is the next hop.
-    pub(super) fn forward(&mut self, now: Instant, mut packet: Routed) {
+    pub(super) fn forward(&mut self, now: Instant, from: Ipv4Addr, mut packet: Routed) {
         if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
             return self.forward_on_flow(now, packet);
         }
@@ -25,20 +26,18 @@ impl Dsr {
             return self.drop_packet(packet, DropReason::BadRoute);
         }
         if self.config.snoop_errors {
-            self.on_errors(now, &packet);
+            self.on_errors(now, &packet, from, Some(to));
         }
         self.establish(now, &mut packet, &carried);
         let mut news = false;
-        if self.config.cache_forwarded_replies
-            && let Some(reply) = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref())
+        if let Some(reply) = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref())
             && let Some(path) = replied(packet.packet.ip.destination, reply)
         {
-            let told = Carried { path, next: 0 };
-            news |= self.cache.notice(now, &told, super::CachePart::Primary);
+            let listed = Carried { path, next: 0 };
+            news |= self.cache.on_heard(now, &listed, Heard::ForwardedReply { to });
         }
-        if self.config.cache_source_routes {
-            news |= self.cache.notice(now, &carried, self.config.source_routes);
-        }
+        let heard = Heard::Forwarded { data: !packet.is_control() };
+        news |= self.cache.on_heard(now, &carried, heard);
         if news {
             self.learned(now);
         }

@@ -1,13 +1,29 @@
 //! Link-MaxLife (RFC 4728 App. A): links with a lifetime each, and the best route through them.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use base::{Duration, Instant, Ipv4Addr};
+use base::{Duration, FailedLink, Instant, Ipv4Addr};
 
-use super::path::{NODES_MAX, Path};
+use super::cache::{Heard, LearnedBy, News, RouteCache};
+use super::caches::ListedCache;
+use super::learning::Learning;
+use super::link_graph::LinkGraph;
+use super::path::{Carried, NODES_MAX, Path};
 
-/// RFC 4728 App. A: what is thought of a node at first.
-const INIT_STABILITY: Duration = Duration::from_secs(25);
+pub(crate) const LISTED: ListedCache = ListedCache {
+    name: "link-max-life",
+    about: "links with a lifetime each, from which the best route is worked out (RFC 4728 App. A)",
+    takes_limits: false,
+    build: |me, config| {
+        let learning = Learning::new(me, config, Some(RENEW));
+        Box::new(LinkMaxLife { learning, links: LinkCache::new(me) })
+    },
+};
+
+/// How soon a route that was seen in use may renew what is known of its links.
+const RENEW: Duration = Duration::from_secs(1);
+
 /// What each second between two uses of a link adds to the stability of its ends.
 const INCREASE: u64 = 4;
 /// What is left of it when a link of theirs breaks: a half.
@@ -17,94 +33,146 @@ const MIN_LIFETIME: Duration = Duration::from_secs(1);
 /// What a use leaves it at least.
 const USE_EXTENDS: Duration = Duration::from_secs(120);
 
-/// Bounds, so that a big network doesn't fill a node.
-const NODES: usize = 256;
-const LINKS: usize = 1024;
+/// The links, and what is learned of them.
+#[derive(Clone, Debug)]
+struct LinkMaxLife {
+    learning: Learning,
+    links: LinkCache,
+}
+
+impl RouteCache for LinkMaxLife {
+    fn on_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool {
+        let Some(path) = self.learning.usable(path) else { return false };
+        let mut new = false;
+        for _ in self.learning.parts(by) {
+            new |= self.links.add(now, path.as_slice(), self.learning.both_ways());
+        }
+        new
+    }
+
+    fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool {
+        let Self { learning, links } = self;
+        learning.hear(now, route, heard, |learning, path, _| {
+            links.add(now, path.as_slice(), learning.both_ways())
+        })
+    }
+
+    fn on_broken(&mut self, _now: Instant, link: FailedLink, _news: News) -> bool {
+        self.learning.forget_seen();
+        let there = self.links.remove(link.from, link.to);
+        let back = self.learning.forget_both_ways() && self.links.remove(link.to, link.from);
+        there || back
+    }
+
+    fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.links.find(now, destination, false).filter(|path| self.learning.fits(path))
+    }
+
+    fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.links.find(now, destination, true).filter(|path| self.learning.fits(path))
+    }
+
+    /// Salvaging is a use of a link, too (RFC 4728 App. A).
+    fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.take(now, destination)
+    }
+
+    fn boxed(&self) -> Box<dyn RouteCache> {
+        Box::new(self.clone())
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct LinkCache {
     me: Ipv4Addr,
-    nodes: Vec<Node>,
-    /// Numbers of nodes, by address.
-    by_address: Vec<u16>,
-    /// By `from`, then by `to`.
-    links: Vec<Link>,
+    graph: LinkGraph,
     /// How each node is best reached, good until a link of these ends; `None` if links have changed.
     reached: Vec<Reached>,
     good_until: Option<Instant>,
     /// What a search works on.
     level: Vec<u16>,
     next_level: Vec<u16>,
-    /// What making room works on.
-    ends: Vec<Instant>,
-    numbers: Vec<Option<u16>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    address: Ipv4Addr,
-    stability: Duration,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    from: u16,
-    to: u16,
-    until: Instant,
-    used: Instant,
 }
 
 /// How a node is reached.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
-    hops: u16,
     /// When the first of the links to it ends.
     until: Instant,
-    /// The place of the last link.
+    hops: u16,
+    /// The place of the last link, and the node before it.
     link: u16,
+    from: u16,
 }
 
-const UNREACHED: Reached = Reached { hops: u16::MAX, until: Instant::ZERO, link: 0 };
+const UNREACHED: Reached = Reached { until: Instant::ZERO, hops: u16::MAX, link: 0, from: 0 };
 
 impl LinkCache {
     pub fn new(me: Ipv4Addr) -> Self {
-        let mut cache = Self {
-            me,
-            nodes: Vec::new(),
-            by_address: Vec::new(),
-            links: Vec::new(),
-            reached: Vec::new(),
-            good_until: None,
-            level: Vec::new(),
-            next_level: Vec::new(),
-            ends: Vec::new(),
-            numbers: Vec::new(),
-        };
-        cache.node(me);
-        cache
+        let mut graph = LinkGraph::new();
+        graph.number_or_new(me);
+        let (reached, level, next_level) = (Vec::new(), Vec::new(), Vec::new());
+        Self { me, graph, reached, good_until: None, level, next_level }
     }
 
-    /// Adds a link, or hears of one again; is it new?
-    pub fn add(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) -> bool {
-        let full = self.links.len() >= LINKS;
-        if full || self.number(from).is_none() || self.number(to).is_none() {
-            self.make_room(now);
+    /// Adds the links of a path, or hears of them again; is one of them new? `both_ways`: they are
+    /// links in either direction.
+    pub fn add(&mut self, now: Instant, path: &[Ipv4Addr], both_ways: bool) -> bool {
+        let mut new = false;
+        // The number of the node where the last link has ended and the next begins.
+        let mut joint = None;
+        for ends in path.windows(2) {
+            let &[from, to] = ends else { continue };
+            let known = joint.or_else(|| self.graph.number(from)).zip(self.graph.number(to));
+            joint = match known {
+                Some((tail, head)) if self.graph.has_room_for(2) => {
+                    new |= self.add_known(now, tail, head);
+                    new |= both_ways && self.add_known(now, head, tail);
+                    Some(head)
+                }
+                _ => {
+                    new |= self.add_link(now, from, to);
+                    new |= both_ways && self.add_link(now, to, from);
+                    // Room has been made, perhaps, and that changes numbers.
+                    None
+                }
+            };
         }
-        let (Some(from), Some(to)) = (self.node(from), self.node(to)) else { return false };
-        let lifetime = self.stability(from).min(self.stability(to)).max(MIN_LIFETIME);
-        let until = now + lifetime;
-        match self.place(from, to) {
+        new
+    }
+
+    /// A link whose ends may be new, and for which there may be no room.
+    fn add_link(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr) -> bool {
+        let graph = &mut self.graph;
+        let full = !graph.has_room_for(1);
+        let new_end = graph.number(from).is_none() || graph.number(to).is_none();
+        if full || new_end && !graph.has_room_for_ends() {
+            graph.make_room(now, self.me);
+            self.good_until = None;
+        }
+        match (graph.number_or_new(from), graph.number_or_new(to)) {
+            (Some(tail), Some(head)) => self.add_known(now, tail, head),
+            _ => false,
+        }
+    }
+
+    /// A link between nodes that have numbers.
+    fn add_known(&mut self, now: Instant, tail: u16, head: u16) -> bool {
+        let graph = &mut self.graph;
+        let (Some(from), Some(to)) = (graph.node(tail), graph.node(head)) else { return false };
+        let until = now + from.stability.min(to.stability).max(MIN_LIFETIME);
+        match graph.place(tail, head) {
             Ok(place) => {
-                let Some(link) = self.links.get_mut(place) else { return false };
-                let was_over = link.until <= now;
-                link.until = until.max(link.until);
+                let Some(known) = graph.until_mut(place) else { return false };
+                let was_over = *known <= now;
+                *known = until.max(*known);
                 if was_over {
                     self.good_until = None;
                 }
                 was_over
             }
             Err(place) => {
-                self.links.insert(place, Link { from, to, until, used: now });
+                graph.insert(place, tail, head, now, until);
                 self.good_until = None;
                 true
             }
@@ -117,39 +185,40 @@ impl LinkCache {
             self.search(now);
         }
         let mut path = Path::EMPTY;
-        let mut at = self.number(destination)?;
+        let mut at = self.graph.number(destination)?;
         for _ in 0..NODES_MAX {
-            path.push(self.nodes.get(usize::from(at))?.address);
+            path.push(self.graph.node(at)?.address);
             let reached = *self.reached.get(usize::from(at))?;
             match reached.hops {
                 0 => return Some(path.reversed()),
                 u16::MAX => return None,
                 _ => {}
             }
-            let link = self.links.get_mut(usize::from(reached.link))?;
-            at = link.from;
             if used {
-                let gained = now.since(link.used).times(INCREASE);
-                link.used = now;
-                link.until = link.until.max(now + USE_EXTENDS);
-                for end in [link.from, link.to] {
-                    if let Some(node) = self.nodes.get_mut(usize::from(end)) {
+                let used = core::mem::replace(self.graph.used_mut(reached.link)?, now);
+                let gained = now.since(used).times(INCREASE);
+                let until = self.graph.until_mut(reached.link)?;
+                *until = (*until).max(now + USE_EXTENDS);
+                for end in [reached.from, at] {
+                    if let Some(node) = self.graph.node_mut(end) {
                         node.stability = node.stability + gained;
                     }
                 }
             }
+            at = reached.from;
         }
         None
     }
 
-    /// The link does not carry.
+    /// The link does not carry; was it known?
     pub fn remove(&mut self, from: Ipv4Addr, to: Ipv4Addr) -> bool {
-        let (Some(from), Some(to)) = (self.number(from), self.number(to)) else { return false };
-        let Ok(place) = self.place(from, to) else { return false };
-        self.links.remove(place);
+        let graph = &mut self.graph;
+        let (Some(tail), Some(head)) = (graph.number(from), graph.number(to)) else { return false };
+        let Ok(place) = graph.place(tail, head) else { return false };
+        graph.remove(place, tail);
         self.good_until = None;
-        for end in [from, to] {
-            if let Some(node) = self.nodes.get_mut(usize::from(end)) {
+        for end in [tail, head] {
+            if let Some(node) = graph.node_mut(end) {
                 node.stability = node.stability.over(DECREASE);
             }
         }
@@ -161,34 +230,32 @@ impl LinkCache {
     fn search(&mut self, now: Instant) {
         let mut good_until = Instant::FAR_FUTURE;
         self.reached.clear();
-        self.reached.resize(self.nodes.len(), UNREACHED);
+        self.reached.resize(self.graph.nodes(), UNREACHED);
         self.level.clear();
-        if let Some(me) = self.number(self.me)
+        if let Some(me) = self.graph.number(self.me)
             && let Some(reached) = self.reached.get_mut(usize::from(me))
         {
-            *reached = Reached { hops: 0, until: Instant::FAR_FUTURE, link: 0 };
+            *reached = Reached { until: Instant::FAR_FUTURE, hops: 0, link: 0, from: me };
             self.level.push(me);
         }
         let mut hops = 0;
         while !self.level.is_empty() && usize::from(hops) + 1 < NODES_MAX {
             hops += 1;
             self.next_level.clear();
-            for node in &self.level {
-                let so_far = self.reached.get(usize::from(*node)).copied().unwrap_or(UNREACHED);
-                let start = self.links.partition_point(|link| link.from < *node);
-                let links = self.links.iter().enumerate().skip(start);
-                for (place, link) in links.take_while(|(_, link)| link.from == *node) {
-                    let until = so_far.until.min(link.until);
-                    let Some(known) = self.reached.get_mut(usize::from(link.to)) else { continue };
-                    if link.until <= now || known.hops < hops {
+            for &from in &self.level {
+                let so_far = self.reached.get(usize::from(from)).map_or(now, |node| node.until);
+                for (link, to, ends) in self.graph.links_from(from) {
+                    let Some(known) = self.reached.get_mut(usize::from(to)) else { continue };
+                    if ends <= now || known.hops < hops {
                         continue;
                     }
+                    let until = so_far.min(ends);
                     if known.hops > hops {
-                        self.next_level.push(link.to);
+                        self.next_level.push(to);
                     } else if until <= known.until {
                         continue;
                     }
-                    *known = Reached { hops, until, link: place as u16 };
+                    *known = Reached { until, hops, link, from };
                 }
             }
             for node in &self.next_level {
@@ -199,79 +266,13 @@ impl LinkCache {
         }
         self.good_until = Some(good_until);
     }
-
-    fn place(&self, from: u16, to: u16) -> Result<usize, usize> {
-        self.links.binary_search_by_key(&(from, to), |link| (link.from, link.to))
-    }
-
-    fn stability(&self, node: u16) -> Duration {
-        self.nodes.get(usize::from(node)).map_or(INIT_STABILITY, |node| node.stability)
-    }
-
-    fn place_of(&self, address: Ipv4Addr) -> Result<usize, usize> {
-        let known = |number: &u16| self.nodes.get(usize::from(*number)).map(|node| node.address);
-        self.by_address.binary_search_by(|number| known(number).cmp(&Some(address)))
-    }
-
-    fn number(&self, address: Ipv4Addr) -> Option<u16> {
-        self.by_address.get(self.place_of(address).ok()?).copied()
-    }
-
-    /// The number of a node, which may be a new one.
-    fn node(&mut self, address: Ipv4Addr) -> Option<u16> {
-        match self.place_of(address) {
-            Ok(place) => self.by_address.get(place).copied(),
-            Err(place) if self.nodes.len() < NODES => {
-                let number = self.nodes.len() as u16;
-                self.nodes.push(Node { address, stability: INIT_STABILITY });
-                self.by_address.insert(place, number);
-                Some(number)
-            }
-            Err(_) => None,
-        }
-    }
-
-    /// Forgets links that are over and nodes without a link when there are as many as may be; if
-    /// that is not enough, the links that end first.
-    fn make_room(&mut self, now: Instant) {
-        if self.nodes.len() + 2 <= NODES && self.links.len() < LINKS {
-            return;
-        }
-        self.ends.clear();
-        self.ends.extend(self.links.iter().map(|link| link.until));
-        self.ends.sort_unstable();
-        let ends_first = self.ends.get(self.ends.len() / 4).copied().unwrap_or(now);
-        let from_when = ends_first.max(now);
-        self.links.retain(|link| link.until > from_when);
-        self.good_until = None;
-        // Nodes that stay get new numbers, in the order of the old ones: links stay sorted.
-        self.numbers.clear();
-        self.numbers.resize(self.nodes.len(), None);
-        let mine = self.number(self.me);
-        for end in self.links.iter().flat_map(|link| [link.from, link.to]).chain(mine) {
-            if let Some(number) = self.numbers.get_mut(usize::from(end)) {
-                *number = Some(0);
-            }
-        }
-        for (new, number) in (0..).zip(self.numbers.iter_mut().flatten()) {
-            *number = new;
-        }
-        let new = |old: u16| self.numbers.get(usize::from(old)).copied().flatten();
-        for end in self.links.iter_mut().flat_map(|link| [&mut link.from, &mut link.to]) {
-            *end = new(*end).unwrap_or(0);
-        }
-        self.by_address.retain_mut(|number| {
-            let stays = new(*number);
-            *number = stays.unwrap_or(0);
-            stays.is_some()
-        });
-        let mut stays = self.numbers.iter();
-        self.nodes.retain(|_| stays.next().is_some_and(Option::is_some));
-    }
 }
 
 #[cfg(test)]
 mod test {
+    use proptest::prelude::*;
+
+    use super::super::plain_links::PlainLinks;
     use super::*;
 
     fn node(n: u32) -> Ipv4Addr {
@@ -285,7 +286,7 @@ mod test {
     fn cache(now: Instant, links: &[(u32, u32)]) -> LinkCache {
         let mut cache = LinkCache::new(node(1));
         for (from, to) in links {
-            cache.add(now, node(*from), node(*to));
+            cache.add(now, &[node(*from), node(*to)], false);
         }
         cache
     }
@@ -295,14 +296,20 @@ mod test {
         path.as_slice().iter().map(|node| node.to_bits() & 0xff_ffff).collect()
     }
 
+    fn ends(cache: &mut LinkCache, from: u32, to: u32) -> Instant {
+        let graph = &mut cache.graph;
+        let ends = graph.number(node(from)).zip(graph.number(node(to))).unwrap();
+        *graph.until_mut(graph.place(ends.0, ends.1).unwrap()).unwrap()
+    }
+
     #[test]
     fn the_shortest_route_and_of_equals_the_one_that_lasts() {
         let mut cache = cache(at(0), &[(1, 2), (2, 9), (1, 3), (3, 9), (9, 4), (4, 5), (2, 5)]);
         assert_eq!(find(&mut cache, at(0), 5), [1, 2, 5]);
         assert_eq!(find(&mut cache, at(0), 9), [1, 2, 9], "a tie");
-        cache.add(at(5), node(1), node(3));
-        cache.add(at(5), node(3), node(9));
-        cache.add(at(5), node(3), node(8));
+        cache.add(at(5), &[node(1), node(3)], false);
+        cache.add(at(5), &[node(3), node(9)], false);
+        cache.add(at(5), &[node(3), node(8)], false);
         assert_eq!(find(&mut cache, at(5), 9), [1, 3, 9], "that has been heard of later");
     }
 
@@ -310,7 +317,7 @@ mod test {
     fn links_carry_in_the_direction_that_was_heard_of() {
         let mut cache = cache(at(0), &[(1, 2), (3, 2)]);
         assert_eq!(find(&mut cache, at(0), 3), []);
-        cache.add(at(0), node(2), node(3));
+        cache.add(at(0), &[node(2), node(3)], false);
         assert_eq!(find(&mut cache, at(0), 3), [1, 2, 3]);
         assert!(cache.remove(node(1), node(2)));
         assert!(!cache.remove(node(1), node(2)));
@@ -328,18 +335,18 @@ mod test {
         assert_eq!(find(&mut used, at(129), 3), [1, 2, 3], "120 s after its use");
         assert_eq!(find(&mut used, at(130), 3), []);
         // The use after 10 s has made 25 s + 4 × 10 s of it, for node 2 twice.
-        used.add(at(200), node(2), node(3));
-        assert_eq!(used.links[1].until, at(265));
+        used.add(at(200), &[node(2), node(3)], false);
+        assert_eq!(ends(&mut used, 2, 3), at(265));
 
         let mut broken = cache(at(0), &[(1, 2), (2, 3)]);
         broken.remove(node(2), node(3));
-        broken.add(at(0), node(2), node(3));
-        assert_eq!(broken.links[1].until.as_millis(), 12_500, "half as stable");
+        broken.add(at(0), &[node(2), node(3)], false);
+        assert_eq!(ends(&mut broken, 2, 3).as_millis(), 12_500, "half as stable");
         for _ in 0..20 {
             broken.remove(node(2), node(3));
-            broken.add(at(0), node(2), node(3));
+            broken.add(at(0), &[node(2), node(3)], false);
         }
-        assert_eq!(broken.links[1].until, at(1), "the shortest lifetime");
+        assert_eq!(ends(&mut broken, 2, 3), at(1), "the shortest lifetime");
     }
 
     #[test]
@@ -347,15 +354,82 @@ mod test {
         let mut cache = LinkCache::new(node(1));
         for n in 0..5_000u32 {
             let now = Instant::from_millis(u64::from(n));
-            cache.add(now, node(1 + n * 7 % 400), node(1 + n * 13 % 911));
-            assert!(cache.nodes.len() <= NODES && cache.links.len() <= LINKS);
-            assert!(cache.links.is_sorted_by_key(|link| (link.from, link.to)));
-            assert!(
-                cache.by_address.iter().map(|n| cache.nodes[usize::from(*n)].address).is_sorted()
-            );
-            assert_eq!(cache.by_address.len(), cache.nodes.len());
+            cache.add(now, &[node(1 + n * 7 % 400), node(1 + n * 13 % 911)], false);
+            cache.graph.check();
         }
-        cache.add(at(5), node(1), node(7000));
+        cache.add(at(5), &[node(1), node(7000)], false);
         assert_eq!(find(&mut cache, at(5), 7000), [1, 7000], "there is room for what is new");
+    }
+
+    /// What may be done to a cache, with small numbers for its nodes.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Add { path: Vec<u32>, both_ways: bool },
+        Remove(u32, u32),
+        Find { to: u32, used: bool },
+        Wait { millis: u64 },
+    }
+
+    /// In a network of so many nodes; a half of the paths begin at the cache's own.
+    fn steps(nodes: u32) -> impl Strategy<Value = Vec<Step>> {
+        let node = 1..=nodes;
+        let path = (any::<bool>(), proptest::collection::vec(node.clone(), 2..8));
+        let path = path.prop_map(|(own, mut path)| {
+            path[0] = if own { 1 } else { path[0] };
+            path
+        });
+        let step = prop_oneof![
+            6 => (path, any::<bool>()).prop_map(|(path, both_ways)| Step::Add { path, both_ways }),
+            1 => (node.clone(), node.clone()).prop_map(|(from, to)| Step::Remove(from, to)),
+            4 => (node, any::<bool>()).prop_map(|(to, used)| Step::Find { to, used }),
+            2 => (0..30_000u64).prop_map(|millis| Step::Wait { millis }),
+        ];
+        proptest::collection::vec(step, 1..600)
+    }
+
+    /// Does everything to the cache and to its plain form, and compares all that they answer.
+    fn agree(steps: &[Step]) {
+        let mut now = Instant::ZERO;
+        let (mut cache, mut plain) = (LinkCache::new(node(1)), PlainLinks::new(node(1)));
+        for step in steps {
+            match step {
+                Step::Add { path, both_ways } => {
+                    let path: Vec<_> = path.iter().map(|number| node(*number)).collect();
+                    let new = cache.add(now, &path, *both_ways);
+                    assert_eq!(new, plain.add(now, &path, *both_ways), "{step:?}");
+                }
+                Step::Remove(from, to) => {
+                    let (from, to) = (node(*from), node(*to));
+                    assert_eq!(cache.remove(from, to), plain.remove(from, to), "{step:?}");
+                }
+                Step::Find { to, used } => {
+                    let (path, to) = (cache.find(now, node(*to), *used), node(*to));
+                    assert_eq!(path, plain.find(now, to, *used), "{step:?} at {now:?}");
+                }
+                Step::Wait { millis } => now += Duration::from_millis(*millis),
+            }
+            cache.graph.check();
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_few_nodes_as_if_all_were_searched(steps in steps(12)) {
+            agree(&steps);
+        }
+
+        /// More nodes than there is room for.
+        #[test]
+        fn many_nodes_as_if_all_were_searched(steps in steps(330)) {
+            agree(&steps);
+        }
+
+        /// More links than there is room for, between nodes for which there is.
+        #[test]
+        fn many_links_as_if_all_were_searched(steps in steps(90)) {
+            agree(&steps);
+        }
     }
 }

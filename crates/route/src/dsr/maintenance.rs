@@ -4,8 +4,10 @@ use base::{FailedLink, Instant, Ipv4Addr};
 use wire::{DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, Routed};
 
 use super::Dsr;
+use super::cache::News;
 use super::config::SalvageReplies;
 use super::flow::off_flow;
+use super::notices::is_notice;
 use super::originate::{MAX_SALVAGE_COUNT, salvages};
 use super::path::{self, Carried};
 use crate::{DropReason, Hop, Output};
@@ -26,7 +28,8 @@ impl Dsr {
         if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
             self.recall_route(&mut packet);
         }
-        self.lose_link(now, FailedLink { from: self.address, to });
+        let link = FailedLink { from: self.address, to };
+        self.lose_link(now, link, News::LinkLayer { error_to: self.error_to(&packet) });
         let mut told = Told::default();
         if self.config.error_first {
             self.tell(now, to, &packet, &mut told);
@@ -46,11 +49,19 @@ impl Dsr {
     }
 
     /// The link does not carry: nothing here uses it any more.
-    pub(super) fn lose_link(&mut self, now: Instant, link: FailedLink) {
+    fn lose_link(&mut self, now: Instant, link: FailedLink, news: News) {
         self.flows.remove_link(link);
-        if self.cache.remove_link(link.from, link.to) {
+        if self.cache.on_broken(now, link, news) {
             self.note_lost_routes(now);
         }
+    }
+
+    /// The neighbour to which an error about `packet` goes, if there is one.
+    fn error_to(&self, packet: &Routed) -> Option<Ipv4Addr> {
+        let carried = Carried::of(packet)?;
+        let me = carried.next.checked_sub(1)?;
+        let before = carried.path.get(me.checked_sub(1)?);
+        before.filter(|_| carried.path.get(me) == Some(self.address))
     }
 
     /// RFC 4728 §8.3.4: an error to where the packet's route begins, back on the way that it has
@@ -130,7 +141,7 @@ impl Dsr {
         let ip = packet.packet.ip;
         let own = ip.source == self.address;
         // Requests are for all, and none of them fails.
-        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request.is_some()) {
+        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
             return self.drop_packet(packet, DropReason::LinkFailure);
         }
         off_flow(&mut packet);
@@ -146,6 +157,9 @@ impl Dsr {
                 return self.drop_packet(packet, DropReason::LinkFailure);
             }
         }
+        if own && is_notice(&packet) {
+            return self.drop_packet(packet, DropReason::LinkFailure);
+        }
         if own {
             return self.route_own(now, packet);
         }
@@ -160,6 +174,7 @@ impl Dsr {
                 return self.drop_packet(packet, DropReason::BadRoute);
             };
             self.stats.salvaged += 1;
+            self.cache.on_used(now, &path, !packet.is_control());
             let salvage = salvages(&packet) + 1;
             if !packet.is_control() {
                 self.outbox.push(Output::Salvaged { packet: packet.packet, times: salvage });
@@ -185,15 +200,24 @@ impl Dsr {
     }
 
     /// RFC 4728 §8.3.5.
-    pub(super) fn on_errors(&mut self, now: Instant, packet: &Routed) {
+    /// `from`: the neighbour that has sent the packet; `to`: the one that it goes on to, if this node
+    /// forwards it.
+    pub(super) fn on_errors(
+        &mut self,
+        now: Instant,
+        packet: &Routed,
+        from: Ipv4Addr,
+        to: Option<Ipv4Addr>,
+    ) {
         let Some(dsr) = packet.dsr.as_ref().filter(|dsr| dsr.errors[0].is_some()) else { return };
         let mut errors = dsr.errors;
-        for error in dsr.errors() {
+        let news = News::RouteError { reporter: packet.packet.ip.source, from, error_to: to };
+        for error in dsr.all_errors() {
             if let DsrErrorKind::NodeUnreachable(to) = error.kind {
-                self.lose_link(now, FailedLink { from: error.source, to });
+                self.lose_link(now, FailedLink { from: error.source, to }, news);
             }
         }
-        if dsr.request.is_some() {
+        if dsr.request().is_some() {
             return;
         }
         let mut carried = salvages(packet);

@@ -4,7 +4,10 @@
 //! |---|---|
 //! | `config` | what the standard, ns-2.35 and the papers do differently |
 //! | `path` | sequences of nodes, and those that packets carry |
-//! | `cache`, `path_cache`, `link_cache` | what a node knows of routes |
+//! | `cache` | what a route cache is: events in, routes and notices out |
+//! | `caches` | the list of them |
+//! | `path_cache`, `link_cache`, `link_graph`, `learning` | those of RFC 4728, and what both keep |
+//! | `notices` | notices to neighbours as packets |
 //! | `requests`, `send_buffer` | the tables of RFC 4728 §4.2 and §4.3 |
 //! | `originate` | packets of this node, and how they leave |
 //! | `discovery`, `replies` | route discovery (RFC 4728 §8.2) |
@@ -23,20 +26,27 @@
 //! | routes beyond 17 nodes | a header has a fixed size in memory; ns-2.35 has 16 |
 
 mod cache;
+mod caches;
 mod config;
 mod discovery;
 mod flow;
 mod forward;
+mod learning;
 mod link_cache;
+mod link_graph;
 mod maintenance;
+mod notices;
 mod originate;
 mod path;
 mod path_cache;
+#[cfg(test)]
+mod plain_links;
 mod replies;
 mod requests;
 mod send_buffer;
 mod tap;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use base::{FailedLink, Instant, Ipv4Addr, RandomStream};
@@ -45,9 +55,10 @@ use wire::{Packet, Routed};
 use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 use cache::RouteCache;
+pub use caches::{CACHES, CacheKind, CacheLimits, ListedCache};
 pub use config::{
-    CacheKind, CachePart, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero,
-    SalvageReplies, Shorten,
+    CachePart, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero, SalvageReplies,
+    Shorten,
 };
 use flow::FlowTable;
 use originate::Wanted;
@@ -64,7 +75,7 @@ use tap::Tap;
 pub struct Dsr {
     address: Ipv4Addr,
     config: DsrConfig,
-    cache: RouteCache,
+    cache: Box<dyn RouteCache>,
     requests: RequestTable,
     waiting: SendBuffer,
     /// When what waits is looked at.
@@ -87,10 +98,22 @@ pub struct Dsr {
 impl Dsr {
     /// The node at `address`, number `node` of the run with this `seed`.
     pub fn new(config: DsrConfig, address: Ipv4Addr, seed: u64, node: u64) -> Self {
+        let cache = config.cache.build(address, &config);
+        Self::with_cache(cache, config, address, seed, node)
+    }
+
+    /// The same with this cache.
+    fn with_cache(
+        cache: Box<dyn RouteCache>,
+        config: DsrConfig,
+        address: Ipv4Addr,
+        seed: u64,
+        node: u64,
+    ) -> Self {
         Self {
             address,
             config,
-            cache: RouteCache::new(address, &config),
+            cache,
             requests: RequestTable::new(config.request_memory),
             waiting: SendBuffer::new(config.send_buffer),
             scan_at: None,
@@ -123,7 +146,7 @@ impl Dsr {
         } else {
             self.route_own(now, routed);
         }
-        self.plan_scan(now);
+        self.finish(now);
     }
 
     /// The next route to `destination` is to be told of.
@@ -132,22 +155,22 @@ impl Dsr {
     }
 
     /// What the link layer got for this node, or for all.
-    pub fn on_packet(&mut self, now: Instant, _from: Ipv4Addr, packet: Routed) {
+    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
         let ip = &packet.packet.ip;
-        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request.is_some()) {
-            self.on_request(now, packet);
+        if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
+            self.on_request(now, from, packet);
         } else if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
-            self.receive(now, packet);
+            self.receive(now, from, packet);
         } else {
-            self.forward(now, packet);
+            self.forward(now, from, packet);
         }
-        self.plan_scan(now);
+        self.finish(now);
     }
 
     /// What it heard for others.
     pub fn on_overheard(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr, packet: &Routed) {
         if self.config.tap && self.overhear(now, from, to, packet) {
-            self.plan_scan(now);
+            self.finish(now);
         }
     }
 
@@ -161,7 +184,7 @@ impl Dsr {
         queued: impl FnMut() -> Option<Routed>,
     ) {
         self.link_failed(now, to, packet, queued);
-        self.plan_scan(now);
+        self.finish(now);
     }
 
     /// A timer is due.
@@ -171,7 +194,7 @@ impl Dsr {
             self.scan(now);
             let period = self.config.scan;
             self.scan_at = period.map(|period| now + self.draw_scan_period(period));
-            self.plan_scan(now);
+            self.finish(now);
         }
     }
 
@@ -205,6 +228,12 @@ impl Dsr {
     /// The way to `destination` that it would take, both ends included; for those who look.
     pub fn route(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
         self.cache.find(now, destination).map(|path| path.as_slice().to_vec())
+    }
+
+    /// What an event leaves to be done.
+    fn finish(&mut self, now: Instant) {
+        self.send_notices(now);
+        self.plan_scan(now);
     }
 
     fn drop_packet(&mut self, packet: Routed, reason: DropReason) {

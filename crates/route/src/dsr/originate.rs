@@ -53,7 +53,7 @@ impl Dsr {
     pub(super) fn route_own(&mut self, now: Instant, packet: Routed) {
         let destination = packet.packet.ip.destination;
         if destination == self.address {
-            self.receive(now, packet);
+            self.receive(now, self.address, packet);
         } else if let Some(path) = self.cache.take(now, destination) {
             self.launch(now, now, packet, &path);
         } else {
@@ -91,6 +91,8 @@ impl Dsr {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
         let own = packet.packet.ip.source == self.address;
+        let data = !packet.is_control();
+        self.cache.on_used(now, flow.as_ref().unwrap_or(path), data);
         // Another's packet that has waited here (ns-2.35) is not salvaged once more by that.
         let salvage = salvages(&packet);
         if flow.is_some() {
@@ -196,8 +198,8 @@ fn ns2_size(dsr: &DsrHeader) -> u32 {
 
     let four = |nodes: usize| 4 * nodes as u32;
     let fixed = if dsr.has_options() { 4 } else { 0 };
-    let nodes = dsr.request.as_ref().map_or(0, |request| request.route.len());
-    let request = dsr.request.as_ref().map_or(0, |_| 8 + four(nodes));
+    let nodes = dsr.request().map_or(0, |request| request.route.len());
+    let request = dsr.request().map_or(0, |_| 8 + four(nodes));
     let reply = dsr.reply.as_ref().map_or(0, |reply| 5 + four(reply.route.len() + 1));
     let route = dsr
         .source_route
@@ -216,5 +218,7 @@ fn ns2_size(dsr: &DsrHeader) -> u32 {
     // Those had 0 to `nodes - 1` nodes of forwarders.
     let hops = nodes as u32;
     let before = hops * (fixed + 8 + errors) + 2 * hops * hops.saturating_sub(1);
+    let more: usize = dsr.more().map(|option| option.size()).sum();
+    let errors = errors + more as u32;
     (fixed + request + reply + route + errors + timeout + flow).next_multiple_of(4) + before
 }

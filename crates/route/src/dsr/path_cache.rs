@@ -1,11 +1,94 @@
 //! A cache of whole paths (RFC 4728 §4.1), each from this node on.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use base::{Duration, Instant, Ipv4Addr};
+use base::{Duration, FailedLink, Instant, Ipv4Addr};
 
+use super::cache::{Heard, LearnedBy, News, RouteCache};
+use super::caches::ListedCache;
 use super::config::CachePart;
-use super::path::{Mask, Path, bit};
+use super::learning::Learning;
+use super::path::{Carried, Mask, Path, bit};
+
+pub(crate) const LISTED: ListedCache = ListedCache {
+    name: "paths",
+    about: "whole paths in two parts, in each of which the oldest makes room (RFC 4728 §4.1)",
+    takes_limits: true,
+    build: |me, config| {
+        let limits = config.cache.limits().unwrap_or_default();
+        let paths = PathCache::new(limits.primary, limits.secondary, limits.timeout);
+        Box::new(TwoParts { learning: Learning::new(me, config, None), paths })
+    },
+};
+
+/// The paths, and what is learned of them.
+#[derive(Clone, Debug)]
+struct TwoParts {
+    learning: Learning,
+    paths: PathCache,
+}
+
+/// Adds a path. One that was seen may have made room: seeing it again brings it back.
+fn add(
+    learning: &mut Learning,
+    paths: &mut PathCache,
+    now: Instant,
+    path: &Path,
+    part: CachePart,
+) -> bool {
+    let new = paths.add(now, path, part);
+    if new && paths.is_full(part) {
+        learning.forget_seen();
+    }
+    new
+}
+
+impl RouteCache for TwoParts {
+    fn on_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool {
+        let Self { learning, paths } = self;
+        let Some(path) = learning.usable(path) else { return false };
+        let mut new = false;
+        for part in learning.parts(by) {
+            new |= add(learning, paths, now, &path, part);
+        }
+        new
+    }
+
+    fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool {
+        let Self { learning, paths } = self;
+        learning
+            .hear(now, route, heard, |learning, path, part| add(learning, paths, now, path, part))
+    }
+
+    fn on_broken(&mut self, _now: Instant, link: FailedLink, _news: News) -> bool {
+        self.learning.forget_seen();
+        let there = self.paths.remove_link(link.from, link.to);
+        let back = self.learning.forget_both_ways() && self.paths.remove_link(link.to, link.from);
+        there || back
+    }
+
+    fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.paths.find(now, destination).filter(|path| self.learning.fits(path))
+    }
+
+    fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        let (path, moved) = self.paths.take(now, destination)?;
+        if moved {
+            self.learning.forget_seen();
+        }
+        Some(path).filter(|path| self.learning.fits(path))
+    }
+
+    /// What serves another moves no path.
+    fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+        self.find(now, destination)
+    }
+
+    fn boxed(&self) -> Box<dyn RouteCache> {
+        Box::new(self.clone())
+    }
+}
 
 /// Paths in two parts: what was asked for isn't pushed out by what was only seen.
 #[derive(Clone, Debug)]
@@ -209,6 +292,8 @@ impl Part {
 
 #[cfg(test)]
 mod test {
+    use super::super::caches::{CacheKind, CacheLimits};
+    use super::super::config::DsrConfig;
     use super::*;
     use CachePart::{Primary, Secondary};
 
@@ -273,6 +358,23 @@ mod test {
         assert!(cache.remove_link(node(1), node(3)));
         assert_eq!(cache.find(NOW, node(5)), None);
         assert!(!cache.remove_link(node(1), node(3)));
+    }
+
+    /// A path that made room comes back with the next packet that takes it.
+    #[test]
+    fn what_has_made_room_is_noticed_anew() {
+        let limits = CacheLimits { primary: 2, secondary: 2, timeout: None };
+        let config = DsrConfig { cache: CacheKind::paths(limits), ..DsrConfig::NS2 };
+        let mut cache = config.cache.build(node(1), &config);
+        let mut hear = |by| {
+            let carried = Carried { path: path(&[9, 1, by, by + 1]), next: 1 };
+            let new = cache.on_heard(NOW, &carried, Heard::Forwarded { data: true });
+            (new, cache.find(NOW, node(by + 1)).is_some())
+        };
+        for by in [2, 4, 6, 2] {
+            assert_eq!(hear(by), (true, true), "{by}");
+        }
+        assert_eq!(hear(2), (false, true), "it is there");
     }
 
     #[test]

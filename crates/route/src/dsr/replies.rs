@@ -6,6 +6,7 @@ use base::{Instant, Ipv4Addr};
 use wire::{DsrHeader, DsrReply, Nodes, Routed};
 
 use super::Dsr;
+use super::cache::{Heard, LearnedBy};
 use super::path::{self, Carried, Path};
 use crate::{Hop, Output};
 
@@ -45,11 +46,7 @@ impl Replies {
 impl Dsr {
     /// This node is the target of a request that has come by `way`, which ends here.
     pub(super) fn answer(&mut self, now: Instant, way: &Path, back: &Path) {
-        self.cache.add(now, back, super::CachePart::Primary);
-        // A reply is a packet with a source route, too.
-        if self.config.cache_source_routes {
-            self.cache.add(now, back, self.config.source_routes);
-        }
+        self.cache.on_learned(now, back, LearnedBy::OwnReply);
         self.learned(now);
         let Some((packet, to)) = self.reply(way, back) else { return };
         let at = now + self.draw_jitter();
@@ -70,9 +67,10 @@ impl Dsr {
             return false;
         }
         let back = way.reversed();
-        let news = self.cache.add(now, &back, super::CachePart::Primary);
+        let news = self.cache.on_learned(now, &back, LearnedBy::CachedReply);
         let Some((packet, to)) = self.reply(&whole, &back) else { return false };
         self.stats.replies_from_cache += 1;
+        self.cache.on_replied(now, &whole, to);
         let mut at = now;
         if let Some(delay) = self.config.reply_delay {
             let random = self.jitter.duration(base::Duration::ZERO, delay);
@@ -116,7 +114,7 @@ impl Dsr {
     /// RFC 4728 §8.2.6: a reply for this node.
     pub(super) fn on_reply(&mut self, now: Instant, reply: &DsrReply) {
         let Some(path) = replied(self.address, reply) else { return };
-        let news = self.cache.add(now, &path, super::CachePart::Primary);
+        let news = self.cache.on_learned(now, &path, LearnedBy::Reply);
         if let Some(target) = path.last() {
             self.requests.answered(target);
         }
@@ -130,16 +128,16 @@ impl Dsr {
     }
 
     /// A packet for this node, or for all: what it says is taken, and the rest goes to the host.
-    pub(super) fn receive(&mut self, now: Instant, packet: Routed) {
+    pub(super) fn receive(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
         if let Some(dsr) = &packet.dsr {
             let mine = packet.packet.ip.destination == self.address;
             if let (Some(reply), true) = (&dsr.reply, mine) {
                 self.on_reply(now, reply);
             }
-            self.on_errors(now, &packet);
-            if self.config.cache_received_routes
-                && let Some(carried) = Carried::of(&packet)
-                && self.cache.notice(now, &carried, self.config.source_routes)
+            self.on_errors(now, &packet, from, None);
+            let heard = Heard::Received { data: !packet.is_control() };
+            if let Some(carried) = Carried::of(&packet)
+                && self.cache.on_heard(now, &carried, heard)
             {
                 self.learned(now);
             }

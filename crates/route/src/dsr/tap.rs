@@ -6,7 +6,8 @@ use base::{Instant, Ipv4Addr};
 use wire::Routed;
 
 use super::Dsr;
-use super::config::{CachePart, Shorten};
+use super::cache::{Heard, LearnedBy};
+use super::config::Shorten;
 use super::path::{Carried, Path};
 use super::replies::replied;
 use crate::Hop;
@@ -116,18 +117,17 @@ impl Dsr {
             return false;
         }
         if self.config.snoop_errors {
-            self.on_errors(now, packet);
+            self.on_errors(now, packet, from, None);
         }
         let mut news = false;
         if let Some(reply) = &dsr.reply
             && let Some(path) = replied(packet.packet.ip.destination, reply)
         {
-            let told = Carried { path, next: 0 };
-            news |= self.cache.notice(now, &told, self.config.overheard_replies);
+            let listed = Carried { path, next: 0 };
+            news |= self.cache.on_heard(now, &listed, Heard::OverheardReply);
         }
-        if self.config.cache_source_routes {
-            news |= self.cache.notice(now, &on, self.config.source_routes);
-        }
+        let heard = Heard::Overheard { data: !packet.is_control() };
+        news |= self.cache.on_heard(now, &on, heard);
         if news {
             self.stats.overheard += 1;
             self.learned(now);
@@ -157,7 +157,7 @@ impl Dsr {
         back.truncate(on.next);
         back.push(self.address);
         let back = back.reversed();
-        let news = self.cache.add(now, &back, CachePart::Primary);
+        let news = self.cache.on_learned(now, &back, LearnedBy::Shortening);
         if let Some((packet, to)) = self.reply(&shorter, &back) {
             let jitter = self.config.jitter_cached_replies;
             let at = if jitter { now + self.draw_jitter() } else { now };

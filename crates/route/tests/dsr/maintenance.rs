@@ -138,7 +138,7 @@ fn errors_are_nested() {
     assert_eq!((inner.source, inner.destination), (address(3), address(0)));
     // Node 3 unwraps it and looks for another way to 0.
     let asked = net.requests().find(|s| s.from == 3 && s.at > ms(1000)).unwrap();
-    assert_eq!(asked.packet.dsr.unwrap().request.unwrap().target, address(0));
+    assert_eq!(asked.packet.dsr.unwrap().request().unwrap().target, address(0));
     net.loses = Box::new(|_| false);
     net.run(ms(2000));
     assert_eq!(net.route(0, 4), None, "it has come through in the end");
@@ -206,7 +206,7 @@ fn a_forwarder_may_keep_a_packet() {
         net.run(ms(1200));
         let asked = net.sent[before..]
             .iter()
-            .filter(|s| s.from == 1 && s.packet.dsr.is_some_and(|dsr| dsr.request.is_some()))
+            .filter(|s| s.from == 1 && s.packet.dsr.is_some_and(|dsr| dsr.request().is_some()))
             .map(|s| s.packet.packet.ip.ttl);
         assert!(asked.eq((0..requests).map(|_| 1)), "of one hop only");
         assert_eq!(net.streams().len() + 1, delivered);

@@ -214,7 +214,7 @@ impl Net {
     }
 
     pub fn requests(&self) -> impl Iterator<Item = &Sent> {
-        self.with(|packet| packet.dsr.is_some_and(|dsr| dsr.request.is_some()))
+        self.with(|packet| packet.dsr.is_some_and(|dsr| dsr.request().is_some()))
     }
 
     pub fn replies(&self) -> impl Iterator<Item = &Sent> {
@@ -224,7 +224,7 @@ impl Net {
     /// Errors, those on requests apart.
     pub fn errors(&self) -> impl Iterator<Item = &Sent> {
         self.with(|packet| {
-            packet.dsr.is_some_and(|dsr| dsr.request.is_none() && dsr.errors().next().is_some())
+            packet.dsr.is_some_and(|dsr| dsr.request().is_none() && dsr.errors().next().is_some())
         })
     }
 

@@ -24,10 +24,12 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
         let flip = |value: bool, on: bool| value ^ on;
         DsrConfig {
             tap: flip(config.tap, on[0]),
-            cache: match (config.cache, on[1]) {
-                (CacheKind::LinkMaxLife, true) => DsrConfig::NS2.cache,
-                (_, true) => CacheKind::LinkMaxLife,
-                (cache, false) => cache,
+            cache: if !on[1] {
+                config.cache
+            } else if config.cache == CacheKind::LINK_MAX_LIFE {
+                DsrConfig::NS2.cache
+            } else {
+                CacheKind::LINK_MAX_LIFE
             },
             ring_zero: if on[2] { RingZero::Never } else { config.ring_zero },
             answer_every_copy: flip(config.answer_every_copy, on[3]),
@@ -58,7 +60,7 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
 fn check_route(node: usize, packet: &Routed, hop: Hop) {
     let Some(dsr) = &packet.dsr else { return };
     assert!(packet.len() >= packet.packet.len());
-    if let Some(request) = &dsr.request {
+    if let Some(request) = dsr.request() {
         assert_eq!(hop, Hop::All);
         let mut nodes = vec![packet.packet.ip.source];
         nodes.extend(request.route.as_slice());

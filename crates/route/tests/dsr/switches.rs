@@ -2,8 +2,8 @@
 
 use base::{Duration, Instant, RandomStream};
 use route::{
-    CacheKind, CachePart, DsrConfig, ReplyFromCache, RequestMemory, RingZero, SalvageReplies,
-    Shorten,
+    CacheKind, CacheLimits, CachePart, DsrConfig, ReplyFromCache, RequestMemory, RingZero,
+    SalvageReplies, Shorten,
 };
 
 use crate::net::Net;
@@ -50,8 +50,8 @@ fn each_switch_makes_a_difference() {
     let rfc = DsrConfig::STANDARD;
     let ns2 = DsrConfig::NS2;
     let ms = Duration::from_millis;
-    let paths = |timeout| CacheKind::Paths { primary: 30, secondary: 64, timeout };
-    let few = CacheKind::Paths { primary: 2, secondary: 2, timeout: None };
+    let paths = |timeout| CacheKind::paths(CacheLimits { primary: 30, secondary: 64, timeout });
+    let few = CacheKind::paths(CacheLimits { primary: 2, secondary: 2, timeout: None });
     let short = Some(Duration::from_secs(1));
     let flow = ns2.flow_state.unwrap();
     let cases = [

@@ -2,11 +2,11 @@
 
 use base::Duration;
 use route::{
-    CacheKind, CachePart, DsrConfig, ReplyFromCache, RequestMemory, RingZero, SalvageReplies,
-    Shorten,
+    CachePart, DsrConfig, ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten,
 };
 use serde::{Deserialize, Serialize};
 
+use super::dsr_cache::Cache;
 use crate::Time;
 use crate::setting::{Lifetime, OrNone, Setting, Word, Words, table};
 
@@ -18,7 +18,7 @@ table! {
     /// `promiscuous`: listen to what is sent to others. Default true.
     #[serde(rename = "promiscuous")]
     tap: bool,
-    /// What routes are kept in: `"link-max-life"`, or
+    /// What routes are kept in, by its name in [`route::CACHES`]: `"link-max-life"`, or
     /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`. Default
     /// `"link-max-life"`.
     cache: Cache,
@@ -123,58 +123,6 @@ table! {
     /// `{ timeout = "60 s", establish = 3, refresh = "5 s" }`: packets of an established flow carry
     /// no source route (RFC 4728 §3.5); or `"none"`. Default `"none"`.
     flow_state: OrNone<FlowState>,
-}
-
-/// What routes are kept in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "kebab-case",
-    expecting = "\"link-max-life\" or { paths = { primary = 30, secondary = 64 } }"
-)]
-pub enum Cache {
-    /// Whole paths, in two parts (RFC 4728 §4.1).
-    Paths(Paths),
-    /// Links with a lifetime each (RFC 4728 App. A).
-    LinkMaxLife,
-}
-
-/// `{ primary = 30, secondary = 64, timeout = "300 s" }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys `primary`, `secondary`, `timeout`")]
-pub struct Paths {
-    /// Paths that were asked for.
-    pub primary: u16,
-    /// Paths that were only seen.
-    pub secondary: u16,
-    /// How long a path is kept; `"forever"` is a value, too. Default 300 s.
-    #[serde(default = "five_minutes")]
-    pub timeout: Lifetime,
-}
-
-/// RouteCacheTimeout of RFC 4728 §9.
-const fn five_minutes() -> Lifetime {
-    Lifetime::Limited(Time::from_secs(300))
-}
-
-impl Setting<CacheKind> for Cache {
-    fn of(value: CacheKind) -> Self {
-        match value {
-            CacheKind::Paths { primary, secondary, timeout } => {
-                Self::Paths(Paths { primary, secondary, timeout: Setting::of(timeout) })
-            }
-            CacheKind::LinkMaxLife => Self::LinkMaxLife,
-        }
-    }
-    fn value(&self) -> CacheKind {
-        match self {
-            Self::Paths(Paths { primary, secondary, timeout }) => CacheKind::Paths {
-                primary: *primary,
-                secondary: *secondary,
-                timeout: timeout.value(),
-            },
-            Self::LinkMaxLife => CacheKind::LinkMaxLife,
-        }
-    }
 }
 
 /// By what a request is known to have been here before.

@@ -4,6 +4,7 @@ pub(crate) mod aodv;
 pub(crate) mod arp;
 pub(crate) mod compat;
 pub(crate) mod dsr;
+pub(crate) mod dsr_cache;
 pub(crate) mod mac;
 pub(crate) mod mobility;
 pub(crate) mod movement;

@@ -5,7 +5,7 @@ use ::radio::BadParameter;
 use super::{Checked, Problem, link, must, positive, probability, within};
 use crate::adhoc::aodv::Search;
 use crate::adhoc::arp::{Again, Arp};
-use crate::adhoc::dsr::{Cache, Highest, Memory, Numbers};
+use crate::adhoc::dsr::{Highest, Memory, Numbers};
 use crate::adhoc::mac::Timeout;
 use crate::adhoc::mobility::{Mobility, Model, Point};
 use crate::adhoc::{Adhoc, Aodv, Dcf, Dsr, Feedback, Mac, Propagation, Radio, Routing, Tdma};
@@ -315,8 +315,8 @@ fn dsr(dsr: &Dsr) -> Checked {
     if let OrNone(Some(scan)) = dsr.scan {
         positive(key("scan"), scan)?;
     }
-    if let Cache::Paths(paths) = dsr.cache {
-        let key = |name: &str| key(&format!("cache.paths.{name}"));
+    if let Some((cache, paths)) = dsr.cache.limits() {
+        let key = |name: &str| key(&format!("cache.{cache}.{name}"));
         within(key("primary"), "the number of paths", paths.primary.into(), 1, 65_535)?;
         within(key("secondary"), "the number of paths", paths.secondary.into(), 1, 65_535)?;
         if let Lifetime::Limited(time) = paths.timeout {

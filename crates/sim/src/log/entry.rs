@@ -211,7 +211,7 @@ pub fn kind(packet: &Routed) -> &'static str {
         Body::Aodv(AodvMessage::ReplyAck) => "aodv-rrep-ack",
         Body::Nothing => match &packet.dsr {
             None => "arp",
-            Some(header) if header.request.is_some() => "dsr-rreq",
+            Some(header) if header.request().is_some() => "dsr-rreq",
             Some(header) if header.reply.is_some() => "dsr-rrep",
             Some(header) if header.errors().next().is_some() => "dsr-rerr",
             Some(_) => "dsr",

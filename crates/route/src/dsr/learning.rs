@@ -1,0 +1,152 @@
+//! What RFC 4728 keeps of the routes that a node hears of, and in which part: the rules that the path
+//! cache and the link cache have in common.
+
+use base::{Duration, Instant, Ipv4Addr};
+
+use super::cache::{Heard, LearnedBy};
+use super::config::{CachePart, DsrConfig};
+use super::path::{Carried, Path};
+
+/// How many routes in use are remembered, by who is at their ends.
+const SEEN: usize = 16;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Learning {
+    me: Ipv4Addr,
+    config: DsrConfig,
+    /// How soon seeing a route again may renew what is known of it; `None`: it does not.
+    renew: Option<Duration>,
+    /// Routes seen in use since something was forgotten: seeing them again tells nothing.
+    seen: [Option<Seen>; SEEN],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    path: Path,
+    next: usize,
+    until: Instant,
+}
+
+impl Learning {
+    pub const fn new(me: Ipv4Addr, config: &DsrConfig, renew: Option<Duration>) -> Self {
+        Self { me, config: *config, renew, seen: [None; SEEN] }
+    }
+
+    pub const fn both_ways(&self) -> bool {
+        self.config.learn_both_ways
+    }
+
+    pub const fn forget_both_ways(&self) -> bool {
+        self.config.forget_both_ways
+    }
+
+    /// Is a path short enough for a packet?
+    pub fn fits(&self, path: &Path) -> bool {
+        path.len() <= usize::from(self.config.max_nodes)
+    }
+
+    /// The parts in which a route is kept that begins at this node.
+    pub fn parts(&self, by: LearnedBy) -> impl Iterator<Item = CachePart> + use<> {
+        let config = &self.config;
+        let seen = Some(config.source_routes);
+        let parts = match by {
+            LearnedBy::Request => [seen.filter(|_| config.cache_requests), None],
+            // A reply is a packet with a source route, too.
+            LearnedBy::OwnReply => {
+                [Some(CachePart::Primary), seen.filter(|_| config.cache_source_routes)]
+            }
+            LearnedBy::Reply | LearnedBy::CachedReply | LearnedBy::Shortening => {
+                [Some(CachePart::Primary), None]
+            }
+        };
+        parts.into_iter().flatten()
+    }
+
+    /// The part in which a route is kept that was heard so; `None`: it is not kept.
+    fn part(&self, heard: Heard) -> Option<CachePart> {
+        let config = &self.config;
+        let (keeps, part) = match heard {
+            Heard::Forwarded { .. } | Heard::Overheard { .. } => {
+                (config.cache_source_routes, config.source_routes)
+            }
+            Heard::Received { .. } => (config.cache_received_routes, config.source_routes),
+            Heard::ForwardedReply { .. } => (config.cache_forwarded_replies, CachePart::Primary),
+            Heard::OverheardReply => (true, config.overheard_replies),
+        };
+        keeps.then_some(part)
+    }
+
+    /// What may be kept of a path: it begins at this node, goes on, and meets no node twice.
+    pub fn usable(&self, path: &Path) -> Option<Path> {
+        if path.first() != Some(self.me) || path.len() < 2 || path.has_loop() {
+            return None;
+        }
+        let mut path = *path;
+        path.truncate(usize::from(self.config.max_nodes));
+        Some(path)
+    }
+
+    /// A route was heard: this node is on it, or has heard the node before `next` send. Calls `add`
+    /// with each path that begins at this node, and says whether one of them was new.
+    pub fn hear(
+        &mut self,
+        now: Instant,
+        route: &Carried,
+        heard: Heard,
+        mut add: impl FnMut(&mut Self, &Path, CachePart) -> bool,
+    ) -> bool {
+        let Some(part) = self.part(heard) else { return false };
+        let Carried { path, next } = route;
+        let ends = path.first().zip(path.last());
+        let slot = ends.map_or(0, |(a, b)| a.to_bits() ^ b.to_bits().rotate_left(2)) as usize;
+        if let Some(Some(seen)) = self.seen.get(slot % SEEN)
+            && seen.next == *next
+            && now < seen.until
+            && seen.path == *path
+        {
+            return false;
+        }
+        if path.has_loop() {
+            return false;
+        }
+        let place = path.position(self.me);
+        let (ahead, behind) = match (place, next.checked_sub(1)) {
+            (Some(at), _) => (Some(at), Some(at)),
+            (None, Some(sender)) => (Some(sender), Some(sender)),
+            (None, None) => (None, None),
+        };
+        let mut new = false;
+        if let Some(from) = ahead
+            && let Some(path) = self.usable(&self.stub(path, from, place.is_some()))
+        {
+            new |= add(self, &path, part);
+        }
+        if self.both_ways()
+            && let Some(to) = behind
+            && let back = self.stub(&path.reversed(), path.len() - 1 - to, place.is_some())
+            && let Some(path) = self.usable(&back)
+        {
+            new |= add(self, &path, part);
+        }
+        let until = self.renew.map_or(Instant::FAR_FUTURE, |renew| now + renew);
+        if let Some(seen) = self.seen.get_mut(slot % SEEN) {
+            *seen = Some(Seen { path: *path, next: *next, until });
+        }
+        new
+    }
+
+    /// From this node on: it is the node at `from`, or it hears that node.
+    fn stub(&self, path: &Path, from: usize, on_it: bool) -> Path {
+        let mut stub = Path::EMPTY;
+        if !on_it {
+            stub.push(self.me);
+        }
+        stub.extend(path.as_slice().get(from..).unwrap_or_default());
+        stub
+    }
+
+    /// Something was forgotten: seeing a route again may bring it back.
+    pub fn forget_seen(&mut self) {
+        self.seen = [None; SEEN];
+    }
+}

@@ -1,0 +1,287 @@
+//! A graph of links that carry one way, as arrays: nodes have small numbers, and the links that leave
+//! a node lie side by side.
+//!
+//! Most of what a link cache does is to hear once more of links that it has. So an address leads to a
+//! number without a search, and a number to the node's links.
+
+use alloc::vec::Vec;
+
+use base::{Duration, Instant, Ipv4Addr};
+
+/// Bounds, so that a big network doesn't fill a node.
+const NODES: usize = 256;
+const LINKS: usize = 1024;
+
+/// RFC 4728 App. A: what is thought of a node at first.
+const INIT_STABILITY: Duration = Duration::from_secs(25);
+
+#[derive(Clone, Debug)]
+pub(crate) struct LinkGraph {
+    /// By number: in the order in which they came to be known.
+    nodes: Vec<Node>,
+    numbers: Numbers,
+    /// Where each link leads. Those of one node lie side by side, ascending.
+    heads: Vec<u16>,
+    /// Until when each is there.
+    until: Vec<Instant>,
+    /// When it was used last.
+    used: Vec<Instant>,
+    /// What making room works on.
+    ends: Vec<Instant>,
+    renumbered: Vec<Option<u16>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub stability: Duration,
+    pub address: Ipv4Addr,
+    /// Where its links begin; they end where those of the next node begin.
+    first: u16,
+}
+
+impl LinkGraph {
+    pub const fn new() -> Self {
+        Self {
+            nodes: Vec::new(),
+            numbers: Numbers::new(),
+            heads: Vec::new(),
+            until: Vec::new(),
+            used: Vec::new(),
+            ends: Vec::new(),
+            renumbered: Vec::new(),
+        }
+    }
+
+    pub const fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn node(&self, number: u16) -> Option<&Node> {
+        self.nodes.get(usize::from(number))
+    }
+
+    pub fn node_mut(&mut self, number: u16) -> Option<&mut Node> {
+        self.nodes.get_mut(usize::from(number))
+    }
+
+    /// Until when a link is there.
+    pub fn until_mut(&mut self, place: u16) -> Option<&mut Instant> {
+        self.until.get_mut(usize::from(place))
+    }
+
+    /// When it was used last.
+    pub fn used_mut(&mut self, place: u16) -> Option<&mut Instant> {
+        self.used.get_mut(usize::from(place))
+    }
+
+    /// Is there room for so many links more?
+    pub const fn has_room_for(&self, links: usize) -> bool {
+        self.heads.len() + links <= LINKS
+    }
+
+    /// Is there room for both ends of a link?
+    pub const fn has_room_for_ends(&self) -> bool {
+        self.nodes.len() + 2 <= NODES
+    }
+
+    pub fn number(&self, address: Ipv4Addr) -> Option<u16> {
+        self.numbers.find(address, &self.nodes)
+    }
+
+    /// The number of a node, which may be a new one; `None` if there is no room for it.
+    pub fn number_or_new(&mut self, address: Ipv4Addr) -> Option<u16> {
+        if let Some(number) = self.number(address) {
+            return Some(number);
+        }
+        if self.nodes.len() >= NODES {
+            return None;
+        }
+        let (number, first) = (self.nodes.len() as u16, self.heads.len() as u16);
+        self.nodes.push(Node { stability: INIT_STABILITY, address, first });
+        self.numbers.add(address, number);
+        Some(number)
+    }
+
+    /// The links that leave a node: their places, where they lead, and until when they are there.
+    pub fn links_from(&self, node: u16) -> impl Iterator<Item = (u16, u16, Instant)> {
+        let (first, end) = self.row(node);
+        let heads = self.heads.get(first..end).unwrap_or_default();
+        let until = self.until.get(first..end).unwrap_or_default();
+        let places = first as u16..;
+        places.zip(heads).zip(until).map(|((place, head), until)| (place, *head, *until))
+    }
+
+    /// Where a link is, or where it would be.
+    pub fn place(&self, from: u16, to: u16) -> Result<u16, u16> {
+        let (first, end) = self.row(from);
+        let heads = self.heads.get(first..end).unwrap_or_default();
+        let before = heads.iter().take_while(|head| **head < to).count();
+        let place = (first + before) as u16;
+        if heads.get(before) == Some(&to) { Ok(place) } else { Err(place) }
+    }
+
+    /// Puts a new link where [`place`](Self::place) says.
+    pub fn insert(&mut self, place: u16, from: u16, to: u16, now: Instant, until: Instant) {
+        self.heads.insert(usize::from(place), to);
+        self.until.insert(usize::from(place), until);
+        self.used.insert(usize::from(place), now);
+        for node in self.nodes.iter_mut().skip(usize::from(from) + 1) {
+            node.first += 1;
+        }
+    }
+
+    pub fn remove(&mut self, place: u16, from: u16) {
+        self.heads.remove(usize::from(place));
+        self.until.remove(usize::from(place));
+        self.used.remove(usize::from(place));
+        for node in self.nodes.iter_mut().skip(usize::from(from) + 1) {
+            node.first -= 1;
+        }
+    }
+
+    /// Forgets links that are over, or at least a quarter of all, those that end first; and nodes
+    /// without a link, but for `mine`. Nodes that stay get new numbers, in the order of the old ones.
+    pub fn make_room(&mut self, now: Instant, mine: Ipv4Addr) {
+        self.ends.clear();
+        self.ends.extend_from_slice(&self.until);
+        self.ends.sort_unstable();
+        let ends_first = self.ends.get(self.ends.len() / 4).copied().unwrap_or(now);
+        let from_when = ends_first.max(now);
+
+        let mut renumbered = core::mem::take(&mut self.renumbered);
+        renumbered.clear();
+        renumbered.resize(self.nodes.len(), None);
+        let mut mark = |node: u16| {
+            if let Some(number) = renumbered.get_mut(usize::from(node)) {
+                *number = Some(0);
+            }
+        };
+        self.number(mine).into_iter().for_each(&mut mark);
+        for from in 0..self.nodes.len() as u16 {
+            for (_, to, _) in self.links_from(from).filter(|(_, _, until)| *until > from_when) {
+                mark(from);
+                mark(to);
+            }
+        }
+        for (new, number) in (0..).zip(renumbered.iter_mut().flatten()) {
+            *number = new;
+        }
+
+        let new = |old: u16| renumbered.get(usize::from(old)).copied().flatten();
+        let (mut kept, mut nodes) = (0, 0);
+        for old in 0..self.nodes.len() as u16 {
+            let (start, end) = self.row(old);
+            let first = kept as u16;
+            for place in start..end {
+                kept += usize::from(self.move_link(place, kept, from_when, new));
+            }
+            // What this overwrites is read no more: new numbers are no higher than old ones.
+            if let (Some(number), Some(node)) = (new(old), self.node(old).copied())
+                && let Some(moved) = self.node_mut(number)
+            {
+                *moved = Node { first, ..node };
+                nodes += 1;
+            }
+        }
+        self.nodes.truncate(nodes);
+        self.numbers.clear();
+        for (number, node) in (0..).zip(&self.nodes) {
+            self.numbers.add(node.address, number);
+        }
+        self.heads.truncate(kept);
+        self.until.truncate(kept);
+        self.used.truncate(kept);
+        self.renumbered = renumbered;
+    }
+
+    /// Moves a link that is there for longer than `from_when` to a place before; was it?
+    fn move_link(
+        &mut self,
+        from: usize,
+        to: usize,
+        from_when: Instant,
+        new: impl Fn(u16) -> Option<u16>,
+    ) -> bool {
+        let link = (self.heads.get(from), self.until.get(from), self.used.get(from));
+        let (Some(&head), Some(&until), Some(&used)) = link else { return false };
+        let room = (self.heads.get_mut(to), self.until.get_mut(to), self.used.get_mut(to));
+        let (Some(new_head), Some(new_until), Some(new_used)) = room else { return false };
+        let Some(head) = new(head).filter(|_| until > from_when) else { return false };
+        (*new_head, *new_until, *new_used) = (head, until, used);
+        true
+    }
+
+    fn row(&self, node: u16) -> (usize, usize) {
+        let first =
+            |at: usize| self.nodes.get(at).map_or(self.heads.len(), |node| usize::from(node.first));
+        (first(usize::from(node)), first(usize::from(node) + 1))
+    }
+
+    #[cfg(test)]
+    pub fn check(&self) {
+        assert!(self.nodes.len() <= NODES && self.heads.len() <= LINKS);
+        assert_eq!(self.heads.len(), self.until.len());
+        assert_eq!(self.heads.len(), self.used.len());
+        assert!(self.nodes.is_sorted_by_key(|node| node.first));
+        for (number, node) in (0..).zip(&self.nodes) {
+            assert_eq!(self.number(node.address), Some(number));
+            let heads: Vec<u16> = self.links_from(number).map(|(_, head, _)| head).collect();
+            assert!(heads.is_sorted_by(|a, b| a < b), "{heads:?}");
+            assert!(heads.iter().all(|head| usize::from(*head) < self.nodes.len()));
+        }
+    }
+}
+
+/// Slots of the table of numbers: twice as many as there are nodes, and a power of two.
+const SLOTS: usize = 2 * NODES;
+
+/// The numbers of addresses: a table with open addressing. None is ever taken out by itself.
+#[derive(Clone, Debug)]
+struct Numbers {
+    /// Made with the first node: whoever keeps paths needs none.
+    slots: Vec<u16>,
+}
+
+/// A slot without a number.
+const FREE: u16 = u16::MAX;
+
+impl Numbers {
+    const fn new() -> Self {
+        Self { slots: Vec::new() }
+    }
+
+    /// Slots in the order in which an address tries them. Neighbouring addresses begin at different
+    /// ones.
+    fn tries(address: Ipv4Addr) -> impl Iterator<Item = usize> {
+        let bits = address.to_bits();
+        let first = (bits ^ (bits >> 9) ^ (bits >> 18)) as usize;
+        (first..first + SLOTS).map(|slot| slot % SLOTS)
+    }
+
+    fn find(&self, address: Ipv4Addr, nodes: &[Node]) -> Option<u16> {
+        for slot in Self::tries(address) {
+            // No node has the number of a free slot.
+            let number = *self.slots.get(slot)?;
+            if nodes.get(usize::from(number))?.address == address {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    fn add(&mut self, address: Ipv4Addr, number: u16) {
+        if self.slots.is_empty() {
+            self.slots.resize(SLOTS, FREE);
+        }
+        for slot in Self::tries(address) {
+            if let Some(free @ &mut FREE) = self.slots.get_mut(slot) {
+                *free = number;
+                return;
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.slots.fill(FREE);
+    }
+}

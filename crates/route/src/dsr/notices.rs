@@ -1,0 +1,235 @@
+//! Notices of a cache to neighbours, as packets.
+
+use base::{FailedLink, Instant};
+use wire::{DsrError, DsrErrorKind, DsrHeader, Routed};
+
+use super::Dsr;
+use super::cache::Notice;
+use super::path::{self, Path};
+use crate::Hop;
+
+/// A notice is for a neighbour: who is not there any more is not looked for.
+const HOP_LIMIT: u8 = 1;
+
+impl Dsr {
+    /// Sends what the cache has to say to neighbours.
+    pub(super) fn send_notices(&mut self, now: Instant) {
+        while let Some(notice) = self.cache.poll_notice() {
+            self.send_notice(now, notice);
+        }
+    }
+
+    /// A route error (RFC 4728 §6.4) whose source is where the link begins, as in one that rides on a
+    /// request (§3.4.4): the link of an error leads from its source to the unreachable node.
+    fn send_notice(&mut self, now: Instant, Notice { to, link }: Notice) {
+        if to == self.address {
+            return;
+        }
+        let FailedLink { from, to: unreachable } = link;
+        let kind = DsrErrorKind::NodeUnreachable(unreachable);
+        let error = DsrError { kind, salvage: 0, source: from, destination: to };
+        let dsr = DsrHeader { errors: [Some(error), None, None], ..DsrHeader::default() };
+        let mut packet = self.control(to, dsr);
+        packet.packet.ip.ttl = HOP_LIMIT;
+        if self.config.route_to_neighbour {
+            let mut way = Path::EMPTY;
+            way.extend(&[self.address, to]);
+            path::put(&mut packet, &way, 0);
+        }
+        self.stats.route_errors += 1;
+        self.transmit(now, now, packet, Hop::To(to));
+    }
+}
+
+/// Is it a notice of this node's? No other packet of routing goes to one neighbour and no farther.
+pub(super) fn is_notice(packet: &Routed) -> bool {
+    packet.is_control() && packet.packet.ip.ttl <= HOP_LIMIT
+}
+
+#[cfg(test)]
+mod test {
+    use alloc::boxed::Box;
+    use alloc::vec::Vec;
+
+    use base::{Duration, Ipv4Addr};
+    use wire::{Body, IpHeader, Packet, Payload, UdpDatagram};
+
+    use super::super::cache::{Heard, LearnedBy, News, RouteCache};
+    use super::super::path::Carried;
+    use super::*;
+    use crate::{DropReason, DsrConfig, Output};
+
+    /// Keeps what it is given, and informs those to whom it has given a link.
+    #[derive(Clone, Debug)]
+    struct Spreading {
+        me: Ipv4Addr,
+        routes: Vec<Path>,
+        given: Vec<(Ipv4Addr, FailedLink)>,
+        notices: Vec<Notice>,
+    }
+
+    fn links(path: &Path) -> impl Iterator<Item = FailedLink> {
+        path.as_slice().windows(2).map(|ends| FailedLink { from: ends[0], to: ends[1] })
+    }
+
+    impl RouteCache for Spreading {
+        fn on_learned(&mut self, _: Instant, path: &Path, _: LearnedBy) -> bool {
+            self.routes.push(*path);
+            true
+        }
+
+        fn on_heard(&mut self, _: Instant, _: &Carried, _: Heard) -> bool {
+            false
+        }
+
+        fn on_replied(&mut self, _: Instant, route: &Path, to: Ipv4Addr) {
+            let mine = links(route).skip_while(|link| link.from != self.me);
+            self.given.extend(mine.map(|link| (to, link)));
+        }
+
+        fn on_broken(&mut self, _: Instant, link: FailedLink, news: News) -> bool {
+            let before = self.routes.len();
+            self.routes.retain(|path| links(path).all(|known| known != link));
+            let informed = match news {
+                News::LinkLayer { error_to } => [error_to, None],
+                News::RouteError { from, error_to, .. } => [Some(from), error_to],
+            };
+            self.given.retain(|(to, given)| {
+                if *given == link && !informed.contains(&Some(*to)) {
+                    self.notices.push(Notice { to: *to, link });
+                }
+                *given != link
+            });
+            self.routes.len() < before
+        }
+
+        fn find(&mut self, _: Instant, destination: Ipv4Addr) -> Option<Path> {
+            self.routes.iter().find(|path| path.last() == Some(destination)).copied()
+        }
+
+        fn take(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+            self.find(now, destination)
+        }
+
+        fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
+            self.find(now, destination)
+        }
+
+        fn poll_notice(&mut self) -> Option<Notice> {
+            self.notices.pop()
+        }
+
+        fn boxed(&self) -> Box<dyn RouteCache> {
+            Box::new(self.clone())
+        }
+    }
+
+    const fn at(number: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 0, 0, number)
+    }
+
+    fn node(number: u8, config: DsrConfig) -> Dsr {
+        let me = at(number);
+        let (routes, given, notices) = (Vec::new(), Vec::new(), Vec::new());
+        let cache = Box::new(Spreading { me, routes, given, notices });
+        Dsr::with_cache(cache, config, me, 1, number.into())
+    }
+
+    fn data(from: u8, to: u8) -> Packet {
+        let payload = Payload::new(0, 0, 8);
+        let body = Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload });
+        Packet { ip: IpHeader::new(at(from), at(to)), body }
+    }
+
+    /// What a node sends by `now`.
+    fn sent(dsr: &mut Dsr, now: Instant) -> Vec<(Routed, Hop)> {
+        let outputs = core::iter::from_fn(|| dsr.poll(now));
+        let packets = outputs.filter_map(|output| match output {
+            Output::Transmit { packet, hop } => Some((packet, hop)),
+            _ => None,
+        });
+        packets.collect()
+    }
+
+    /// Node `asks` learns the way to node 9 from `knows`, which answers from its cache.
+    fn ask(now: Instant, asks: &mut Dsr, knows: &mut Dsr) {
+        let (asker, knower) = (asks.address, knows.address);
+        asks.send(now, data(asker.octets()[3], 9));
+        let soon = now + Duration::from_millis(20);
+        let request = sent(asks, soon).into_iter().find(|(_, hop)| *hop == Hop::All).unwrap();
+        knows.on_packet(soon, asker, request.0);
+        let later = soon + Duration::from_millis(20);
+        let replies = sent(knows, later);
+        let (reply, hop) = replies.into_iter().find(|(packet, _)| packet.is_control()).unwrap();
+        assert_eq!(hop, Hop::To(asker));
+        asks.on_packet(later, knower, reply);
+        assert!(asks.route(later, at(9)).is_some());
+        // The packet that has waited.
+        assert_eq!(sent(asks, later + Duration::from_millis(50)).len(), 1);
+    }
+
+    /// 4 has learned from 3, which has learned from 1, of the link from 1 to 9; so has 2.
+    #[test]
+    fn who_has_a_link_from_this_node_hears_that_it_is_broken_and_passes_it_on() {
+        for config in [DsrConfig::STANDARD, DsrConfig { flow_state: None, ..DsrConfig::NS2 }] {
+            let mut now = Instant::from_secs(1);
+            let [mut one, mut two, mut three, mut four] = [1, 2, 3, 4].map(|n| node(n, config));
+            let mut way = Path::EMPTY;
+            assert!(way.extend(&[at(1), at(9)]));
+            one.cache.on_learned(now, &way, LearnedBy::Reply);
+            ask(now, &mut two, &mut one);
+            ask(now, &mut three, &mut one);
+            ask(now, &mut four, &mut three);
+
+            now = Instant::from_secs(2);
+            one.on_link_failure(now, at(9), Routed::plain(data(1, 9)), || None);
+            let notices: Vec<_> =
+                sent(&mut one, now).into_iter().filter(|(_, hop)| *hop != Hop::All).collect();
+            assert_eq!(notices.len(), 2, "each neighbour that has the link, once");
+            let (packet, _) = notices.iter().find(|(_, hop)| *hop == Hop::To(at(3))).unwrap();
+            assert_eq!((packet.packet.ip.source, packet.packet.ip.ttl), (at(1), 1));
+            let mut room = [0; 128];
+            let len = packet.encode(&mut room, Payload::pattern).unwrap();
+            let (read, _) = Routed::decode(&room[..len]).unwrap();
+            assert_eq!(read, Routed { padding: 0, ..*packet });
+
+            three.on_packet(now, at(1), read);
+            assert_eq!(three.route(now, at(9)), None);
+            let on: Vec<_> = sent(&mut three, now);
+            assert_eq!(on.iter().map(|(_, hop)| *hop).collect::<Vec<_>>(), [Hop::To(at(4))]);
+            four.on_packet(now, at(3), on[0].0);
+            assert_eq!(four.route(now, at(9)), None);
+            assert_eq!(sent(&mut four, now), [], "nobody has it from there");
+
+            // A neighbour that is gone is not looked for.
+            three.on_link_failure(now, at(4), on[0].0, || None);
+            let outputs: Vec<_> = core::iter::from_fn(|| three.poll(now)).collect();
+            let reason = DropReason::LinkFailure;
+            assert_eq!(outputs, [Output::Drop { packet: on[0].0, reason }]);
+        }
+    }
+
+    /// The source of the packet that has failed hears of it by the ordinary error.
+    #[test]
+    fn who_gets_the_ordinary_error_gets_no_notice() {
+        let config = DsrConfig::STANDARD;
+        let now = Instant::from_secs(1);
+        let [mut one, mut two] = [1, 2].map(|number| node(number, config));
+        let mut way = Path::EMPTY;
+        assert!(way.extend(&[at(1), at(9)]));
+        one.cache.on_learned(now, &way, LearnedBy::Reply);
+        ask(now, &mut two, &mut one);
+        let mut whole = Path::EMPTY;
+        assert!(whole.extend(&[at(2), at(1), at(9)]));
+        let mut packet = Routed::plain(data(2, 9));
+        path::put(&mut packet, &whole, 0);
+        one.on_packet(now, at(2), packet);
+        let (packet, hop) = sent(&mut one, now)[0];
+        assert_eq!(hop, Hop::To(at(9)));
+        one.on_link_failure(now, at(9), packet, || None);
+        let errors = sent(&mut one, now);
+        assert_eq!(errors.len(), 1);
+        two.on_packet(now, at(1), errors[0].0);
+        assert_eq!(two.route(now, at(9)), None);
+    }
+}
