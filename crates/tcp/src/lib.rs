@@ -52,6 +52,7 @@ pub mod growth;
 mod input;
 mod lcd;
 mod loss_timers;
+mod options;
 mod output;
 pub mod prr;
 mod reassembly;
