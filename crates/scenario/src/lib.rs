@@ -60,7 +60,7 @@ mod tcp;
 mod tree;
 
 pub use self::aid::Aid;
-pub use self::tcp::{Growth, PAIRS, Phase, Recovery, Tcp, Tick, Window};
+pub use self::tcp::{Growth, Phase, Recovery, Tcp, Tick, Window};
 pub use adhoc::aodv::{Hello, Near, Repair, Search};
 pub use adhoc::arp::{Again, Resolution};
 pub use adhoc::compat::{Deviation, Part, deviations};

@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::setting::Setting;
+use crate::setting::{Setting, Word, Words};
 use crate::{Size, Time};
 
 /// Coarser clocks than this are BSD's kind: its delayed acknowledgments have a tick of their own.
@@ -100,7 +100,7 @@ macro_rules! tcp {
             /// How losses are found and repaired. Default `"sack"`.
             pub recovery: Recovery,
             /// How the congestion window grows. Default `"reno"`. Not every growth goes with every
-            /// recovery: see [`PAIRS`].
+            /// recovery: see [`pairs`](::tcp::pairs).
             pub growth: Growth,
             /// Largest payload of a segment before options (RFC 6691). Default 1460 B.
             pub mss: Size,
@@ -128,8 +128,8 @@ macro_rules! tcp {
                 let config = Config::default();
                 Self {
                     preset: None,
-                    recovery: Recovery::Sack,
-                    growth: Growth::Reno,
+                    recovery: Word(config.recovery),
+                    growth: Word(config.growth),
                     mss: Size(config.mss.into()),
                     window: Window::Bytes(Size(64_000)),
                     tick: Tick::default(),
@@ -156,22 +156,13 @@ impl Tcp {
         let Time(timeout) = self.delayed_ack_timeout;
         let on_tick = clock.timer >= COARSE;
         let mut config = Config {
-            recovery: match self.recovery {
-                Recovery::Tahoe => RecoveryKind::Tahoe,
-                Recovery::Reno => RecoveryKind::Reno,
-                Recovery::NewReno => RecoveryKind::NewReno,
-                Recovery::Sack => RecoveryKind::Sack,
-                Recovery::RackTlp => RecoveryKind::RackTlp,
-            },
-            growth: match self.growth {
-                Growth::Reno => GrowthKind::Reno,
-                Growth::Cubic => GrowthKind::Cubic,
-            },
+            recovery: self.recovery.0,
+            growth: self.growth.0,
             mss: u16::try_from(self.mss.0).unwrap_or(u16::MAX),
             receive_buffer: u32::try_from(self.window_bytes()).unwrap_or(u32::MAX),
             clock,
             delayed_ack: self.delayed_ack.then_some(DelayedAck { timeout, on_tick }),
-            sack: self.recovery.uses_sack(),
+            sack: self.recovery.0.uses_sack(),
             ..Config::default()
         };
         self.set_options(&mut config);
@@ -195,8 +186,7 @@ impl Tcp {
 
     /// Whether the first two duplicate ACKs send new segments.
     pub fn limits_transmit(&self) -> bool {
-        let modern = !matches!(self.recovery, Recovery::Tahoe | Recovery::Reno);
-        self.limited_transmit.unwrap_or(modern)
+        self.limited_transmit.unwrap_or(self.recovery.0.limits_transmit())
     }
 
     /// Writes the defaults that depend on other keys.
@@ -206,72 +196,18 @@ impl Tcp {
     }
 }
 
-/// How losses are found and repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Recovery {
-    /// Fast retransmit, then slow start.
-    Tahoe,
-    /// Fast recovery until the first new ACK (RFC 2581).
-    Reno,
-    /// Fast recovery through partial ACKs (RFC 6582).
-    NewReno,
-    /// Selective acknowledgments (RFC 2018, RFC 6675).
-    Sack,
-    /// Losses by time, and tail loss probes (RFC 8985).
-    #[serde(rename = "rack-tlp")]
-    RackTlp,
+/// How losses are found and repaired, by its name.
+pub type Recovery = Word<RecoveryKind>;
+
+impl Words for RecoveryKind {
+    const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
-/// How the congestion window grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Growth {
-    /// Slow start and congestion avoidance (RFC 5681).
-    Reno,
-    /// CUBIC (RFC 9438).
-    Cubic,
-}
+/// How the congestion window grows, by its name.
+pub type Growth = Word<GrowthKind>;
 
-/// Which growth goes with which recovery.
-pub const PAIRS: &[(Recovery, &[Growth])] = &[
-    (Recovery::Tahoe, &[Growth::Reno]),
-    (Recovery::Reno, &[Growth::Reno]),
-    (Recovery::NewReno, &[Growth::Reno, Growth::Cubic]),
-    (Recovery::Sack, &[Growth::Reno, Growth::Cubic]),
-    (Recovery::RackTlp, &[Growth::Reno, Growth::Cubic]),
-];
-
-impl Recovery {
-    /// All of them.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Tahoe, Self::Reno, Self::NewReno, Self::Sack, Self::RackTlp];
-
-    /// Does it offer and use selective acknowledgments?
-    pub const fn uses_sack(self) -> bool {
-        matches!(self, Self::Sack | Self::RackTlp)
-    }
-
-    /// As scenarios write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tahoe => "tahoe",
-            Self::Reno => "reno",
-            Self::NewReno => "newreno",
-            Self::Sack => "sack",
-            Self::RackTlp => "rack-tlp",
-        }
-    }
-}
-
-impl Growth {
-    /// As scenarios write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reno => "reno",
-            Self::Cubic => "cubic",
-        }
-    }
+impl Words for GrowthKind {
+    const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
 /// A window: `"16 kB"`, or a bare number of segments.

@@ -4,43 +4,9 @@
 use base::Duration;
 
 use crate::clock::Clock;
+use crate::growth::GrowthKind;
+use crate::recovery::RecoveryKind;
 use crate::{option_default_doc, options};
-
-/// Which loss recovery (one file each in `recovery/`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoveryKind {
-    /// Fast retransmit, then slow start (4.3BSD-Tahoe; Fall & Floyd 1996).
-    Tahoe,
-    /// Fast retransmit and fast recovery (RFC 5681 §3.2).
-    Reno,
-    /// Partial acknowledgments keep recovery going (RFC 6582).
-    NewReno,
-    /// Conservative recovery from SACK information (RFC 6675).
-    Sack,
-    /// Losses by time, and tail loss probes (RFC 8985); without SACK, as `NewReno`.
-    RackTlp,
-}
-
-/// Which window growth (one file each in `growth/`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GrowthKind {
-    /// Slow start and congestion avoidance (RFC 5681 §3.1).
-    Reno,
-    /// CUBIC (RFC 9438).
-    Cubic,
-}
-
-/// Which recovery goes with which growth. Tahoe and Reno are studied as they were.
-pub const PAIRS: &[(RecoveryKind, GrowthKind)] = &[
-    (RecoveryKind::Tahoe, GrowthKind::Reno),
-    (RecoveryKind::Reno, GrowthKind::Reno),
-    (RecoveryKind::NewReno, GrowthKind::Reno),
-    (RecoveryKind::NewReno, GrowthKind::Cubic),
-    (RecoveryKind::Sack, GrowthKind::Reno),
-    (RecoveryKind::Sack, GrowthKind::Cubic),
-    (RecoveryKind::RackTlp, GrowthKind::Reno),
-    (RecoveryKind::RackTlp, GrowthKind::Cubic),
-];
 
 /// Delayed acknowledgments (RFC 9293 §3.8.6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
