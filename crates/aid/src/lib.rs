@@ -17,8 +17,8 @@ pub mod carry;
 pub mod cwnd_limit;
 mod diagram;
 pub mod list;
-#[cfg(any(test, feature = "scripted"))]
-pub mod scripted;
+#[cfg(test)]
+mod scripted;
 pub mod tcp_f;
 #[cfg(test)]
 mod way_out;

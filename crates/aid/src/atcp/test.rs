@@ -14,7 +14,7 @@ use base::{Setting, Signal, SignalKind};
 use wire::{Payload, TcpFlags, TcpSegment};
 
 use super::*;
-use crate::scripted::{Event, Response, Scripted, SmallTcp};
+use crate::scripted::{Event, Response, Scripted, Tcp};
 
 type Line = Scripted<Atcp>;
 
@@ -28,7 +28,7 @@ fn at_ms(millis: u64) -> Instant {
 
 /// A segment of the transfer: where its `n`-th (from 0) begins.
 fn nth(n: u32) -> Seq {
-    SmallTcp::START + 100 * n
+    Tcp::START + 100 * n
 }
 
 fn options() -> AtcpOptions {
@@ -108,7 +108,7 @@ trait TimeLine {
 impl TimeLine for Line {
     fn duplicates(&mut self, copies: usize) {
         for _ in 0..copies {
-            self.receive_ack(self.tcp.una);
+            self.receive_ack(self.tcp.una());
         }
     }
     fn unreachable(&mut self) {
@@ -116,7 +116,7 @@ impl TimeLine for Line {
     }
     fn data_from_peer(&mut self, bytes: u32) {
         let payload = Payload::new(1, 0, bytes);
-        self.receive(TcpSegment { payload, ..self.peers(self.tcp.una) });
+        self.receive(TcpSegment { payload, ..self.peers(self.tcp.una()) });
     }
     /// The acts asked for since the record was last taken, all of them done.
     fn asked(&mut self) -> Vec<Act> {
