@@ -4,7 +4,7 @@
 use base::{
     Act, Duration, Ecn, Endpoint, Instant, Ipv4Addr, ProbeSpacing, Release, Seq, SeqRange, Setting,
 };
-use tcp::{Config, Connection, GrowthKind, PAIRS, RecoveryKind};
+use tcp::{Config, Connection, GrowthKind, RecoveryKind, pairs};
 use wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use crate::Bytes;
@@ -15,9 +15,8 @@ fn address(host: u8) -> Ipv4Addr {
 
 pub fn run(input: &[u8]) {
     let mut bytes = Bytes(input);
-    let (recovery, growth) = PAIRS
-        .get(usize::from(bytes.u8()) % PAIRS.len())
-        .copied()
+    let (recovery, growth) = pairs()
+        .nth(usize::from(bytes.u8()) % pairs().count())
         .unwrap_or((RecoveryKind::Reno, GrowthKind::Reno));
     let flags = bytes.u8();
     let more = bytes.u8();

@@ -158,7 +158,7 @@ impl Aid for CwndLimit {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::scripted::{Event, Scripted, SmallTcp};
+    use crate::scripted::{Event, Scripted, Tcp};
     use crate::way_out;
     use base::Duration;
     use std::vec::Vec;
@@ -178,10 +178,12 @@ mod test {
         for segments in [1, 2, 3, 5] {
             let mut line = limited(segments);
             line.write(3_000);
+            let limit = Act::Limit { cwnd: Some(100 * segments) };
+            let asked = line.record.iter().map(|(_, event)| event);
+            assert!(asked.clone().any(|event| *event == Event::Asked(limit, Done::Done)));
             assert_eq!(sent(&mut line), segments as usize);
-            assert_eq!(line.tcp.limit, Some(100 * segments));
             for acknowledged in 1..10 {
-                line.receive_ack(SmallTcp::START + 100 * acknowledged);
+                line.receive_ack(Tcp::START + 100 * acknowledged);
                 assert_eq!(sent(&mut line), 1, "one leaves, one comes");
             }
         }
@@ -191,8 +193,8 @@ mod test {
     fn tcps_own_window_grows_on_beneath_it_and_holds_where_it_is_smaller() {
         let mut line = limited(2);
         line.write(2_000);
-        line.receive_ack(SmallTcp::START + 100);
-        assert!(line.tcp.cwnd > 1_000);
+        line.receive_ack(Tcp::START + 100);
+        assert!(line.tcp.cwnd() > 1_000);
         let mut line = limited(50);
         line.write(3_000);
         assert_eq!(sent(&mut line), 10, "the window of ten segments");
@@ -230,13 +232,13 @@ mod test {
         line.refuses = |_| true;
         line.write(3_000);
         sent(&mut line);
-        let ack = line.peers(SmallTcp::START + 1_000);
+        let ack = line.peers(Tcp::START + 1_000);
         line.receive(ack);
-        assert_eq!(line.tcp.peer_window, 300);
+        assert_eq!(line.tcp.peer_window(), 300);
         assert_eq!(sent(&mut line), 3);
         // A peer that offers less is taken at its word.
-        line.receive(TcpSegment { window: 100, ..line.peers(SmallTcp::START + 1_300) });
-        assert_eq!(line.tcp.peer_window, 100);
+        line.receive(TcpSegment { window: 100, ..line.peers(Tcp::START + 1_300) });
+        assert_eq!(line.tcp.peer_window(), 100);
     }
 
     #[test]

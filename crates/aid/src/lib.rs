@@ -18,8 +18,8 @@ pub mod cwnd_limit;
 pub mod kit;
 pub mod list;
 pub mod options;
-#[cfg(any(test, feature = "scripted"))]
-pub mod scripted;
+#[cfg(test)]
+mod scripted;
 pub mod tcp_f;
 #[cfg(test)]
 mod way_out;

@@ -1,4 +1,4 @@
-//! The scripted driver: an aid, a small TCP sender, and a test that plays the network.
+//! The scripted driver: an aid, a connection of the crate `tcp`, and a test that plays the network.
 //!
 //! The test says what happens (the application writes, a segment arrives, a signal arrives, time
 //! passes) and reads in the record what came of it, in order. The driver keeps the contract of
@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use base::{Act, Done, Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, Signal};
 use wire::{Payload, TcpFlags, TcpSegment};
 
+pub use self::tcp::{Response, Tcp};
 use crate::{Aid, Verdict};
-pub use tcp::{Response, SmallTcp};
 
 /// What came of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,12 +45,12 @@ enum Way {
     Up,
 }
 
-/// An aid between a small TCP and a test.
+/// An aid between a TCP and a test.
 pub struct Scripted<A> {
     /// The aid.
     pub aid: A,
     /// The connection.
-    pub tcp: SmallTcp,
+    pub tcp: Tcp,
     /// Which acts the driver refuses; none at first.
     pub refuses: fn(&Act) -> bool,
     /// What happened, in order.
@@ -63,10 +63,26 @@ pub struct Scripted<A> {
 impl<A: Aid> Scripted<A> {
     /// `aid` below a connection that was just established, at time zero.
     pub fn new(aid: A) -> Self {
+        Self::with(aid, Tcp::established(Tcp::START, true))
+    }
+    /// The same, without ECN.
+    pub fn without_ecn(aid: A) -> Self {
+        Self::with(aid, Tcp::established(Tcp::START, false))
+    }
+    /// The same, with a first byte of this number.
+    pub fn from(start: Seq, aid: A) -> Self {
+        Self::with(aid, Tcp::established(start, true))
+    }
+    /// `aid` below a connection whose SYN has not been answered.
+    pub fn opening(aid: A) -> Self {
+        Self::with(aid, Tcp::opening(Tcp::START, true))
+    }
+
+    fn with(aid: A, tcp: Tcp) -> Self {
         let state = aid.state();
         Self {
             aid,
-            tcp: SmallTcp::established(),
+            tcp,
             refuses: |_| false,
             record: Vec::new(),
             now: Instant::ZERO,
@@ -97,13 +113,19 @@ impl<A: Aid> Scripted<A> {
         self.settle();
     }
 
+    /// The application writes its last bytes.
+    pub fn write_last(&mut self, bytes: u32) {
+        self.tcp.write(bytes);
+        self.close();
+    }
+
     /// A segment arrives from the network.
     pub fn receive(&mut self, segment: TcpSegment) {
         self.offer(Way::Up, segment);
         self.settle();
     }
 
-    /// TCP sends something by itself that a [`SmallTcp`] would not.
+    /// TCP sends something by itself that [`Tcp`] would not.
     pub fn send(&mut self, segment: TcpSegment) {
         self.offer(Way::Down, segment);
         self.settle();
@@ -117,12 +139,12 @@ impl<A: Aid> Scripted<A> {
     /// What an acknowledgment from the peer looks like now.
     pub fn peers(&self, ack: Seq) -> TcpSegment {
         TcpSegment {
-            source_port: SmallTcp::PEER_PORT,
-            destination_port: SmallTcp::PORT,
-            seq: self.tcp.rcv_nxt,
+            source_port: Tcp::PEER_PORT,
+            destination_port: Tcp::PORT,
+            seq: self.tcp.rcv_nxt(),
             ack,
             flags: TcpFlags::ACK,
-            window: SmallTcp::WINDOW,
+            window: Tcp::WINDOW,
             payload: Payload::EMPTY,
             ..TcpSegment::default()
         }
@@ -137,8 +159,7 @@ impl<A: Aid> Scripted<A> {
     pub fn signal(&mut self, signal: Signal) {
         let view = self.tcp.view();
         let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
-        let flow =
-            FlowKey { source: end(1, SmallTcp::PORT), destination: end(2, SmallTcp::PEER_PORT) };
+        let flow = FlowKey { source: end(1, Tcp::PORT), destination: end(2, Tcp::PEER_PORT) };
         if signal.concerns(flow, &view) {
             self.aid.on_signal(self.now, &signal, &view);
         }
@@ -317,28 +338,28 @@ mod test {
         assert!(matches!(line.take()[..], [Event::Sent(segment)]
             if segment.flags.contains(TcpFlags::PSH)));
         // Offered again when the segment is dealt with, and passed then.
-        let ack = line.peers(SmallTcp::START + 100);
+        let ack = line.peers(Tcp::START + 100);
         line.receive(ack);
         assert_eq!(line.take(), [Event::Delivered(ack)]);
         assert!(line.tcp.outstanding().is_empty());
     }
 
     #[test]
-    fn the_small_tcp_times_out_and_backs_off() {
+    fn tcp_times_out_and_backs_off() {
         let mut line = Scripted::new(Late::default());
         line.write(100);
         line.run_until(Instant::from_secs(10));
         assert_eq!(sent_by(&line), [(0, 100), (1_000, 100), (3_000, 100), (7_000, 100)]);
-        assert_eq!((line.tcp.cwnd, line.tcp.ssthresh), (100, 200));
+        assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (100, 200));
     }
 
     #[test]
-    fn the_small_tcp_probes_a_closed_window() {
+    fn tcp_probes_a_closed_window() {
         let mut line = Scripted::new(Late::default());
         line.write(100);
-        line.receive(TcpSegment { window: 0, ..line.peers(SmallTcp::START + 100) });
+        line.receive(TcpSegment { window: 0, ..line.peers(Tcp::START + 100) });
         line.write(100);
-        line.receive(TcpSegment { window: 0, ..line.peers(SmallTcp::START + 100) });
+        line.receive(TcpSegment { window: 0, ..line.peers(Tcp::START + 100) });
         line.run_until(Instant::from_secs(20));
         assert_eq!(sent_by(&line), [(0, 100), (5_000, 1), (15_000, 1)]);
     }

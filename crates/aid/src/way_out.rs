@@ -1,5 +1,5 @@
 //! No aid has a state without a way out by time: whatever has been lost, delayed and signalled, new data
-//! arrive soon after the path works, above a small TCP whose peer and network are here. Each aid's tests
+//! arrive soon after the path works, above a TCP whose peer and network are here. Each aid's tests
 //! draw its options, and name the longest timer that follows from them ([`check`]).
 
 use std::collections::BTreeMap;
@@ -9,11 +9,11 @@ use base::{About, Duration, Instant, RandomStream, Scope, Seq, SeqRange, Signal,
 use wire::TcpSegment;
 
 use crate::Aid;
-use crate::scripted::{Event, Scripted, SmallTcp};
+use crate::scripted::{Event, Scripted, Tcp};
 
 const STEP: Duration = Duration::from_millis(10);
 const ONE_WAY: Duration = Duration::from_millis(50);
-/// [`SmallTcp`] backs off to this.
+/// [`Tcp`] backs off to this.
 pub(crate) const TCPS_LONGEST: Duration = Duration::from_secs(64);
 /// What the path is like before it works.
 const SIGNALS: [SignalKind; 6] = [
@@ -51,7 +51,7 @@ impl<A: Aid> Net<A> {
         let signals = random.below(12);
         let mut line = Scripted::new(aid);
         line.write(1 << 26);
-        let has = SmallTcp::START;
+        let has = Tcp::START;
         let (on_their_way, beyond) = (BTreeMap::new(), Vec::new());
         Self { line, random, loss, late, signals, on_their_way, number: 0, has, beyond }
     }
@@ -136,8 +136,8 @@ fn check_one<A: Aid>(aid: A, longest: Duration, seed: u64) {
     for round in 0..2 {
         let before = net.has;
         let (state, was) = (net.line.aid.state(), net.line.tcp.is_persisting());
-        let own = net.line.tcp.deadline.map_or(Duration::ZERO, |at| at.since(net.line.now()));
-        let most = longest + own + net.line.tcp.rto + ONE_WAY.times(4) + STEP.times(2);
+        let own = net.line.tcp.deadline().map_or(Duration::ZERO, |at| at.since(net.line.now()));
+        let most = longest + own + net.line.tcp.rto() + ONE_WAY.times(4) + STEP.times(2);
         net.run(most, |net| net.has.after(before));
         assert!(
             net.has.after(before),

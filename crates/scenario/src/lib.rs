@@ -60,6 +60,7 @@ mod tcp;
 mod tree;
 
 pub use self::aid::Aid;
+pub use self::tcp::{Growth, Phase, Recovery, Tcp, Tick, Window};
 pub use adhoc::aodv::{Hello, Near, Repair, Search};
 pub use adhoc::arp::{Again, Resolution};
 pub use adhoc::compat::{Deviation, Part, deviations};
@@ -87,4 +88,3 @@ pub use reference::{Coordinate, Reference};
 pub use scenario::Scenario;
 pub use setting::{Lifetime, OrNone, Setting, Word, Words};
 pub use show::flatten;
-pub use tcp::{Growth, PAIRS, Phase, Recovery, Tcp, Tick, Window};

@@ -198,10 +198,17 @@ impl<T: Words> Setting<T> for Word<T> {
     }
 }
 
+impl<T: Words> Word<T> {
+    /// As the file writes it.
+    pub fn name(&self) -> &'static str {
+        let name = T::ALL.iter().find(|(_, choice)| *choice == self.0).map(|(name, _)| *name);
+        name.unwrap_or_default()
+    }
+}
+
 impl<T: Words> Serialize for Word<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let name = T::ALL.iter().find(|(_, choice)| *choice == self.0).map(|(name, _)| *name);
-        serializer.serialize_str(name.unwrap_or_default())
+        serializer.serialize_str(self.name())
     }
 }
 

@@ -2,145 +2,175 @@
 
 use std::fmt;
 
+use ::tcp::{Clock, Config, DelayedAck, GrowthKind, RecoveryKind, option_default_doc, options};
+use base::Duration;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::setting::{Setting, Word, Words};
 use crate::{Size, Time};
 
-/// `tcp = { … }`, the same at both ends; `tcp = "linux"` is short for `tcp = { preset = "linux" }`.
-///
-/// A preset gives other defaults than those below, and what is written beside it wins. Presets say
-/// everything but `mss`, `window`, `ecn`, `nagle`, `keep_alive` and `msl`. On the command line,
-/// `--set flow.0.tcp.preset=linux` lays the preset over what the file has, which keeps the file's
-/// `mss` and `window`; `--set flow.0.tcp=linux` replaces all of the file's TCP.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a table with the keys of a TCP")]
-pub struct Tcp {
-    /// A TCP known by name: `"tahoe-1988"` and `"reno-bsd"` (BSD's coarse clock: 500 ms ticks, a
-    /// first timeout of 6 s, delayed acknowledgments on 200 ms ticks, one segment to begin with),
-    /// `"newreno"` and `"sack"` (the RFCs' TCP with that recovery), `"linux"` (Linux's defaults,
-    /// without HyStart, and with acknowledgments delayed by 40 ms, the shortest that Linux does).
-    /// Default: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preset: Option<String>,
-    /// How losses are found and repaired. Default `"sack"`.
-    pub recovery: Recovery,
-    /// How the congestion window grows. Default `"reno"`. Not every growth goes with every
-    /// recovery: see [`PAIRS`].
-    pub growth: Growth,
-    /// Largest payload of a segment before options (RFC 6691). Default 1460 B.
-    pub mss: Size,
-    /// The receiver's buffer, which is the largest window it offers: a size, or a bare number of
-    /// segments. Default 64 kB.
-    pub window: Window,
-    /// The clock that round trips and timers are counted in. Default 1 ms.
-    pub tick: Tick,
-    /// Whether the receiver delays acknowledgments (RFC 5681 §4.2). Default true.
-    pub delayed_ack: bool,
-    /// How long it delays them at most. With a coarse clock (timer ticks of 200 ms or more) this
-    /// timer fires on a tick of its own length, as BSD's fast timer does; otherwise exactly.
-    /// Default 200 ms.
-    pub delayed_ack_timeout: Time,
-    /// Explicit congestion notification (RFC 3168). Default false.
-    pub ecn: bool,
-    /// Timestamps (RFC 7323). Default false.
-    pub timestamps: bool,
-    /// Window scaling (RFC 7323). Default: only if the window is larger than 65535 B; written here
-    /// once the scenario is read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window_scale: Option<bool>,
-    /// Nagle's algorithm (RFC 896). Default true.
-    pub nagle: bool,
-    /// New segments on the first two duplicate ACKs (RFC 3042). Default: false for tahoe and
-    /// reno, true for all others; written here once the scenario is read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub limited_transmit: Option<bool>,
-    /// Whether fast recovery sends in proportion to what arrives (RFC 9937). Default false.
-    pub prr: bool,
-    /// Whether the receiver reports what it gets twice (RFC 2883), and the sender takes its
-    /// response to a loss back when all that it sent again was reported (RFC 3708). Default false.
-    pub dsack: bool,
-    /// Whether the sender takes its response to a loss back when the first acknowledgment after it
-    /// echoes an older timestamp than the retransmission's (RFC 3522, RFC 4015). Default false.
-    pub eifel: bool,
-    /// Whether the sender finds out with new data if a timeout was spurious (RFC 5682). Default
-    /// false.
-    pub f_rto: bool,
-    /// Whether a router that says it has no route (ICMP net or host unreachable) takes back one
-    /// doubling of the retransmission timeout (RFC 6069, TCP-LCD). Default false.
-    pub lcd: bool,
-    /// The initial congestion window in segments (RFC 6928). Default 10.
-    pub initial_window: u32,
-    /// The retransmission timeout before the first round trip is measured (RFC 6298). Default 1 s.
-    pub initial_rto: Time,
-    /// The shortest retransmission timeout. Default 1 s.
-    pub min_rto: Time,
-    /// The longest retransmission timeout. Default 64 s.
-    pub max_rto: Time,
-    /// The shortest gap between probes of a zero window (RFC 9293 §3.8.6.1). Default 1 s.
-    pub persist_min: Time,
-    /// The longest gap between probes of a zero window. Default 60 s.
-    pub persist_max: Time,
-    /// Timeouts of one segment, or zero-window probes and keep-alives without an answer, before the
-    /// connection is given up (RFC 9293 §3.8.3). While an aid holds the connection, that is the aid's
-    /// to decide. Default 15.
-    pub max_retries: u32,
-    /// Maximum segment lifetime: TIME-WAIT lasts twice that (RFC 9293 §3.4.2). Default 30 s.
-    pub msl: Time,
-    /// Probe an idle connection this often (RFC 9293 §3.8.4). Default: never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub keep_alive: Option<Time>,
-    /// Whether an ICMP source quench cuts the window to one segment; RFC 6633 says that it must
-    /// not. Default false.
-    pub source_quench: bool,
-    /// Whether an acknowledgment that is older than any window is answered with one (RFC 5961 §5.2).
-    /// Default true.
-    pub challenge_old_acks: bool,
-    /// After so many timeouts in a row the next measurement counts as the first
-    /// (RFC 6298 §5). Default: never.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clear_srtt_after: Option<u32>,
+/// Coarser clocks than this are BSD's kind: its delayed acknowledgments have a tick of their own.
+const COARSE: Duration = Duration::from_millis(200);
+
+/// A key of the file for an option that is a `T` to a connection.
+trait Key<T>: Sized {
+    /// How the file writes the default.
+    fn of(default: T) -> Self;
+    /// Sets the option.
+    fn set(&self, to: &mut T);
 }
 
-impl Default for Tcp {
-    fn default() -> Self {
-        Self {
-            preset: None,
-            recovery: Recovery::Sack,
-            growth: Growth::Reno,
-            mss: Size(1460),
-            window: Window::Bytes(Size(64_000)),
-            tick: Tick::default(),
-            delayed_ack: true,
-            delayed_ack_timeout: Time::from_millis(200),
-            ecn: false,
-            timestamps: false,
-            window_scale: None,
-            nagle: true,
-            limited_transmit: None,
-            prr: false,
-            dsack: false,
-            eifel: false,
-            f_rto: false,
-            lcd: false,
-            initial_window: 10,
-            initial_rto: Time::from_secs(1),
-            min_rto: Time::from_secs(1),
-            max_rto: Time::from_secs(64),
-            persist_min: Time::from_secs(1),
-            persist_max: Time::from_secs(60),
-            max_retries: 15,
-            msl: Time::from_secs(30),
-            keep_alive: None,
-            source_quench: false,
-            challenge_old_acks: true,
-            clear_srtt_after: None,
-        }
+impl<T, K: Setting<T>> Key<T> for K {
+    fn of(default: T) -> Self {
+        Setting::of(default)
+    }
+    fn set(&self, to: &mut T) {
+        *to = self.value();
     }
 }
 
+/// What has no default.
+impl<T, K: Setting<T>> Key<Option<T>> for Option<K> {
+    fn of(default: Option<T>) -> Self {
+        default.map(Setting::of)
+    }
+    fn set(&self, to: &mut Option<T>) {
+        *to = self.as_ref().map(Setting::value);
+    }
+}
+
+/// A flag of which the default is made from other keys.
+impl Key<bool> for Option<bool> {
+    fn of(_: bool) -> Self {
+        None
+    }
+    fn set(&self, to: &mut bool) {
+        *to = self.unwrap_or(*to);
+    }
+}
+
+/// What may say nothing, and is not to be written then.
+trait LeftOut {
+    fn is_left_out(&self) -> bool {
+        false
+    }
+}
+impl LeftOut for bool {}
+impl LeftOut for u32 {}
+impl LeftOut for Time {}
+impl<K> LeftOut for Option<K> {
+    fn is_left_out(&self) -> bool {
+        self.is_none()
+    }
+}
+
+/// The type of an option's key.
+macro_rules! key {
+    (flag) => { bool };
+    (dependent_flag) => { Option<bool> };
+    (count) => { u32 };
+    (time) => { Time };
+    (optional_count) => { Option<u32> };
+    (optional_time) => { Option<Time> };
+}
+
+/// Makes [`Tcp`] of the table of options.
+macro_rules! tcp {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident($($default:tt)+),)*) => {
+        /// `tcp = { … }`, the same at both ends; `tcp = "linux"` is short for
+        /// `tcp = { preset = "linux" }`.
+        ///
+        /// A preset gives other defaults than those below, and what is written beside it wins.
+        /// Presets say everything but `mss`, `window`, `ecn`, `nagle`, `keep_alive` and `msl`. On
+        /// the command line, `--set flow.0.tcp.preset=linux` lays the preset over what the file has,
+        /// which keeps the file's `mss` and `window`; `--set flow.0.tcp=linux` replaces all of the
+        /// file's TCP.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default, expecting = "a table with the keys of a TCP")]
+        pub struct Tcp {
+            /// A TCP known by name: `"tahoe-1988"` and `"reno-bsd"` (BSD's coarse clock: 500 ms
+            /// ticks, a first timeout of 6 s, delayed acknowledgments on 200 ms ticks, one segment
+            /// to begin with), `"newreno"` and `"sack"` (the RFCs' TCP with that recovery),
+            /// `"linux"` (Linux's defaults, without HyStart, and with acknowledgments delayed by
+            /// 40 ms, the shortest that Linux does). Default: none.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub preset: Option<String>,
+            /// How losses are found and repaired. Default `"sack"`.
+            pub recovery: Recovery,
+            /// How the congestion window grows. Default `"reno"`. Not every growth goes with every
+            /// recovery: see [`pairs`](::tcp::pairs).
+            pub growth: Growth,
+            /// Largest payload of a segment before options (RFC 6691). Default 1460 B.
+            pub mss: Size,
+            /// The receiver's buffer, which is the largest window it offers: a size, or a bare
+            /// number of segments. Default 64 kB.
+            pub window: Window,
+            /// The clock that round trips and timers are counted in. Default 1 ms.
+            pub tick: Tick,
+            /// Whether the receiver delays acknowledgments (RFC 5681 §4.2). Default true.
+            pub delayed_ack: bool,
+            /// How long it delays them at most. With a coarse clock (timer ticks of 200 ms or more)
+            /// this timer fires on a tick of its own length, as BSD's fast timer does; otherwise
+            /// exactly. Default 200 ms.
+            pub delayed_ack_timeout: Time,
+            $(
+                $(#[$doc])*
+                #[doc = option_default_doc!($kind $($default)+)]
+                #[serde(skip_serializing_if = "LeftOut::is_left_out")]
+                pub $name: key!($kind),
+            )*
+        }
+
+        impl Default for Tcp {
+            fn default() -> Self {
+                let config = Config::default();
+                Self {
+                    preset: None,
+                    recovery: Word(config.recovery),
+                    growth: Word(config.growth),
+                    mss: Size(config.mss.into()),
+                    window: Window::Bytes(Size(64_000)),
+                    tick: Tick::default(),
+                    delayed_ack: true,
+                    delayed_ack_timeout: Time::from_millis(200),
+                    $($name: Key::of(config.$name),)*
+                }
+            }
+        }
+
+        impl Tcp {
+            /// Sets the options of the table.
+            fn set_options(&self, config: &mut Config) {
+                $(self.$name.set(&mut config.$name);)*
+            }
+        }
+    };
+}
+options!(tcp);
+
 impl Tcp {
+    /// What a connection at a host with this clock is made from.
+    pub fn config(&self, clock: Clock) -> Config {
+        let Time(timeout) = self.delayed_ack_timeout;
+        let on_tick = clock.timer >= COARSE;
+        let mut config = Config {
+            recovery: self.recovery.0,
+            growth: self.growth.0,
+            mss: u16::try_from(self.mss.0).unwrap_or(u16::MAX),
+            receive_buffer: u32::try_from(self.window_bytes()).unwrap_or(u32::MAX),
+            clock,
+            delayed_ack: self.delayed_ack.then_some(DelayedAck { timeout, on_tick }),
+            sack: self.recovery.0.uses_sack(),
+            ..Config::default()
+        };
+        self.set_options(&mut config);
+        config.window_scale = self.scales_window();
+        config.limited_transmit = self.limits_transmit();
+        config
+    }
+
     /// The receiver's buffer in bytes.
     pub fn window_bytes(&self) -> u64 {
         match self.window {
@@ -156,8 +186,7 @@ impl Tcp {
 
     /// Whether the first two duplicate ACKs send new segments.
     pub fn limits_transmit(&self) -> bool {
-        let modern = !matches!(self.recovery, Recovery::Tahoe | Recovery::Reno);
-        self.limited_transmit.unwrap_or(modern)
+        self.limited_transmit.unwrap_or(self.recovery.0.limits_transmit())
     }
 
     /// Writes the defaults that depend on other keys.
@@ -167,72 +196,18 @@ impl Tcp {
     }
 }
 
-/// How losses are found and repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Recovery {
-    /// Fast retransmit, then slow start.
-    Tahoe,
-    /// Fast recovery until the first new ACK (RFC 2581).
-    Reno,
-    /// Fast recovery through partial ACKs (RFC 6582).
-    NewReno,
-    /// Selective acknowledgments (RFC 2018, RFC 6675).
-    Sack,
-    /// Losses by time, and tail loss probes (RFC 8985).
-    #[serde(rename = "rack-tlp")]
-    RackTlp,
+/// How losses are found and repaired, by its name.
+pub type Recovery = Word<RecoveryKind>;
+
+impl Words for RecoveryKind {
+    const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
-/// How the congestion window grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Growth {
-    /// Slow start and congestion avoidance (RFC 5681).
-    Reno,
-    /// CUBIC (RFC 9438).
-    Cubic,
-}
+/// How the congestion window grows, by its name.
+pub type Growth = Word<GrowthKind>;
 
-/// Which growth goes with which recovery.
-pub const PAIRS: &[(Recovery, &[Growth])] = &[
-    (Recovery::Tahoe, &[Growth::Reno]),
-    (Recovery::Reno, &[Growth::Reno]),
-    (Recovery::NewReno, &[Growth::Reno, Growth::Cubic]),
-    (Recovery::Sack, &[Growth::Reno, Growth::Cubic]),
-    (Recovery::RackTlp, &[Growth::Reno, Growth::Cubic]),
-];
-
-impl Recovery {
-    /// All of them.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Tahoe, Self::Reno, Self::NewReno, Self::Sack, Self::RackTlp];
-
-    /// Does it offer and use selective acknowledgments?
-    pub const fn uses_sack(self) -> bool {
-        matches!(self, Self::Sack | Self::RackTlp)
-    }
-
-    /// As scenarios write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tahoe => "tahoe",
-            Self::Reno => "reno",
-            Self::NewReno => "newreno",
-            Self::Sack => "sack",
-            Self::RackTlp => "rack-tlp",
-        }
-    }
-}
-
-impl Growth {
-    /// As scenarios write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reno => "reno",
-            Self::Cubic => "cubic",
-        }
-    }
+impl Words for GrowthKind {
+    const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
 /// A window: `"16 kB"`, or a bare number of segments.

@@ -411,7 +411,7 @@ impl Flow {
             self.ours.window = segment.window;
             self.ours.echoes = segment.has(TcpFlags::ECE);
         }
-        if let Some(stamps) = segment.stamps {
+        if let Some(stamps) = segment.options.timestamps {
             self.ours.echo = stamps.echo;
             self.recent = Seq(self.recent).max(Seq(stamps.echo)).0;
             self.clock.on_stamp(now, stamps.value);
@@ -432,7 +432,7 @@ impl Flow {
             self.theirs.window = segment.window;
             self.theirs.echoes = segment.has(TcpFlags::ECE);
         }
-        if let Some(stamps) = segment.stamps
+        if let Some(stamps) = segment.options.timestamps
             && segment.seq.at_or_before(self.ours.ack)
         {
             self.theirs.echo = stamps.echo;

@@ -58,17 +58,17 @@ impl Opening {
             false => segment.has(both),
             true => segment.has(TcpFlags::ECE) && !segment.has(TcpFlags::CWR),
         };
-        let stamps = segment.stamps;
+        let stamps = segment.options.timestamps;
         Self {
             key: segment.flow,
             isn: segment.seq,
             passive,
             offers: Agreed {
-                sack: segment.sack_permitted,
+                sack: segment.options.sack_permitted,
                 ecn,
-                shift: segment.window_scale.unwrap_or(0),
+                shift: segment.options.window_scale.unwrap_or(0),
                 peer_shift: None,
-                mss: segment.mss,
+                mss: segment.options.mss,
             },
             says: seen(segment),
             ours: Said {
@@ -126,27 +126,29 @@ impl Opening {
             return Err(Untouched::UnknownOption);
         }
         // An active opener knows what was agreed by the answer, a passive one has decided it.
-        let (Some(stamp), true) = (self.stamp, self.passive || segment.stamps.is_some()) else {
+        let (Some(stamp), true) =
+            (self.stamp, self.passive || segment.options.timestamps.is_some())
+        else {
             return Err(Untouched::NoTimestamps);
         };
         let mut agreed = self.offers;
         let mut ours = self.ours;
         if !self.passive {
-            agreed.sack &= segment.sack_permitted;
+            agreed.sack &= segment.options.sack_permitted;
             agreed.ecn &= segment.has(TcpFlags::ECE) && !segment.has(TcpFlags::CWR);
-            agreed.shift = segment.window_scale.map_or(0, |_| agreed.shift);
-            agreed.peer_shift = Some(segment.window_scale.map_or(0, |shift| {
+            agreed.shift = segment.options.window_scale.map_or(0, |_| agreed.shift);
+            agreed.peer_shift = Some(segment.options.window_scale.map_or(0, |shift| {
                 // RFC 7323 §2.2: only if both offer it.
                 if self.says.options.window_scale.is_some() { shift } else { 0 }
             }));
-            agreed.mss = agreed.mss.min(segment.mss);
+            agreed.mss = agreed.mss.min(segment.options.mss);
             ours.ack = segment.seq + 1;
         }
         agreed.mss = agreed.mss.map(|mss| mss.saturating_sub(STAMPS).max(1));
         let theirs =
             Said { ack: segment.ack, window: segment.window, echo: 0, echoes: false, fin: None };
         let clock = StampClock::new(self.last, stamp);
-        let recent = segment.stamps.map_or(ours.echo, |stamps| stamps.value);
+        let recent = segment.options.timestamps.map_or(ours.echo, |stamps| stamps.value);
         let mut flow = Flow::new(self.key, agreed, ours, theirs, recent, clock, aid());
         if let Some(at) = self.at {
             flow.on_round_trip(now.since(at));

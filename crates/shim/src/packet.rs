@@ -1,7 +1,7 @@
 //! A packet as bytes: what the shim has to know of it, and where its fields stand.
 
 use base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
-use wire::{SackBlocks, TcpFlags};
+use wire::{PlacedTcpOption, TcpFlags, TcpOption, TcpOptionReader, TcpOptions};
 
 use crate::counts::Untouched;
 
@@ -9,15 +9,6 @@ const IPV4_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
 const ICMP: u8 = 1;
 const TCP: u8 = 6;
-
-// The kinds of TCP options that the shim knows.
-const END: u8 = 0;
-const NOP: u8 = 1;
-const MSS: u8 = 2;
-const WINDOW_SCALE: u8 = 3;
-const SACK_PERMITTED: u8 = 4;
-const SACK: u8 = 5;
-const TIMESTAMPS: u8 = 8;
 
 /// What a packet carries, as far as the shim cares.
 #[derive(Clone, Copy, Debug)]
@@ -36,11 +27,7 @@ pub(crate) struct Segment {
     pub ack: Seq,
     pub flags: TcpFlags,
     pub window: u16,
-    pub stamps: Option<Stamps>,
-    pub sack: SackBlocks,
-    pub sack_permitted: bool,
-    pub window_scale: Option<u8>,
-    pub mss: Option<u16>,
+    pub options: TcpOptions,
     /// An option that the shim does not know.
     pub unknown_option: bool,
     /// Bytes of payload.
@@ -49,17 +36,10 @@ pub(crate) struct Segment {
     pub total: usize,
     /// Where the TCP header begins.
     tcp: usize,
+    /// Where the TSval stands, if there is one; the TSecr is right behind it.
+    stamps_at: Option<usize>,
     /// Where the SACK option stands, and its length.
     sack_at: Option<(usize, usize)>,
-}
-
-/// The timestamps option (RFC 7323 §3).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stamps {
-    pub value: u32,
-    pub echo: u32,
-    /// Where TSval stands; TSecr is right behind it.
-    at: usize,
 }
 
 impl Segment {
@@ -124,58 +104,26 @@ fn segment(packet: &[u8], tcp: usize) -> Option<Segment> {
         ack: Seq(u32_at(packet, tcp + 8)?),
         flags: TcpFlags(*packet.get(tcp + 13)?),
         window: u16_at(packet, tcp + 14)?,
-        stamps: None,
-        sack: SackBlocks::EMPTY,
-        sack_permitted: false,
-        window_scale: None,
-        mss: None,
+        options: TcpOptions::default(),
         unknown_option: false,
         payload: (packet.len() - tcp - header) as u32,
         total: packet.len(),
         tcp,
+        stamps_at: None,
         sack_at: None,
     };
-    options(packet, tcp + TCP_HEADER, tcp + header, &mut segment)?;
-    Some(segment)
-}
-
-/// Reads the options between two places; `None` if a length is illegal (RFC 9293 §3.1, MUST-7).
-fn options(packet: &[u8], mut at: usize, end: usize, segment: &mut Segment) -> Option<()> {
-    while at < end {
-        let kind = *packet.get(at)?;
-        match kind {
-            END => break,
-            NOP => {
-                at += 1;
-                continue;
-            }
+    let area = tcp + TCP_HEADER;
+    for found in TcpOptionReader::new(packet.get(area..tcp + header)?) {
+        let PlacedTcpOption { at, len, option } = found.ok()?;
+        segment.options.set(option);
+        match option {
+            TcpOption::Timestamps(_) => segment.stamps_at = Some(area + at + 2),
+            TcpOption::Sack(_) => segment.sack_at = Some((area + at, len)),
+            TcpOption::Unknown { .. } => segment.unknown_option = true,
             _ => {}
         }
-        let len = usize::from(*packet.get(at + 1).filter(|_| at + 1 < end)?);
-        if len < 2 || at + len > end {
-            return None;
-        }
-        match (kind, len) {
-            (MSS, 4) => segment.mss = u16_at(packet, at + 2),
-            (WINDOW_SCALE, 3) => segment.window_scale = Some((*packet.get(at + 2)?).min(14)),
-            (SACK_PERMITTED, 2) => segment.sack_permitted = true,
-            (TIMESTAMPS, 10) => {
-                let (value, echo) = (u32_at(packet, at + 2)?, u32_at(packet, at + 6)?);
-                segment.stamps = Some(Stamps { value, echo, at: at + 2 });
-            }
-            (SACK, 10 | 18 | 26 | 34) => {
-                segment.sack = SackBlocks::EMPTY;
-                for block in (at + 2..at + len).step_by(8) {
-                    let edge = |at| u32_at(packet, at).map(Seq);
-                    segment.sack.push(SeqRange::new(edge(block)?, edge(block + 4)?));
-                }
-                segment.sack_at = Some((at, len));
-            }
-            _ => segment.unknown_option = true,
-        }
-        at += len;
     }
-    Some(())
+    Some(segment)
 }
 
 /// The ones'-complement sum of `bytes`, the last padded with a zero; longer words carry into it as
@@ -228,14 +176,14 @@ impl Segment {
     }
     /// Sets TSval; nothing happens without timestamps.
     pub fn set_stamp(&self, bytes: &mut [u8], value: u32) {
-        if let Some(stamps) = self.stamps {
-            self.edit(bytes, stamps.at, &value.to_be_bytes());
+        if let Some(at) = self.stamps_at {
+            self.edit(bytes, at, &value.to_be_bytes());
         }
     }
     /// Sets TSecr; nothing happens without timestamps.
     pub fn set_echo(&self, bytes: &mut [u8], echo: u32) {
-        if let Some(stamps) = self.stamps {
-            self.edit(bytes, stamps.at + 4, &echo.to_be_bytes());
+        if let Some(at) = self.stamps_at {
+            self.edit(bytes, at + 4, &echo.to_be_bytes());
         }
     }
     /// Sets or clears the echo of congestion.
@@ -246,7 +194,7 @@ impl Segment {
     /// Takes the SACK option out: NOPs stand in its place.
     pub fn strip_sack(&self, bytes: &mut [u8]) {
         let Some((at, len)) = self.sack_at else { return };
-        const NOPS: [u8; 34] = [NOP; 34];
+        const NOPS: [u8; 34] = [TcpOption::NOP; 34];
         if let Some(nops) = NOPS.get(..len) {
             self.edit(bytes, at, nops);
         }
@@ -275,7 +223,9 @@ mod test {
     use super::*;
     use std::vec;
     use std::vec::Vec;
-    use wire::{Body, IpHeader, Packet, Payload, TcpOptions, TcpSegment, Timestamps};
+    use wire::{Body, IpHeader, Packet, Payload, SackBlocks, TcpSegment, Timestamps};
+
+    const NOP: u8 = TcpOption::NOP;
 
     fn packet() -> Vec<u8> {
         let mut options = TcpOptions {
@@ -315,8 +265,9 @@ mod test {
         let bytes = packet();
         let segment = tcp(&bytes);
         assert_eq!(segment.range(), SeqRange::new(Seq(u32::MAX), Seq(33)));
-        assert_eq!(segment.stamps.map(|s| (s.value, s.echo)), Some((0x0102_0304, 0x0506_0708)));
-        assert_eq!(segment.sack.as_slice(), [SeqRange::new(Seq(10), Seq(20))]);
+        let stamps = Timestamps { value: 0x0102_0304, echo: 0x0506_0708 };
+        assert_eq!(segment.options.timestamps, Some(stamps));
+        assert_eq!(segment.options.sack.as_slice(), [SeqRange::new(Seq(10), Seq(20))]);
         assert_eq!((segment.window, segment.ack, segment.ecn), (99, Seq(7), Ecn::Ect0));
         assert!(segment.is_intact(&bytes));
     }
@@ -356,7 +307,7 @@ mod test {
         let mut bytes = packet();
         // NOP NOP TS(10) NOP NOP SACK(10): one NOP from the front goes behind the timestamps.
         let at = 40;
-        assert_eq!(bytes[at..at + 3], [NOP, NOP, TIMESTAMPS]);
+        assert_eq!(bytes[at..at + 3], [NOP, NOP, 8]);
         bytes.copy_within(at + 2..at + 12, at + 1);
         bytes[at + 11] = NOP;
         let wrong = tcp(&bytes);
@@ -372,7 +323,7 @@ mod test {
         assert!(segment.is_intact(&bytes));
         segment.set_echo(&mut bytes, 0xa1b2_c3d4);
         assert!(segment.is_intact(&bytes));
-        assert_eq!(tcp(&bytes).stamps.map(|s| s.echo), Some(0xa1b2_c3d4));
+        assert_eq!(tcp(&bytes).options.timestamps.map(|s| s.echo), Some(0xa1b2_c3d4));
     }
 
     #[test]

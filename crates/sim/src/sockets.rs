@@ -3,12 +3,9 @@
 use crate::nodes::address;
 use base::{Duration, Endpoint, Instant, RandomStream, Seq};
 use node::Socket;
-use scenario::{Flow, Growth, Phase, Recovery, Tcp, Tick, Time};
-use tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
+use scenario::{Flow, Phase, Tcp, Tick, Time};
+use tcp::{Clock, Config, Connection};
 use wire::{Body, Packet};
-
-/// Coarser clocks than this are BSD's kind: its delayed acknowledgments have a tick of their own.
-const COARSE: Duration = Duration::from_millis(200);
 
 /// Which end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,51 +55,7 @@ pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: End, seed: u64, now: I
 
 /// A scenario's TCP, at this node, as a connection wants it.
 pub fn tcp_config(tcp: &Tcp, node: u32, seed: u64) -> Config {
-    let clock = clock(&tcp.tick, node, seed);
-    let Time(timeout) = tcp.delayed_ack_timeout;
-    let on_tick = clock.timer >= COARSE;
-    let time = |Time(span): Time| span;
-    Config {
-        recovery: match tcp.recovery {
-            Recovery::Tahoe => RecoveryKind::Tahoe,
-            Recovery::Reno => RecoveryKind::Reno,
-            Recovery::NewReno => RecoveryKind::NewReno,
-            Recovery::Sack => RecoveryKind::Sack,
-            Recovery::RackTlp => RecoveryKind::RackTlp,
-        },
-        growth: match tcp.growth {
-            Growth::Reno => GrowthKind::Reno,
-            Growth::Cubic => GrowthKind::Cubic,
-        },
-        mss: u16::try_from(tcp.mss.0).unwrap_or(u16::MAX),
-        receive_buffer: u32::try_from(tcp.window_bytes()).unwrap_or(u32::MAX),
-        clock,
-        delayed_ack: tcp.delayed_ack.then_some(DelayedAck { timeout, on_tick }),
-        sack: tcp.recovery.uses_sack(),
-        timestamps: tcp.timestamps,
-        window_scale: tcp.scales_window(),
-        ecn: tcp.ecn,
-        nagle: tcp.nagle,
-        limited_transmit: tcp.limits_transmit(),
-        prr: tcp.prr,
-        dsack: tcp.dsack,
-        eifel: tcp.eifel,
-        f_rto: tcp.f_rto,
-        lcd: tcp.lcd,
-        initial_window: tcp.initial_window,
-        initial_rto: time(tcp.initial_rto),
-        min_rto: time(tcp.min_rto),
-        max_rto: time(tcp.max_rto),
-        persist_min: time(tcp.persist_min),
-        persist_max: time(tcp.persist_max),
-        keep_alive: tcp.keep_alive.map(time),
-        max_retries: tcp.max_retries,
-        msl: time(tcp.msl),
-        source_quench: tcp.source_quench,
-        challenge_old_acks: tcp.challenge_old_acks,
-        clear_srtt_after: tcp.clear_srtt_after,
-        ..Config::default()
-    }
+    tcp.config(clock(&tcp.tick, node, seed))
 }
 
 /// A host's clock.

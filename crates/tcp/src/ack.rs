@@ -68,7 +68,7 @@ impl Connection {
         if duplicate && self.snd.flight.outstanding() > 0 {
             self.on_duplicate(now);
         }
-        if self.times_segments() {
+        if self.snd.recovery.wants_feedback() {
             let moved = if advanced { ack.since(una) } else { 0 };
             self.give_feedback(now, segment, moved);
         }
@@ -83,8 +83,8 @@ impl Connection {
         self.take_window(segment, window);
         self.go_forward(now, segment, News { advanced, duplicate });
         self.detect_by_duplicate(now, segment);
-        if self.times_segments() {
-            self.move_loss_timers(now);
+        if self.snd.recovery.has_timer() {
+            self.move_recovery_timers(now);
         }
         true
     }

@@ -77,7 +77,7 @@ impl Connection {
                 }
                 if self.snd.held.is_some() {
                     self.end_hold(now);
-                    self.resume_loss_timers(now);
+                    self.resume_recovery_timers(now);
                 }
                 Done::Done
             }
@@ -151,7 +151,7 @@ impl Connection {
             self.snd.flight.dup_acks = 0;
         }
         self.timers.stop(Timer::Retransmission);
-        self.timers.stop(Timer::Reordering);
+        self.timers.stop(Timer::Recovery);
         self.timers.stop(Timer::LossProbe);
         self.snd.tail_probe_due = false;
         self.snd.held = Some(Held { release, probe });

@@ -9,6 +9,9 @@ use crate::growth::{Acked, Growth, Window};
 use crate::prr::Prr;
 use crate::scoreboard::Scoreboard;
 
+/// How many duplicates mean a loss (RFC 5681 §3.2).
+pub const DUP_THRESHOLD: u32 = 3;
+
 /// What loss recovery is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -136,6 +139,32 @@ impl Flight {
         self.resend_first = false;
         self.recover = Some(self.max);
         self.phase = Phase::Loss { point: self.max };
+    }
+
+    /// Out of loss phase once everything of before the timeout is acknowledged.
+    pub fn leave_loss(&mut self) {
+        if let Phase::Loss { point } = self.phase
+            && self.una.at_or_after(point)
+        {
+            self.phase = Phase::Open;
+        }
+    }
+
+    /// The third duplicate, and recovery allowed: after a recovery or timeout, duplicates of what
+    /// it sent again must not start another one (RFC 6582 §3.2, step 2).
+    pub fn third_duplicate(&self) -> bool {
+        self.phase == Phase::Open
+            && self.dup_acks == DUP_THRESHOLD
+            && self.recover.is_none_or(|point| self.una.after(point))
+    }
+
+    /// Fast recovery begins, the window inflated by what has left the network (RFC 5681 §3.2,
+    /// steps 2 and 3).
+    pub fn enter_inflated(&mut self, now: Instant) {
+        self.reduce(now);
+        self.window.cwnd = self.window.ssthresh.saturating_add(DUP_THRESHOLD * self.mss);
+        self.phase = Phase::Recovery { point: self.max };
+        self.resend_first = true;
     }
 
     /// Takes the last reduction back: window as before, nothing counts as lost.

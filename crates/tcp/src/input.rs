@@ -3,10 +3,8 @@
 use base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
 use wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
-use crate::config::RecoveryKind;
 use crate::connection::{Connection, Event, Transmit};
 use crate::receiver::Arrival;
-use crate::recovery;
 use crate::sender::initial_window;
 use crate::state::{Cause, State};
 use crate::timer::Timer;
@@ -76,8 +74,10 @@ impl Connection {
         self.rcv.synchronize(segment.seq);
         let options: &TcpOptions = &segment.options;
         self.agreed.sack = self.config.sack && options.sack_permitted;
-        if self.config.recovery == RecoveryKind::RackTlp && !self.agreed.sack {
-            self.snd.recovery = recovery::new(RecoveryKind::NewReno);
+        if !self.agreed.sack
+            && let Some(other) = self.snd.recovery.without_sack()
+        {
+            self.snd.recovery = other;
         }
         self.agreed.timestamps = self.config.timestamps && options.timestamps.is_some();
         self.agreed.window_scale = self.config.window_scale && options.window_scale.is_some();

@@ -299,7 +299,7 @@ impl Connection {
         // RFC 9293 §3.8.6.1: nothing but probes, and these go on; a tail probe would bring timeouts
         // back.
         self.timers.stop(Timer::LossProbe);
-        self.timers.stop(Timer::Reordering);
+        self.timers.stop(Timer::Recovery);
         let gap = self.snd.rtt.rto().max(self.config.persist_min).min(self.config.persist_max);
         self.snd.probe_gap = gap;
         self.timers.set(Timer::Persist, self.config.clock.deadline(now, gap));
@@ -375,7 +375,9 @@ impl Connection {
 
     fn account(&mut self, now: Instant, choice: Choice, end: Seq, len: u32, retransmission: bool) {
         let start = choice.range.start;
+        let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_sent(now, SeqRange::new(start, end));
+        self.follow_recovery_timer(now, timed);
         let flight = &mut self.snd.flight;
         flight.max = flight.max.max(end);
         match choice.why {

@@ -18,7 +18,7 @@ impl Connection {
                 continue;
             }
             match timer {
-                Timer::Reordering => self.reordering_timeout(now),
+                Timer::Recovery => self.recovery_timeout(now),
                 Timer::LossProbe => self.loss_probe_timeout(now),
                 Timer::Retransmission => self.retransmission_timeout(now),
                 Timer::Persist => self.persist_timeout(now),
@@ -61,7 +61,9 @@ impl Connection {
         }
         self.stats.slow_starts += 1;
         let (before, phase) = (self.snd.flight.before, self.snd.flight.phase);
-        self.snd.recovery.on_timeout(now, &mut self.snd.flight);
+        let timed = self.snd.recovery.next_timeout();
+        self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.flight);
+        self.follow_recovery_timer(now, timed);
         self.begin_episode(true, before);
         self.begin_forward(phase == Phase::Open);
         self.snd.reduced();

@@ -15,8 +15,8 @@ pub enum Timer {
     KeepAlive = 3,
     /// End of TIME-WAIT.
     TimeWait = 4,
-    /// What is missing counts as lost (RFC 8985 §6.2).
-    Reordering = 5,
+    /// The loss recovery's own (RFC 8985 §6.2: what is missing counts as lost).
+    Recovery = 5,
     /// Tail loss probe (RFC 8985 §7.2).
     LossProbe = 6,
 }
@@ -24,7 +24,7 @@ pub enum Timer {
 impl Timer {
     /// In the order in which those of the same instant go off: a timeout is the last resort.
     pub const ALL: [Self; 7] = [
-        Self::Reordering,
+        Self::Recovery,
         Self::LossProbe,
         Self::Retransmission,
         Self::Persist,

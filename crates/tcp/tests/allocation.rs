@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use allocation_counter::measure;
 use base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
-use tcp::{Config, Connection, PAIRS, Transmit};
+use tcp::{Config, Connection, Transmit, pairs};
 
 /// Both ends of a transfer on a wire of 20 ms that loses every 97th data segment.
 struct Transfer {
@@ -62,11 +62,11 @@ impl Transfer {
 
 #[test]
 fn the_steady_state_allocates_nothing() {
-    for (recovery, growth) in PAIRS {
+    for (recovery, growth) in pairs() {
         for (sack, timestamps) in [(false, false), (true, true), (true, false)] {
             let config = Config {
-                recovery: *recovery,
-                growth: *growth,
+                recovery,
+                growth,
                 sack,
                 timestamps,
                 prr: timestamps,

@@ -9,7 +9,7 @@ use base::{
 use common::line::{Line, OURS, THEIRS, ack, plain, syn_ack};
 use common::{Fate, MS, Pair, address};
 use proptest::prelude::*;
-use tcp::{Clock, Config, Connection, DelayedAck, Event, PAIRS, State};
+use tcp::{Clock, Config, Connection, DelayedAck, Event, State, pairs};
 use wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 fn configs() -> impl Strategy<Value = Config> {
@@ -24,12 +24,12 @@ fn configs() -> impl Strategy<Value = Config> {
         any::<bool>().prop_map(|on_tick| Some(DelayedAck { timeout: MS(200), on_tick })),
     ];
     let switches = proptest::array::uniform11(any::<bool>());
-    (0..PAIRS.len(), clock, delayed, switches, 48_u16..1500, 1_u32..100_000, 1_u32..12).prop_map(
-        |(pair, clock, delayed_ack, switches, mss, receive_buffer, initial_window)| {
+    (0..pairs().count(), clock, delayed, switches, 48_u16..1500, 1_u32..100_000, 1_u32..12)
+        .prop_map(|(pair, clock, delayed_ack, switches, mss, receive_buffer, initial_window)| {
             let [sack, timestamps, window_scale, ecn, nagle, limited_transmit, more @ ..] =
                 switches;
             let [prr, dsack, eifel, f_rto, lcd] = more;
-            let (recovery, growth) = PAIRS[pair];
+            let (recovery, growth) = pairs().nth(pair).expect("there are so many");
             Config {
                 recovery,
                 growth,
@@ -56,8 +56,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 persist_max: Duration::from_secs(4),
                 ..Config::default()
             }
-        },
-    )
+        })
 }
 
 /// A wire that loses, duplicates, marks and reorders.

@@ -4,7 +4,7 @@ mod common;
 
 use base::{Instant, RandomStream};
 use common::{Fate, MS, Pair, Wire};
-use tcp::{Config, Event, PAIRS, State};
+use tcp::{Config, Event, State, pairs};
 
 fn config(recovery: tcp::RecoveryKind, growth: tcp::GrowthKind) -> Config {
     Config {
@@ -29,13 +29,13 @@ fn bad_wire(seed: u64) -> Wire {
 
 #[test]
 fn both_streams_arrive_whole_under_every_recovery() {
-    for (n, (recovery, growth)) in PAIRS.iter().enumerate() {
+    for (n, (recovery, growth)) in pairs().enumerate() {
         for timestamps in [false, true] {
             let config = Config {
                 timestamps,
                 window_scale: timestamps,
                 receive_buffer: if timestamps { 200_000 } else { 20_000 },
-                ..config(*recovery, *growth)
+                ..config(recovery, growth)
             };
             let mut pair = Pair::new(&config, &config);
             pair.fate = bad_wire(n as u64);
@@ -59,8 +59,8 @@ fn both_streams_arrive_whole_under_every_recovery() {
 
 #[test]
 fn a_clean_wire_needs_no_retransmission() {
-    for (recovery, growth) in PAIRS {
-        let config = config(*recovery, *growth);
+    for (recovery, growth) in pairs() {
+        let config = config(recovery, growth);
         let mut pair = Pair::new(&config, &config);
         pair.ends[0].tcp.write(1_000_000);
         pair.run_until(Instant::from_secs(1000));

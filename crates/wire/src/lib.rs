@@ -59,5 +59,7 @@ pub use ip::{Body, IPV4_HEADER, IpHeader, IpOptions, Packet};
 pub use payload::Payload;
 pub use routed::Routed;
 pub use tcp::{TcpFlags, TcpSegment};
-pub use tcp_options::{SackBlocks, TcpOptions, Timestamps};
+pub use tcp_options::{
+    PlacedTcpOption, SackBlocks, TcpOption, TcpOptionReader, TcpOptions, Timestamps,
+};
 pub use udp::UdpDatagram;

@@ -2,7 +2,7 @@
 
 use base::{Seq, SeqRange};
 
-use crate::cursor::{Reader, Writer};
+use crate::cursor::Writer;
 use crate::{DecodeError, EncodeError};
 
 /// Room for options in a TCP header (bytes).
@@ -98,40 +98,135 @@ impl TcpOptions {
     /// we don't know.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut options = Self::default();
-        let mut rest = Reader(bytes);
-        while let Ok(kind) = rest.u8() {
-            match kind {
-                END => break,
-                NOP => continue,
-                _ => {}
-            }
-            // RFC 9293 §3.1 (MUST-7): a length below 2, or one that leads out of the header, is
-            // illegal. Nothing behind it can be found, so the whole segment is refused; the RFC's
-            // suggestion to reset and log is left to the caller, because it lets anybody who
-            // guesses the ports tear a connection down.
-            let data_len = rest.u8().ok().and_then(|len| len.checked_sub(2));
-            let mut data = data_len
-                .and_then(|len| rest.slice(usize::from(len)).ok())
-                .map(Reader)
-                .ok_or(DecodeError::TcpOptionLength { kind })?;
-            match (kind, data.0.len()) {
-                (MSS, 2) => options.mss = Some(data.u16()?),
-                (WINDOW_SCALE, 1) => options.window_scale = Some(data.u8()?.min(14)),
-                (SACK_PERMITTED, 0) => options.sack_permitted = true,
-                (SACK, 8 | 16 | 24 | 32) => {
-                    options.sack = SackBlocks::EMPTY;
-                    while !data.0.is_empty() {
-                        let block = SeqRange::new(Seq(data.u32()?), Seq(data.u32()?));
-                        options.sack.push(block);
-                    }
-                }
-                (TIMESTAMPS, 8) => {
-                    options.timestamps = Some(Timestamps { value: data.u32()?, echo: data.u32()? });
-                }
-                _ => {}
-            }
+        for found in TcpOptionReader::new(bytes) {
+            options.set(found?.option);
         }
         Ok(options)
+    }
+
+    /// Takes one option in; an earlier one of its kind no longer counts.
+    #[inline]
+    pub fn set(&mut self, option: TcpOption) {
+        match option {
+            TcpOption::Mss(mss) => self.mss = Some(mss),
+            TcpOption::WindowScale(shift) => self.window_scale = Some(shift),
+            TcpOption::SackPermitted => self.sack_permitted = true,
+            TcpOption::Sack(blocks) => self.sack = blocks,
+            TcpOption::Timestamps(timestamps) => self.timestamps = Some(timestamps),
+            TcpOption::Unknown { .. } => {}
+        }
+    }
+}
+
+/// One option of a header, as it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TcpOption {
+    /// Maximum segment size (RFC 9293 §3.7.1).
+    Mss(u16),
+    /// Window scale shift, at most 14 (RFC 7323 §2.3).
+    WindowScale(u8),
+    /// SACK permitted (RFC 2018 §2).
+    SackPermitted,
+    /// SACK blocks (RFC 2018 §3).
+    Sack(SackBlocks),
+    /// Timestamps (RFC 7323 §3).
+    Timestamps(Timestamps),
+    /// An option that we don't know, or one that we know with a length that its definition does
+    /// not know.
+    Unknown {
+        /// Its first byte.
+        kind: u8,
+    },
+}
+
+impl TcpOption {
+    /// The byte that fills the room between options (RFC 9293 §3.2, No-Operation).
+    pub const NOP: u8 = NOP;
+}
+
+/// An option, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacedTcpOption {
+    /// Where its first byte stands in the options area; its data begins two bytes further on.
+    pub at: usize,
+    /// Bytes that it takes, kind and length included.
+    pub len: usize,
+    /// What it says.
+    pub option: TcpOption,
+}
+
+/// Reads the options area of a TCP header one option at a time, without copying it: for those that
+/// need to know where an option stands. Fillers are passed over. Ends at the end of the list, or
+/// with the first error.
+#[derive(Clone, Debug)]
+pub struct TcpOptionReader<'a> {
+    area: &'a [u8],
+    at: usize,
+}
+
+impl<'a> TcpOptionReader<'a> {
+    /// The options in `area`, which is what a header has behind its first 20 bytes.
+    #[inline]
+    pub const fn new(area: &'a [u8]) -> Self {
+        Self { area, at: 0 }
+    }
+
+    #[inline]
+    fn read(&mut self, at: usize, kind: u8) -> Result<PlacedTcpOption, DecodeError> {
+        // RFC 9293 §3.1 (MUST-7): a length below 2, or one that leads out of the header, is
+        // illegal. Nothing behind it can be found, so the whole segment is refused; the RFC's
+        // suggestion to reset and log is left to the caller, because it lets anybody who
+        // guesses the ports tear a connection down.
+        let illegal = DecodeError::TcpOptionLength { kind };
+        let len = self.area.get(at + 1).map_or(0, |len| usize::from(*len));
+        let data = self.area.get(at + 2..at + len).ok_or(illegal)?;
+        self.at = at + len;
+        let option = match (kind, data) {
+            (MSS, &[a, b]) => TcpOption::Mss(u16::from_be_bytes([a, b])),
+            (WINDOW_SCALE, &[shift]) => TcpOption::WindowScale(shift.min(14)),
+            (SACK_PERMITTED, []) => TcpOption::SackPermitted,
+            (SACK, data) if matches!(data.len(), 8 | 16 | 24 | 32) => {
+                let (edges, _) = data.as_chunks::<4>();
+                let (pairs, _) = edges.as_chunks::<2>();
+                let mut blocks = SackBlocks::EMPTY;
+                for [start, end] in pairs {
+                    let edge = |bytes: &[u8; 4]| Seq(u32::from_be_bytes(*bytes));
+                    blocks.push(SeqRange::new(edge(start), edge(end)));
+                }
+                TcpOption::Sack(blocks)
+            }
+            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => TcpOption::Timestamps(Timestamps {
+                value: u32::from_be_bytes([a, b, c, d]),
+                echo: u32::from_be_bytes([e, f, g, h]),
+            }),
+            _ => TcpOption::Unknown { kind },
+        };
+        Ok(PlacedTcpOption { at, len, option })
+    }
+}
+
+impl Iterator for TcpOptionReader<'_> {
+    type Item = Result<PlacedTcpOption, DecodeError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let at = self.at;
+            match *self.area.get(at)? {
+                END => {
+                    self.at = self.area.len();
+                    return None;
+                }
+                NOP => self.at = at + 1,
+                kind => {
+                    let read = self.read(at, kind);
+                    if read.is_err() {
+                        self.at = self.area.len();
+                    }
+                    return Some(read);
+                }
+            }
+        }
     }
 }
 
@@ -220,6 +315,21 @@ mod test {
         let blocks = read(&sack).map(|options| options.sack);
         assert_eq!(blocks.unwrap().as_slice(), [SeqRange::new(Seq(3), Seq(4))]);
         assert_eq!(read(&bytes[4..7]).map(|o| o.window_scale), Ok(Some(14)), "RFC 7323 §2.3");
+    }
+
+    #[test]
+    fn an_option_is_found_where_it_stands() {
+        let area = [NOP, NOP, TIMESTAMPS, 10, 0, 0, 0, 1, 0, 0, 0, 2, NOP, 254, 3, 9, END, MSS];
+        let stamps = TcpOption::Timestamps(Timestamps { value: 1, echo: 2 });
+        let unknown = TcpOption::Unknown { kind: 254 };
+        let expected = [
+            Ok(PlacedTcpOption { at: 2, len: 10, option: stamps }),
+            Ok(PlacedTcpOption { at: 13, len: 3, option: unknown }),
+        ];
+        assert!(TcpOptionReader::new(&area).eq(expected));
+        let mut cut = TcpOptionReader::new(&area[..8]);
+        assert_eq!(cut.next(), Some(Err(DecodeError::TcpOptionLength { kind: TIMESTAMPS })));
+        assert_eq!(cut.next(), None, "nothing behind it can be found");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use wire::{Payload, TcpFlags, TcpSegment};
 
 use super::*;
 use crate::Aid;
-use crate::scripted::{Event, Response, Scripted, SmallTcp};
+use crate::scripted::{Event, Response, Scripted, Tcp};
 
 type Line = Scripted<Machine<Atcp>>;
 
@@ -29,7 +29,7 @@ fn at_ms(millis: u64) -> Instant {
 
 /// A segment of the transfer: where its `n`-th (from 0) begins.
 fn nth(n: u32) -> Seq {
-    SmallTcp::START + 100 * n
+    Tcp::START + 100 * n
 }
 
 fn options() -> AtcpOptions {
@@ -109,7 +109,7 @@ trait TimeLine {
 impl TimeLine for Line {
     fn duplicates(&mut self, copies: usize) {
         for _ in 0..copies {
-            self.receive_ack(self.tcp.una);
+            self.receive_ack(self.tcp.una());
         }
     }
     fn unreachable(&mut self) {
@@ -117,7 +117,7 @@ impl TimeLine for Line {
     }
     fn data_from_peer(&mut self, bytes: u32) {
         let payload = Payload::new(1, 0, bytes);
-        self.receive(TcpSegment { payload, ..self.peers(self.tcp.una) });
+        self.receive(TcpSegment { payload, ..self.peers(self.tcp.una()) });
     }
     /// The acts asked for since the record was last taken, all of them done.
     fn asked(&mut self) -> Vec<Act> {

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use base::{About, Endpoint, FlowKey, Ipv4Addr, Scope};
 
 use super::*;
-use crate::scripted::{Event, Response, Scripted, SmallTcp};
+use crate::scripted::{Event, Response, Scripted, Tcp};
 use crate::way_out::{self, flag, span};
 use crate::{Aid, kit};
 
@@ -21,12 +21,15 @@ fn at_ms(millis: u64) -> Instant {
 
 /// Where the `n`-th segment (from 0) of the transfer begins.
 fn nth(n: u32) -> Seq {
-    SmallTcp::START + 100 * n
+    Tcp::START + 100 * n
 }
 
 /// Ten segments have left at 0; it is 100 ms later.
 fn ten_sent_with(options: CarryOptions) -> Line {
-    let mut line = Scripted::new(Carry::new(options));
+    sends_ten(Scripted::new(Carry::new(options)))
+}
+
+fn sends_ten(mut line: Line) -> Line {
     line.write(1_000);
     line.pass(ms(100));
     assert_eq!(sent(&line).len(), 10);
@@ -36,6 +39,11 @@ fn ten_sent_with(options: CarryOptions) -> Line {
 
 fn ten_sent() -> Line {
     ten_sent_with(CarryOptions::default())
+}
+
+fn ten_sent_where(ecn: bool) -> Line {
+    let carry = Carry::new(CarryOptions::default());
+    sends_ten(if ecn { Scripted::new(carry) } else { Scripted::without_ecn(carry) })
 }
 
 fn gone(line: &mut Line) {
@@ -93,7 +101,8 @@ fn one_lost(line: &mut Line) {
     }
     assert_eq!(responses(line), [Response::FastRetransmit]);
     assert_eq!(sent(line), [(100, nth(0), 100)]);
-    assert_eq!((line.tcp.cwnd, line.tcp.ssthresh), (500, 500));
+    // RFC 5681 §3.2, step 3: three have left the network.
+    assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (800, 500));
     line.take();
 }
 
@@ -104,7 +113,7 @@ fn a_loss_is_undone_when_it_is_repaired() {
     line.pass(ms(100));
     line.receive_ack(nth(10));
     assert_eq!(asked(&line), [UNDONE(200)]);
-    assert_eq!((line.tcp.cwnd, line.tcp.ssthresh), (1_100, 64_000), "and it grows on");
+    assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (1_100, 64_000), "and it grows on");
     // It is over: what follows is another story.
     line.take();
     line.write(500);
@@ -121,7 +130,7 @@ fn a_timeout_is_undone_too() {
     line.take();
     line.receive_ack(nth(10));
     assert_eq!(asked(&line), [UNDONE(1_100)]);
-    assert_eq!(line.tcp.ssthresh, 64_000);
+    assert_eq!(line.tcp.ssthresh(), 64_000);
 }
 
 #[test]
@@ -143,14 +152,13 @@ fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
     assert_eq!(asked(&line), []);
     line.write(1_000);
     (0..3).for_each(|_| line.receive_ack(nth(10)));
-    line.receive_ack(line.tcp.max);
+    line.receive_ack(line.tcp.max());
     assert_eq!(asked(&line), [UNDONE(100)]);
 }
 
 #[test]
 fn nothing_is_undone_without_ecn_or_if_told_so() {
-    let mut line = ten_sent();
-    line.tcp.ecn = false;
+    let mut line = ten_sent_where(false);
     one_lost(&mut line);
     line.receive_ack(nth(10));
     assert_eq!(asked(&line), []);
@@ -197,14 +205,15 @@ fn an_outage_from_its_beginning_to_its_end() {
     line.receive_ack(nth(1) + 1);
     assert_eq!(asked(&line), [(999, resume(Setting::Keep), Done::Done)]);
     assert_eq!(line.aid.state(), "resuming");
-    // What was out goes first, in order, and is no loss.
-    let expected: Vec<_> = (1..12).map(|n| (999, nth(n) + 1, 100)).collect();
+    // What was out goes first, in order, and is no loss; all of the window of before, which grew by
+    // the byte that was acknowledged.
+    let expected: Vec<_> = (1..11).map(|n| (999, nth(n) + 1, 100)).collect();
     assert_eq!(sent(&line), expected);
-    assert_eq!((line.tcp.ssthresh, responses(&line).len()), (64_000, 0));
+    assert_eq!((line.tcp.ssthresh(), responses(&line).len()), (64_000, 0));
     line.take();
     line.receive_ack(nth(10));
     assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
-    assert_eq!(line.tcp.ssthresh, 64_000);
+    assert_eq!(line.tcp.ssthresh(), 64_000);
 }
 
 #[test]
@@ -255,8 +264,7 @@ fn on_a_new_path_everything_begins_anew() {
 #[test]
 fn what_is_no_congestion_is_undone_before_the_outage_and_congestion_stays() {
     for ecn in [true, false] {
-        let mut line = ten_sent();
-        line.tcp.ecn = ecn;
+        let mut line = ten_sent_where(ecn);
         one_lost(&mut line);
         line.receive_ack(nth(0));
         gone(&mut line);
@@ -265,14 +273,17 @@ fn what_is_no_congestion_is_undone_before_the_outage_and_congestion_stays() {
             true => assert_eq!(acts, [Act::Undo, hold(200)]),
             false => assert_eq!(acts, [hold(200)]),
         }
-        assert_eq!(line.tcp.ssthresh, if ecn { 64_000 } else { 500 });
+        assert_eq!(line.tcp.ssthresh(), if ecn { 64_000 } else { 500 });
     }
 }
 
 /// So far 64 segments have left, one each 100 ms, and none was lost; at 6,400 ms five more leave.
 /// One probe may take what a twentieth of that rate delivers in a little less than 2 s.
 fn clean_with(options: CarryOptions) -> Line {
-    let mut line = Scripted::new(Carry::new(options));
+    sends_sixty_four(Scripted::new(Carry::new(options)))
+}
+
+fn sends_sixty_four(mut line: Line) -> Line {
     for n in 0..64 {
         line.write(100);
         line.pass(ms(100));
@@ -289,7 +300,10 @@ fn clean() -> Line {
 
 /// TCP times out at 7,400, 9,400 and 13,400 ms.
 fn suspicious() -> Line {
-    let mut line = clean();
+    suspects(clean())
+}
+
+fn suspects(mut line: Line) -> Line {
     line.run_until(at_ms(11_400));
     assert_eq!(line.aid.state(), "suspecting");
     line.aid.protocol.stamp = Some(9_400);
@@ -330,11 +344,11 @@ fn silence_where_little_is_lost_is_suspicious() {
 fn the_answer_to_a_probe_shows_that_there_was_an_outage() {
     let (cwnd, ssthresh) = {
         let line = clean();
-        (line.tcp.cwnd, line.tcp.ssthresh)
+        (line.tcp.cwnd(), line.tcp.ssthresh())
     };
     for duplicate in [false, true] {
         let mut line = suspicious();
-        assert_eq!(line.tcp.cwnd, 100);
+        assert_eq!(line.tcp.cwnd(), 100);
         let mut back = answer(&line, nth(65), if duplicate { 6_400 } else { 9_400 });
         if duplicate {
             back.options.sack.push(SeqRange::new(nth(64), nth(65)));
@@ -359,12 +373,13 @@ fn the_answer_to_a_probe_shows_that_there_was_an_outage() {
 #[test]
 fn an_answer_that_is_late_shows_a_slow_path() {
     for ecn in [false, true] {
-        let mut line = suspicious();
-        line.tcp.ecn = ecn;
+        let carry = Carry::new(CarryOptions::default());
+        let line = if ecn { Scripted::new(carry) } else { Scripted::without_ecn(carry) };
+        let mut line = suspects(sends_sixty_four(line));
         let late = answer(&line, nth(65), 9_399);
         line.receive(late);
         assert_eq!((line.aid.state(), asked(&line)), ("open", Vec::new()));
-        assert_eq!((line.tcp.cwnd, line.aid.next_timeout()), (200, None));
+        assert_eq!((line.tcp.cwnd(), line.aid.next_timeout()), (200, None));
     }
     let mut line = suspicious();
     let mut marked = answer(&line, nth(65), 9_400);
@@ -450,11 +465,11 @@ fn who_was_wrong_once_is_believed_about_silence_only() {
     assert_eq!((line.aid.state(), line.now()), ("disconnected", at_ms(1_670)));
     line.pass(ms(300));
     line.receive_ack(nth(13));
-    line.receive_ack(line.tcp.max);
+    line.receive_ack(line.tcp.max());
     assert_eq!(line.aid.state(), "open");
     // That was true, and so the next is believed at once.
     line.write(1_000);
-    let next = line.tcp.una;
+    let next = line.tcp.una();
     line.signal(Signal {
         kind: SignalKind::RouteFailed,
         about: About { seq: Some(next), ..About::default() },
@@ -496,8 +511,8 @@ fn signals_of_others_are_ignored() {
         line.aid.state()
     };
     let unreachable = SignalKind::Unreachable(Scope::Host);
-    let ours = (SmallTcp::PORT, SmallTcp::PEER_PORT);
-    let others = (SmallTcp::PORT + 1, SmallTcp::PEER_PORT);
+    let ours = (Tcp::PORT, Tcp::PEER_PORT);
+    let others = (Tcp::PORT + 1, Tcp::PEER_PORT);
     assert_eq!(signal(SignalKind::RouteFailed, others, nth(0)), "open");
     // RFC 5927 §4.1
     assert_eq!(signal(unreachable, ours, nth(0) - 1), "open");
@@ -530,7 +545,7 @@ fn a_driver_that_refuses_leaves_tcp_on_its_own() {
 fn it_ends_with_the_connection() {
     let mut line = ten_sent();
     gone(&mut line);
-    line.tcp.synchronized = false;
+    line.tcp.vanish();
     line.take();
     line.run_until(at_ms(200_000));
     assert_eq!((line.aid.state(), line.aid.next_timeout()), ("open", None));

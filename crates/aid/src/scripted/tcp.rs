@@ -1,10 +1,10 @@
-//! A TCP sender just large enough for an aid to act on: a window, one retransmission timer, three
-//! duplicates, an echo of congestion, persist mode.
+//! The connection of the scripted driver: the crate `tcp`'s own, established, with plain numbers.
 
 use alloc::collections::VecDeque;
-use base::{Act, Done, Duration, Instant, Known, RecoveryState, Release, Seq, SeqRange, Setting};
-use base::{ProbeSpacing, TcpView};
-use wire::{Payload, TcpFlags, TcpSegment};
+use base::{Act, Done, Duration, Ecn, Endpoint, Instant, Ipv4Addr, Release};
+use base::{Seq, SeqRange, Setting, TcpView};
+use tcp::{Clock, Config, Connection, RecoveryKind, State, Stats};
+use wire::{TcpFlags, TcpSegment};
 
 /// What TCP does about loss or congestion by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,62 +17,22 @@ pub enum Response {
     CongestionEcho,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Persist {
-    release: Release,
-    probes: Option<(Instant, Duration, Duration)>,
-    /// What was left of the retransmission timer, if timers are frozen.
-    frozen: Option<Option<Duration>>,
-}
-
-/// The sender's half of a connection. Reno, without the growth of the window in recovery.
-#[derive(Clone, Debug)]
-pub struct SmallTcp {
-    /// Is there a connection?
-    pub synchronized: bool,
-    /// SND.UNA
-    pub una: Seq,
-    /// SND.NXT
-    pub nxt: Seq,
-    /// One past the highest sequence number sent.
-    pub max: Seq,
-    /// One past what the application wrote, and past the FIN if it closed.
-    pub end: Seq,
-    /// Congestion window (bytes).
-    pub cwnd: u32,
-    /// Slow-start threshold (bytes).
-    pub ssthresh: u32,
-    /// The peer's window (bytes).
-    pub peer_window: u32,
-    /// Segment size (bytes).
-    pub mss: u32,
-    /// The retransmission timeout, not backed off.
-    pub rto: Duration,
-    /// When the retransmission timer goes off.
-    pub deadline: Option<Instant>,
-    /// RCV.NXT
-    pub rcv_nxt: Seq,
-    /// What an aid lets be outstanding (bytes).
-    pub limit: Option<u32>,
-    /// ECN was agreed on.
-    pub ecn: bool,
-    /// Congestion window and slow-start threshold of before the last reduction.
-    before: Option<(u32, u32)>,
-    persist: Option<Persist>,
-    fin: Option<Seq>,
-    backoff: u32,
-    duplicates: u32,
-    recover: Option<Seq>,
-    reduced_until: Option<Seq>,
-    retransmit_first: bool,
-    probe_due: bool,
-    owes_cwr: bool,
-    owes_ack: bool,
+/// A connection to which a test is the peer. Reno, every segment acknowledged at once, exact timers.
+pub struct Tcp {
+    connection: Connection,
+    now: Instant,
+    end: Seq,
+    counted: Stats,
+    /// What was sent for acts, and whether ahead of the queue.
     resends: VecDeque<(TcpSegment, bool)>,
-    responses: VecDeque<Response>,
+    /// An aid holds it without probes.
+    is_silent: bool,
 }
 
-impl SmallTcp {
+const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+impl Tcp {
     /// Its port.
     pub const PORT: u16 = 1000;
     /// The peer's port.
@@ -81,334 +41,223 @@ impl SmallTcp {
     pub const WINDOW: u16 = 16_000;
     /// The first byte's sequence number: the numbers wrap in the twentieth segment.
     pub const START: Seq = Seq(u32::MAX - 1_999);
+    /// The number of the peer's first byte.
+    const PEERS: Seq = Seq(7_000);
 
-    /// Ten segments of 100 bytes may leave at once; RTO 1 s.
-    pub fn established() -> Self {
-        let (una, rcv_nxt) = (Self::START, Seq(7_000));
-        Self {
-            synchronized: true,
-            una,
-            nxt: una,
-            max: una,
-            end: una,
-            cwnd: 1_000,
-            ssthresh: 64_000,
-            peer_window: u32::from(Self::WINDOW),
+    /// Ten segments of 100 bytes may leave at once; RTO 1 s. The first byte is `start`.
+    pub(super) fn established(start: Seq, ecn: bool) -> Self {
+        let mut tcp = Self::opening(start, ecn);
+        let now = Instant::ZERO;
+        let agrees = if ecn { TcpFlags::ECE } else { TcpFlags(0) };
+        let answer = TcpSegment {
+            source_port: Self::PEER_PORT,
+            destination_port: Self::PORT,
+            seq: Self::PEERS - 1,
+            ack: start,
+            flags: TcpFlags::SYN.with(TcpFlags::ACK).with(agrees),
+            window: Self::WINDOW,
+            options: wire::TcpOptions { mss: Some(100), ..wire::TcpOptions::default() },
+            ..TcpSegment::default()
+        };
+        tcp.on_segment(now, &answer);
+        while tcp.connection.poll_transmit(now).is_some() {}
+        assert_eq!(tcp.connection.state(), State::Established);
+        // Nothing is measured yet.
+        let (cwnd, ssthresh) = (Setting::Keep, Setting::Value(64_000));
+        tcp.connection.act(now, &Act::Resume { cwnd, ssthresh, rto: Setting::Default });
+        tcp
+    }
+
+    /// The SYN has left, and nothing has come back.
+    pub(super) fn opening(start: Seq, ecn: bool) -> Self {
+        let config = Config {
+            recovery: RecoveryKind::Reno,
             mss: 100,
-            rto: Duration::from_secs(1),
-            deadline: None,
-            rcv_nxt,
-            limit: None,
-            ecn: true,
-            before: None,
-            persist: None,
-            fin: None,
-            backoff: 0,
-            duplicates: 0,
-            recover: None,
-            reduced_until: None,
-            retransmit_first: false,
-            probe_due: false,
-            owes_cwr: false,
-            owes_ack: false,
+            receive_buffer: Self::WINDOW.into(),
+            clock: Clock::default(),
+            delayed_ack: None,
+            sack: false,
+            ecn,
+            nagle: false,
+            limited_transmit: false,
+            persist_min: Duration::from_secs(5),
+            max_retries: u32::MAX,
+            ..Config::default()
+        };
+        let ends = (Endpoint::new(HOST, Self::PORT), Endpoint::new(PEER, Self::PEER_PORT));
+        let now = Instant::ZERO;
+        let mut connection = Connection::connect(&config, ends.0, ends.1, start - 1, 0, now);
+        assert!(connection.poll_transmit(now).is_some());
+        Self {
+            connection,
+            now,
+            end: start,
+            counted: Stats::default(),
             resends: VecDeque::new(),
-            responses: VecDeque::new(),
+            is_silent: false,
         }
-    }
-
-    /// In persist mode?
-    pub fn is_persisting(&self) -> bool {
-        self.persist.is_some()
-    }
-
-    /// Makes numbers start elsewhere, before anything is sent.
-    pub fn start_at(&mut self, una: Seq) {
-        (self.una, self.nxt, self.max, self.end) = (una, una, una, una);
-    }
-
-    pub(super) fn write(&mut self, bytes: u32) {
-        self.end += bytes;
-    }
-
-    pub(super) fn close(&mut self) {
-        self.fin = Some(self.end);
-        self.end += 1;
     }
 
     /// The snapshot that an aid gets.
     pub fn view(&self) -> TcpView {
-        let recovery = match (self.recover, self.backoff) {
-            (Some(_), _) => RecoveryState::Recovery,
-            (None, 0) => RecoveryState::Open,
-            _ => RecoveryState::Loss,
+        self.connection.view()
+    }
+    /// SND.UNA
+    pub fn una(&self) -> Seq {
+        self.view().una.value().expect("it is exact")
+    }
+    /// SND.NXT
+    pub fn nxt(&self) -> Seq {
+        self.view().nxt.value().expect("it is exact")
+    }
+    /// One past the highest sequence number sent.
+    pub fn max(&self) -> Seq {
+        self.view().max.value().expect("it is exact")
+    }
+    /// One past what the application wrote, and past the FIN if it closed.
+    pub fn end(&self) -> Seq {
+        self.end
+    }
+    /// What is outstanding.
+    pub fn outstanding(&self) -> SeqRange {
+        SeqRange::new(self.una(), self.max())
+    }
+    /// Congestion window (bytes).
+    pub fn cwnd(&self) -> u32 {
+        self.view().cwnd.value().expect("it is exact")
+    }
+    /// Slow-start threshold (bytes).
+    pub fn ssthresh(&self) -> u32 {
+        self.view().ssthresh.value().expect("it is exact")
+    }
+    /// The peer's window (bytes).
+    pub fn peer_window(&self) -> u32 {
+        self.view().peer_window.value().expect("it is exact")
+    }
+    /// The retransmission timeout, not backed off.
+    pub fn rto(&self) -> Duration {
+        self.view().rto.value().expect("it is exact")
+    }
+    /// When the retransmission timer goes off.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.view().retransmission_deadline.value().expect("it is exact")
+    }
+    /// RCV.NXT
+    pub fn rcv_nxt(&self) -> Seq {
+        self.view().rcv_nxt.value().expect("it is exact")
+    }
+    /// In persist mode?
+    pub fn is_persisting(&self) -> bool {
+        self.view().persisting.value().expect("it is exact")
+    }
+
+    /// Sets the congestion window; a hold goes on.
+    pub fn set_cwnd(&mut self, bytes: u32) {
+        let cwnd = Setting::Value(bytes);
+        let act = match self.is_silent {
+            true => Act::Hold {
+                probe: None,
+                step_back: false,
+                freeze_timers: false,
+                cwnd,
+                release: Release::Resume,
+            },
+            false => Act::Resume { cwnd, ssthresh: Setting::Keep, rto: Setting::Keep },
         };
-        TcpView {
-            synchronized: self.synchronized,
-            mss: Known::Exact(self.mss),
-            una: Known::Exact(self.una),
-            nxt: Known::Exact(self.nxt),
-            max: Known::Exact(self.max),
-            cwnd: Known::Exact(self.cwnd),
-            ssthresh: Known::Exact(self.ssthresh),
-            peer_window: Known::Exact(if self.is_persisting() { 0 } else { self.peer_window }),
-            retransmission_deadline: Known::Exact(self.deadline),
-            rto: Known::Exact(self.rto),
-            srtt: Known::Unknown,
-            recovery: Known::Exact(recovery),
-            persisting: Known::Exact(self.is_persisting()),
-            ecn: Known::Exact(self.ecn),
-            rcv_nxt: Known::Exact(self.rcv_nxt),
-            advertised_window: Known::Exact(u32::from(Self::WINDOW)),
-        }
+        self.connection.act(self.now, &act);
+    }
+    /// Sets the slow-start threshold of a connection that is not held.
+    pub fn set_ssthresh(&mut self, bytes: u32) {
+        let (cwnd, ssthresh) = (Setting::Keep, Setting::Value(bytes));
+        self.connection.act(self.now, &Act::Resume { cwnd, ssthresh, rto: Setting::Keep });
+    }
+    /// The connection ends, and nothing is sent about it.
+    pub fn vanish(&mut self) {
+        self.connection.abort();
+        while self.connection.poll_transmit(self.now).is_some() {}
+    }
+
+    pub(super) fn write(&mut self, bytes: u32) {
+        self.connection.write(bytes.into());
+        self.end += bytes;
+    }
+    pub(super) fn close(&mut self) {
+        self.connection.close();
+        self.end += 1;
     }
 
     /// The next segment that it may send.
     pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<TcpSegment> {
-        if !self.synchronized {
-            return None;
-        }
-        if core::mem::take(&mut self.probe_due) && self.end.after(self.una) {
-            self.max = self.max.max(self.una + 1);
-            return Some(self.segment(self.una, 1));
-        }
-        if core::mem::take(&mut self.retransmit_first) {
-            let len = self.mss.min(self.max.since(self.una));
-            return Some(self.segment(self.una, len));
-        }
-        let len = self.mss.min(self.end.since(self.nxt));
-        let window = self.cwnd.min(self.peer_window).min(self.limit.unwrap_or(u32::MAX));
-        if self.persist.is_none() && len > 0 && self.nxt.since(self.una) + len <= window {
-            let mut segment = self.segment(self.nxt, len);
-            if !self.nxt.before(self.max) && core::mem::take(&mut self.owes_cwr) {
-                segment.flags = segment.flags.with(TcpFlags::CWR);
-            }
-            self.nxt += len;
-            self.max = self.max.max(self.nxt);
-            self.owes_ack = false;
-            if self.deadline.is_none() {
-                self.start_timer(now);
-            }
-            return Some(segment);
-        }
-        core::mem::take(&mut self.owes_ack).then(|| self.pure_ack())
+        self.now = now;
+        self.connection.poll_transmit(now).map(|transmit| transmit.segment)
     }
-
     pub(super) fn poll_resend(&mut self) -> Option<(TcpSegment, bool)> {
         self.resends.pop_front()
     }
 
+    /// What it has done by itself since this was last asked.
     pub(super) fn poll_response(&mut self) -> Option<Response> {
-        self.responses.pop_front()
+        let stats = *self.connection.stats();
+        let counted = &mut self.counted;
+        let counts = [
+            (Response::CongestionEcho, &mut counted.ecn_reductions, stats.ecn_reductions),
+            (Response::FastRetransmit, &mut counted.fast_retransmits, stats.fast_retransmits),
+            (Response::Timeout, &mut counted.timeouts, stats.timeouts),
+        ];
+        counts.into_iter().find_map(|(response, counted, now)| {
+            let more = *counted < now;
+            *counted += u64::from(more);
+            more.then_some(response)
+        })
     }
 
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        let probe = self.persist.and_then(|persist| persist.probes).map(|(at, ..)| at);
-        [self.deadline, probe].into_iter().flatten().min()
+        self.connection.next_timeout()
     }
-
     pub(super) fn on_timeout(&mut self, now: Instant) {
-        if self.deadline.is_some_and(|at| at <= now) {
-            self.responses.push_back(Response::Timeout);
-            if self.backoff == 0 {
-                self.before = Some((self.cwnd, self.ssthresh));
-            }
-            self.ssthresh = self.half_of_flight();
-            self.cwnd = self.mss;
-            self.nxt = self.una;
-            self.recover = None;
-            self.duplicates = 0;
-            self.backoff = (self.backoff + 1).min(6);
-            self.start_timer(now);
-        }
-        if let Some(Persist { probes: Some((at, gap, max)), .. }) = &mut self.persist
-            && *at <= now
-        {
-            *gap = gap.times(2).min(*max);
-            *at = now + *gap;
-            self.probe_due = true;
-        }
+        self.now = now;
+        self.connection.on_timeout(now);
     }
 
-    pub(super) fn on_segment(&mut self, now: Instant, segment: &TcpSegment) {
-        if segment.flags.contains(TcpFlags::RST) {
-            self.synchronized = false;
-            self.deadline = None;
-            self.persist = None;
-            return;
-        }
-        if segment.sequence_len() > 0 {
-            self.owes_ack = true;
-            if segment.seq == self.rcv_nxt {
-                self.rcv_nxt = segment.end();
-            }
-        }
-        let acceptable = segment.ack.at_or_after(self.una) && segment.ack.at_or_before(self.max);
-        if !segment.flags.contains(TcpFlags::ACK) || !acceptable {
-            return;
-        }
-        if segment.flags.contains(TcpFlags::ECE) {
-            self.respond_to_echo();
-        }
-        let window = u32::from(segment.window);
-        let waits = self.persist.map(|persist| persist.release);
-        if segment.ack.after(self.una) {
-            self.advance(now, segment.ack);
-        } else if waits.is_none() && segment.sequence_len() == 0 && window == self.peer_window {
-            self.count_duplicate();
-        }
-        self.peer_window = window;
-        if waits == Some(Release::AnyAck) && window > 0 {
-            self.leave_persist(now);
-        }
-        if window == 0 && self.persist.is_none() && self.end.after(self.una) {
-            let spacing =
-                ProbeSpacing { first: Duration::from_secs(5), max: Duration::from_secs(60) };
-            self.enter_persist(now, Release::AnyAck, Some(spacing), false);
-        }
+    /// A segment arrives, and the application takes what it brings.
+    pub fn on_segment(&mut self, now: Instant, segment: &TcpSegment) {
+        self.now = now;
+        self.connection.on_segment(now, PEER, segment, Ecn::NotEct);
+        while self.connection.read(u32::MAX).is_some() {}
+        while self.connection.poll_event().is_some() {}
     }
 
+    /// Does what an aid wants done; what is to go again leaves at once.
     pub(super) fn apply(&mut self, now: Instant, act: &Act) -> Done {
-        if !self.synchronized {
-            return Done::Unsupported;
+        self.now = now;
+        let done = self.connection.act(now, act);
+        match (act, done) {
+            (Act::Hold { probe, .. }, Done::Done) => self.is_silent = probe.is_none(),
+            (Act::Resume { .. }, _) => self.is_silent = false,
+            _ => {}
         }
-        match *act {
-            Act::Hold { probe, step_back, cwnd, release, freeze_timers } => {
-                if let Setting::Value(cwnd) = cwnd {
-                    self.cwnd = cwnd;
-                }
-                if step_back {
-                    self.nxt = self.una;
-                }
-                self.enter_persist(now, release, probe, freeze_timers);
-            }
-            Act::Resume { cwnd, .. } => {
-                if self.persist.is_none() {
-                    return Done::Unsupported;
-                }
-                if let Setting::Value(cwnd) = cwnd {
-                    self.cwnd = cwnd;
-                }
-                self.leave_persist(now);
-            }
-            Act::Resend { range, ahead_of_queue } => {
-                let mut at = range.start.max(self.una);
-                let end = range.end.min(self.max);
-                while at.before(end) {
-                    let len = self.mss.min(end.since(at));
-                    self.resends.push_back((self.segment(at, len), ahead_of_queue));
-                    at += len;
-                }
-            }
-            Act::Limit { cwnd } => self.limit = cwnd,
-            Act::Undo => {
-                let Some((cwnd, ssthresh)) = self.before.take() else { return Done::Unsupported };
-                (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), self.ssthresh.max(ssthresh));
-                (self.recover, self.retransmit_first, self.nxt) = (None, false, self.max);
-            }
-            Act::Cut | Act::SetTimer { .. } | Act::Emit { .. } | Act::Seek(_) => {
-                return Done::Unsupported;
+        if let (Act::Resend { range, .. }, Done::Done) = (act, done) {
+            let (mut at, end) = (range.start, range.end.min(self.max()));
+            while at.before(end)
+                && let Some(transmit) = self.connection.poll_transmit(now)
+            {
+                assert!(transmit.for_aid, "it goes before all else");
+                at = transmit.segment.end();
+                self.resends.push_back((transmit.segment, transmit.ahead_of_queue));
             }
         }
-        Done::Done
+        done
     }
 
-    /// What is outstanding.
-    pub fn outstanding(&self) -> SeqRange {
-        SeqRange::new(self.una, self.max)
-    }
-
-    fn enter_persist(
-        &mut self,
-        now: Instant,
-        release: Release,
-        probe: Option<ProbeSpacing>,
-        freeze: bool,
-    ) {
-        let probes = probe.map(|spacing| (now + spacing.first, spacing.first, spacing.max));
-        let left = self.deadline.map(|at| at.since(now));
-        self.persist = Some(Persist { release, probes, frozen: freeze.then_some(left) });
-        self.deadline = None;
-    }
-
-    fn leave_persist(&mut self, now: Instant) {
-        let frozen = self.persist.take().and_then(|persist| persist.frozen);
-        if self.max.after(self.una) {
-            match frozen.flatten() {
-                Some(left) => self.deadline = Some(now + left),
-                None => self.start_timer(now),
-            }
-        }
-    }
-
-    fn start_timer(&mut self, now: Instant) {
-        self.deadline = Some(now + self.rto.times(1 << self.backoff));
-    }
-
-    fn half_of_flight(&self) -> u32 {
-        (self.max.since(self.una).min(self.cwnd) / 2).max(2 * self.mss)
-    }
-
-    fn advance(&mut self, now: Instant, ack: Seq) {
-        self.una = ack;
-        self.nxt = self.nxt.max(ack);
-        self.duplicates = 0;
-        self.backoff = 0;
-        if let Some(Persist { frozen: Some(left), .. }) = &mut self.persist {
-            *left = left.map(|_| self.rto);
-        } else if self.recover.take().is_some() {
-            self.cwnd = self.ssthresh;
-        } else if self.cwnd < self.ssthresh {
-            self.cwnd += self.mss;
-        } else {
-            self.cwnd += (self.mss * self.mss / self.cwnd.max(1)).max(1);
-        }
-        self.deadline = None;
-        if self.max.after(ack) && self.persist.is_none() {
-            self.start_timer(now);
-        }
-    }
-
-    fn count_duplicate(&mut self) {
-        if self.max.after(self.una) {
-            self.duplicates += 1;
-            if self.duplicates == 3 && self.recover.is_none() {
-                self.responses.push_back(Response::FastRetransmit);
-                self.before = Some((self.cwnd, self.ssthresh));
-                self.ssthresh = self.half_of_flight();
-                self.cwnd = self.ssthresh;
-                self.recover = Some(self.max);
-                self.retransmit_first = true;
-            }
-        }
-    }
-
-    /// RFC 3168 §6.1.2: once a window.
-    fn respond_to_echo(&mut self) {
-        if self.reduced_until.is_none_or(|until| self.una.at_or_after(until)) {
-            self.responses.push_back(Response::CongestionEcho);
-            self.before = None;
-            self.ssthresh = self.half_of_flight();
-            self.cwnd = self.ssthresh;
-            self.reduced_until = Some(self.max);
-            self.owes_cwr = true;
-        }
-    }
-
+    /// What an acknowledgment from it looks like now.
     pub(super) fn pure_ack(&self) -> TcpSegment {
-        self.segment(self.max, 0)
-    }
-
-    fn segment(&self, seq: Seq, len: u32) -> TcpSegment {
-        let fin = self.fin.is_some_and(|fin| SeqRange::new(seq, seq + len).contains(fin));
-        let bytes = len - u32::from(fin);
         TcpSegment {
             source_port: Self::PORT,
             destination_port: Self::PEER_PORT,
-            seq,
-            ack: self.rcv_nxt,
-            flags: if fin { TcpFlags::ACK.with(TcpFlags::FIN) } else { TcpFlags::ACK },
+            seq: self.max(),
+            ack: self.rcv_nxt(),
+            flags: TcpFlags::ACK,
             window: Self::WINDOW,
-            payload: Payload::new(0, u64::from(seq.since(Self::START)), bytes),
             ..TcpSegment::default()
         }
     }

@@ -6,7 +6,7 @@ use base::{About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Seq, SeqRange};
 use wire::{Payload, TcpSegment};
 
 use super::*;
-use crate::scripted::{Event, Scripted, SmallTcp};
+use crate::scripted::{Event, Scripted, Tcp};
 use crate::way_out::{self, TCPS_LONGEST, flag, span};
 use crate::{Aid, kit};
 
@@ -26,7 +26,7 @@ fn at_ms(millis: u64) -> Instant {
 
 /// Where the `n`-th segment (from 0) of the transfer begins.
 fn nth(n: u32) -> Seq {
-    SmallTcp::START + 100 * n
+    Tcp::START + 100 * n
 }
 
 /// Sending goes on where it stopped, so that all that happens after a snooze is the timers' doing.
@@ -53,7 +53,7 @@ fn snoozing() -> Line {
 }
 
 fn rfn(line: &mut Line, seq: Seq) {
-    signal(line, SignalKind::RouteFailed, Some((SmallTcp::PORT, SmallTcp::PEER_PORT)), Some(seq));
+    signal(line, SignalKind::RouteFailed, Some((Tcp::PORT, Tcp::PEER_PORT)), Some(seq));
 }
 
 fn rrn(line: &mut Line) {
@@ -108,7 +108,7 @@ fn the_first_rfn_stops_everything() {
     line.run_until(at_ms(20_399));
     assert_eq!(sent(&line), [], "neither new nor again");
     assert!(!responded(&line), "no timer goes off");
-    assert_eq!((line.tcp.cwnd, line.tcp.ssthresh, line.tcp.rto), (1_000, 64_000, secs(1)));
+    assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh(), line.tcp.rto()), (1_000, 64_000, secs(1)));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn after_the_rrn_timers_go_on_from_their_frozen_values() {
     rrn(&mut line);
     assert_eq!(asked(&line), [(7_000, RESUME)]);
     assert_eq!(line.aid.state, State::Active);
-    assert_eq!(line.tcp.deadline, Some(at_ms(7_600)), "600 ms were left of 1 s");
+    assert_eq!(line.tcp.deadline(), Some(at_ms(7_600)), "600 ms were left of 1 s");
 }
 
 #[test]
@@ -147,9 +147,9 @@ fn the_stored_window_is_sent_when_the_route_is_back() {
     rrn(&mut line);
     let expected: Vec<_> = (4..14).map(|n| (7_000, nth(n), 100)).collect();
     assert_eq!(sent(&line), expected, "six again, and four new");
-    assert_eq!((line.tcp.cwnd, line.tcp.ssthresh), (1_000, 64_000));
+    assert_eq!((line.tcp.cwnd(), line.tcp.ssthresh()), (1_000, 64_000));
     // RFC 6298 §5.3: the acknowledgment started the frozen timer at its beginning.
-    assert_eq!(line.tcp.deadline, Some(at_ms(8_000)));
+    assert_eq!(line.tcp.deadline(), Some(at_ms(8_000)));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn when_the_route_failure_timer_expires_congestion_control_takes_over() {
     assert_eq!(line.aid.state, State::Active);
     assert!(responded(&line), "the frozen timer's last 600 ms are over: a timeout");
     assert_eq!(sent(&line), [(21_000, nth(0), 100)]);
-    assert_eq!(line.tcp.cwnd, 100);
+    assert_eq!(line.tcp.cwnd(), 100);
 }
 
 #[test]
@@ -210,14 +210,14 @@ fn acknowledgments_are_taken_while_snoozing_and_nothing_is_sent() {
     line.receive_ack(nth(4));
     line.receive_ack(nth(4));
     line.receive_ack(nth(4));
-    assert_eq!(line.tcp.una, nth(4));
+    assert_eq!(line.tcp.una(), nth(4));
     assert_eq!((sent(&line), responded(&line)), (Vec::new(), false));
-    assert_eq!(line.tcp.cwnd, 1_000);
+    assert_eq!(line.tcp.cwnd(), 1_000);
     line.run_until(at_ms(5_000));
     rrn(&mut line);
     assert_eq!(sent(&line).len(), 4, "the places of the four that were acknowledged");
     // RFC 6298 §5.3: each acknowledgment starts the timer anew, a frozen one at its beginning.
-    assert_eq!(line.tcp.deadline, Some(at_ms(6_000)));
+    assert_eq!(line.tcp.deadline(), Some(at_ms(6_000)));
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn all_acknowledged_while_snoozing_leaves_no_timer_behind() {
     line.receive_ack(nth(10));
     line.take();
     rrn(&mut line);
-    assert_eq!(line.tcp.deadline, None);
+    assert_eq!(line.tcp.deadline(), None);
     line.run_until(at_ms(60_000));
     assert!(!responded(&line));
 }
@@ -251,7 +251,7 @@ fn data_written_while_snoozing_waits_for_the_rrn() {
     assert_eq!(sent(&line), []);
     rrn(&mut line);
     let lens: Vec<_> = sent(&line).iter().map(|(_, _, len)| *len).collect();
-    assert_eq!(lens, [100, 100, 100, 1]);
+    assert_eq!(lens, [100, 100, 101], "the FIN goes with the last data");
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn an_rfn_counts_with_nothing_outstanding() {
 #[test]
 fn an_rfn_of_another_flow_or_of_what_was_never_sent_is_ignored() {
     let mut line = ten_sent();
-    for ports in [(SmallTcp::PORT + 1, SmallTcp::PEER_PORT), (SmallTcp::PORT, 81)] {
+    for ports in [(Tcp::PORT + 1, Tcp::PEER_PORT), (Tcp::PORT, 81)] {
         signal(&mut line, SignalKind::RouteFailed, Some(ports), Some(nth(0)));
     }
     // RFC 5927 §4.1
@@ -286,7 +286,7 @@ fn an_rrn_without_an_rfn_is_ignored() {
     let mut line = ten_sent();
     rrn(&mut line);
     assert_eq!((line.aid.state, asked(&line)), (State::Active, Vec::new()));
-    assert_eq!(line.tcp.deadline, Some(at_ms(1_000)));
+    assert_eq!(line.tcp.deadline(), Some(at_ms(1_000)));
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn a_second_failure_snoozes_again_with_a_timer_of_its_own() {
     assert_eq!(line.aid.next_timeout(), Some(at_ms(25_100)));
     line.run_until(at_ms(9_000));
     rrn(&mut line);
-    assert_eq!(line.tcp.deadline, Some(at_ms(9_500)), "100 of the 600 ms have passed between");
+    assert_eq!(line.tcp.deadline(), Some(at_ms(9_500)), "100 of the 600 ms have passed between");
 }
 
 /// chandran-1998 §5.4: several failure points; the second RRN finds TCP active.
@@ -341,7 +341,7 @@ fn a_driver_that_refuses_leaves_tcp_on_its_own() {
 #[test]
 fn the_snooze_ends_with_the_connection() {
     let mut line = snoozing();
-    line.tcp.synchronized = false;
+    line.tcp.vanish();
     line.take();
     line.run_until(at_ms(30_000));
     assert_eq!((line.aid.state, line.aid.next_timeout()), (State::Active, None));

@@ -2,7 +2,7 @@
 
 use base::{Chance, Duration};
 use host::{Cable, Counts, Impairment, Namespace, Strangers};
-use tcp::{Config, Event, GrowthKind, PAIRS, RecoveryKind};
+use tcp::{Config, Event, GrowthKind, RecoveryKind, pairs};
 
 use crate::application::{Application, GOOD, Opens, PEER, both_ways, config, good, peer};
 use crate::peer::{Options, Outcome, Step};
@@ -86,14 +86,14 @@ fn every_recovery_over_a_bad_cable() {
         ..GOOD
     };
     let mut total = [Counts::default(); 2];
-    for (seed, (recovery, growth)) in (0..).zip(PAIRS) {
+    for (seed, (recovery, growth)) in (0..).zip(pairs()) {
         for (opens, timestamps, congestion_control) in
             [(Opens::We, true, "cubic"), (Opens::Kernel, false, "reno")]
         {
             let namespace = Namespace::new().unwrap();
-            let config = Config { recovery: *recovery, growth: *growth, timestamps, ..config() };
+            let config = Config { recovery, growth, timestamps, ..config() };
             // The last pair, with timestamps, is Linux's own: with all that belongs to it.
-            let config = if (*recovery, timestamps) == (RecoveryKind::RackTlp, true) {
+            let config = if (recovery, timestamps) == (RecoveryKind::RackTlp, true) {
                 Config { prr: true, dsack: true, eifel: true, f_rto: true, lcd: true, ..config }
             } else {
                 config

@@ -1,7 +1,9 @@
 //! Rules for flows, their TCP and their aids.
 
+use tcp::RecoveryKind;
+
 use super::{Checked, must, node, positive, within};
-use crate::{Aid, Application, Flow, Network, PAIRS, Phase, Recovery, Size, Tcp, Time, Transport};
+use crate::{Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};
 
 pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> Checked {
     node(format!("{key}.from"), flow.from, network)?;
@@ -68,12 +70,12 @@ const LARGEST_MSS: u64 = 65_495;
 const LARGEST_WINDOW: u64 = (1 << 30) - 1;
 
 fn tcp(key: &str, tcp: &Tcp) -> Checked {
-    let (recovery, growth) = (tcp.recovery, tcp.growth);
-    let allowed = PAIRS.iter().any(|(r, growths)| *r == recovery && growths.contains(&growth));
+    let (recovery, growth) = (tcp.recovery.0, tcp.growth.0);
+    let allowed = recovery.growths().any(|one| one == growth);
     must(allowed, format!("{key}.growth"), || {
-        let pairs = PAIRS.iter().map(|(recovery, growths)| {
-            let growths: Vec<_> = growths.iter().map(|growth| growth.name()).collect();
-            format!("{} with {}", recovery.name(), growths.join(" or "))
+        let pairs = RecoveryKind::ALL.iter().map(|(name, recovery)| {
+            let growths: Vec<_> = recovery.growths().map(|growth| growth.name()).collect();
+            format!("{name} with {}", growths.join(" or "))
         });
         let pairs: Vec<_> = pairs.collect();
         format!(
@@ -136,12 +138,12 @@ fn tcp(key: &str, tcp: &Tcp) -> Checked {
 
 /// What cannot do its work without something else that is off.
 fn switches(key: &str, tcp: &Tcp) -> Checked {
-    let sack = tcp.recovery.uses_sack();
-    let recovery = tcp.recovery.name();
+    let sack = tcp.recovery.0.uses_sack();
+    let recovery = tcp.recovery.0.name();
     for (name, on) in [("prr", tcp.prr), ("dsack", tcp.dsack)] {
         must(!on || sack, format!("{key}.{name}"), || {
-            let able = Recovery::ALL.iter().filter(|recovery| recovery.uses_sack());
-            let able: Vec<_> = able.map(|recovery| recovery.name()).collect();
+            let able = RecoveryKind::ALL.iter().filter(|(_, recovery)| recovery.uses_sack());
+            let able: Vec<_> = able.map(|(name, _)| *name).collect();
             let able = able.join(" or ");
             format!(
                 "`{name}` needs selective acknowledgments, and recovery \"{recovery}\" has none\n\

@@ -96,7 +96,7 @@ impl Flow {
             self.left_stamp = self.left_stamp.filter(|(_, until)| segment.ack.before(*until));
         }
         if self.agreed.sack {
-            for block in segment.sack.as_slice() {
+            for block in segment.options.sack.as_slice() {
                 covered.newest = covered.newest.max(self.flight.report(*block));
             }
         }
@@ -143,7 +143,7 @@ impl Flow {
         let Some((stamp, capable)) = covered.resent else { return };
         let (wanted, kept) = self.episode.map_or((false, false), |e| (e.wanted, e.kept));
         let allowed = self.undoes || self.congested.is_none() && (wanted && capable || kept);
-        let Some(stamps) = segment.stamps.filter(|_| allowed) else { return };
+        let Some(stamps) = segment.options.timestamps.filter(|_| allowed) else { return };
         // It was sent a timeout, and the round trip of what was then sent, ago.
         let timed_out = self.round_trip.smoothed().times(2) + LEAST_TIMEOUT;
         let by_timeout = Seq(stamp).before(Seq(self.clock.at(cx.now - timed_out)));

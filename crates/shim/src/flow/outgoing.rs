@@ -133,7 +133,9 @@ impl Flow {
     /// Something leaves that begins before what was sent already: a retransmission, a probe, or an
     /// acknowledgment of a TCP that starts over after a timeout.
     fn on_left(&mut self, segment: &Segment) {
-        if let Some(stamps) = segment.stamps.filter(|_| segment.seq.before(self.flight.max)) {
+        if let Some(stamps) =
+            segment.options.timestamps.filter(|_| segment.seq.before(self.flight.max))
+        {
             let highest = self.left_stamp.map_or(Seq(stamps.value), |(s, _)| Seq(s));
             self.left_stamp = Some((highest.max(Seq(stamps.value)).0, self.flight.max));
         }
@@ -160,7 +162,10 @@ impl Flow {
         self.end_repair_when_done(cx);
         let episode = self.episode.get_or_insert_with(|| Episode {
             since: cx.now,
-            first: segment.stamps.map_or_else(|| self.clock.at(cx.now), |stamps| stamps.value),
+            first: segment
+                .options
+                .timestamps
+                .map_or_else(|| self.clock.at(cx.now), |stamps| stamps.value),
             until: self.flight.max,
             undone: false,
             again: false,
@@ -188,7 +193,10 @@ impl Flow {
             };
         let original = Original {
             range: SeqRange::new(range.start.max(self.flight.max), range.end),
-            stamp: segment.stamps.map_or_else(|| self.clock.at(cx.now), |stamps| stamps.value),
+            stamp: segment
+                .options
+                .timestamps
+                .map_or_else(|| self.clock.at(cx.now), |stamps| stamps.value),
             capable: segment.ecn != Ecn::NotEct,
             packet: piece,
             place: if waits { Place::Waiting } else { Place::Out(cx.now) },

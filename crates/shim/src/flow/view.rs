@@ -1,7 +1,7 @@
 //! What an aid sees of a connection that is known from below: its view, and the segments that pass.
 
 use base::{Known, TcpView};
-use wire::{Payload, TcpOptions, TcpSegment, Timestamps};
+use wire::{Payload, TcpSegment};
 
 use super::{Flow, State};
 use crate::packet::Segment;
@@ -47,15 +47,7 @@ pub(crate) fn seen(segment: &Segment) -> TcpSegment {
         flags: segment.flags,
         window: segment.window,
         urgent: 0,
-        options: TcpOptions {
-            mss: segment.mss,
-            window_scale: segment.window_scale,
-            sack_permitted: segment.sack_permitted,
-            timestamps: segment
-                .stamps
-                .map(|stamps| Timestamps { value: stamps.value, echo: stamps.echo }),
-            sack: segment.sack,
-        },
+        options: segment.options,
         payload: Payload::new(0, 0, segment.payload),
     }
 }

@@ -175,10 +175,8 @@ fn aid() -> impl Strategy<Value = String> {
 }
 
 fn tcp() -> impl Strategy<Value = String> {
-    let pairs: Vec<(&str, &str)> = scenario::PAIRS
-        .iter()
-        .flat_map(|(r, growths)| growths.iter().map(|g| (r.name(), g.name())))
-        .collect();
+    let pairs: Vec<(&str, &str)> =
+        tcp::pairs().map(|(recovery, growth)| (recovery.name(), growth.name())).collect();
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let parts = (
         prop::sample::select(pairs),

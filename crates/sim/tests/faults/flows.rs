@@ -83,20 +83,18 @@ fn inner_nodes_talk_too() {
 #[test]
 fn every_recovery_and_growth_completes_beside_the_others() {
     let mut flows = Vec::new();
-    for (recovery, growths) in scenario::PAIRS {
-        for growth in *growths {
-            let (recovery, growth) = (recovery.name(), growth.name());
-            let tcp = format!(
-                "tcp = {{ recovery = \"{recovery}\", growth = \"{growth}\", mss = \"500 B\" }}"
-            );
-            flows.push(flow(0, 4, TRANSFER, &tcp));
-        }
+    for (recovery, growth) in tcp::pairs() {
+        let (recovery, growth) = (recovery.name(), growth.name());
+        let tcp = format!(
+            "tcp = {{ recovery = \"{recovery}\", growth = \"{growth}\", mss = \"500 B\" }}"
+        );
+        flows.push(flow(0, 4, TRANSFER, &tcp));
     }
     let result = play("400 s", &flows);
     for flow in &result.flows {
         completion(flow);
     }
-    assert_eq!(result.flows.len(), scenario::PAIRS.iter().map(|(_, all)| all.len()).sum());
+    assert_eq!(result.flows.len(), tcp::pairs().count());
     assert!(result.flows.len() >= 8);
 }
 

@@ -2,7 +2,7 @@
 
 use base::{Duration, Instant};
 
-use super::{Acked, Growth, MOST_WINDOW, Window, slow_start};
+use super::contract::{Acked, Growth, Listed, MOST_WINDOW, Window, slow_start};
 
 /// The window left after congestion (§4.6).
 const BETA: f64 = 0.7;
@@ -49,6 +49,10 @@ impl Epoch {
         let t = seconds - self.k;
         C * t * t * t + self.origin
     }
+}
+
+impl Listed for Cubic {
+    const NAME: &'static str = "cubic";
 }
 
 impl Growth for Cubic {

@@ -1,70 +1,48 @@
 //! Window growth: how cwnd grows while nothing is lost, and how far it falls when something is.
-//! One file each.
+//! One file each, and one line in the list here.
 
+mod contract;
 mod cubic;
 mod reno;
 
 use alloc::boxed::Box;
-use core::fmt;
 
-use base::{Duration, Instant};
+pub use contract::{Acked, Growth, Listed, MOST_WINDOW, Window, slow_start};
 
-use crate::config::GrowthKind;
+/// Makes [`GrowthKind`] of a list of policies.
+macro_rules! growths {
+    ($($(#[$doc:meta])* $kind:ident = $growth:ty,)*) => {
+        /// Which window growth.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum GrowthKind {
+            $($(#[$doc])* $kind,)*
+        }
 
-/// What a growth works on (bytes).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Congestion window.
-    pub cwnd: u32,
-    /// Slow-start threshold.
-    pub ssthresh: u32,
+        impl GrowthKind {
+            /// All of them, by their names in a scenario.
+            pub const ALL: &'static [(&'static str, Self)] =
+                &[$((<$growth>::NAME, Self::$kind),)*];
+
+            /// Its name in a scenario.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => <$growth>::NAME,)* }
+            }
+            /// Whether it goes with every recovery.
+            pub const fn is_classic(self) -> bool {
+                match self { $(Self::$kind => <$growth>::CLASSIC,)* }
+            }
+        }
+
+        /// A new policy.
+        pub fn new(kind: GrowthKind) -> Box<dyn Growth> {
+            match kind { $(GrowthKind::$kind => Box::<$growth>::default(),)* }
+        }
+    };
 }
 
-/// The largest window that can be advertised (RFC 7323 §2.3); cwnd never needs more.
-pub const MOST_WINDOW: u32 = 65_535 << 14;
-
-/// What an acknowledgment of new data tells a growth.
-#[derive(Clone, Copy, Debug)]
-pub struct Acked {
-    /// Bytes newly acknowledged.
-    pub bytes: u32,
-    /// Segment size (bytes).
-    pub mss: u32,
-    /// Smoothed round-trip time, once known.
-    pub srtt: Option<Duration>,
-    /// Was the window, and not the application or the peer, what limited sending?
-    pub window_limited: bool,
-}
-
-/// A policy of window growth.
-///
-/// Events only: [`on_ack`](Growth::on_ack) outside loss recovery, [`on_congestion`](Growth::on_congestion)
-/// once per reduction. The caller owns the window.
-pub trait Growth: Send + fmt::Debug {
-    /// New data was acknowledged outside of recovery.
-    fn on_ack(&mut self, now: Instant, window: &mut Window, acked: Acked);
-    /// Congestion, or a loss taken for it: returns the new slow-start threshold, at least two
-    /// segments. `flight` is what was outstanding (bytes).
-    fn on_congestion(&mut self, now: Instant, window: &Window, flight: u32, mss: u32) -> u32;
-    /// The last reduction was because of a timeout, or is to be treated as one.
-    fn on_timeout(&mut self) {}
-    /// The last reduction is taken back.
-    fn on_undo(&mut self);
-}
-
-/// A new policy.
-pub fn new(kind: GrowthKind) -> Box<dyn Growth> {
-    match kind {
-        GrowthKind::Reno => Box::new(reno::Reno),
-        GrowthKind::Cubic => Box::new(cubic::Cubic::default()),
-    }
-}
-
-/// Slow start (RFC 5681 §3.1, equation 2); `true` if it applied.
-fn slow_start(window: &mut Window, acked: Acked) -> bool {
-    if window.cwnd >= window.ssthresh {
-        return false;
-    }
-    window.cwnd = window.cwnd.saturating_add(acked.bytes.min(acked.mss)).min(MOST_WINDOW);
-    true
+growths! {
+    /// Slow start and congestion avoidance (RFC 5681 §3.1).
+    Reno = reno::Reno,
+    /// CUBIC (RFC 9438).
+    Cubic = cubic::Cubic,
 }

@@ -2,11 +2,16 @@
 
 use base::Instant;
 
-use super::{Acked, Growth, MOST_WINDOW, Window, slow_start};
+use super::contract::{Acked, Growth, Listed, MOST_WINDOW, Window, slow_start};
 
 /// Additive increase, half on congestion. It has no state.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reno;
+
+impl Listed for Reno {
+    const NAME: &'static str = "reno";
+    const CLASSIC: bool = true;
+}
 
 impl Growth for Reno {
     fn on_ack(&mut self, _now: Instant, window: &mut Window, acked: Acked) {

@@ -2,7 +2,7 @@
 
 use base::Instant;
 
-use super::{Advance, LossRecovery, enter_inflated, leave_loss, third_duplicate};
+use super::contract::{Advance, Listed, LossRecovery};
 use crate::flight::{Flight, Phase};
 
 /// Whether this recovery has seen a partial acknowledgment: only the first one restarts the timer
@@ -12,24 +12,28 @@ pub struct NewReno {
     partial: bool,
 }
 
+impl Listed for NewReno {
+    const NAME: &'static str = "newreno";
+}
+
 impl LossRecovery for NewReno {
     fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
         if let Phase::Recovery { .. } = flight.phase {
             flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss);
             return false;
         }
-        let begins = third_duplicate(flight);
+        let begins = flight.third_duplicate();
         if begins {
             self.partial = false;
             flight.recover = Some(flight.max);
-            enter_inflated(now, flight);
+            flight.enter_inflated(now);
         }
         begins
     }
 
     fn on_advance(&mut self, _now: Instant, flight: &mut Flight, bytes: u32) -> Advance {
         let Phase::Recovery { point } = flight.phase else {
-            leave_loss(flight);
+            flight.leave_loss();
             return Advance { grows: true, restarts_timer: true };
         };
         if flight.una.at_or_after(point) {

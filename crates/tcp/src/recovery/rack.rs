@@ -2,11 +2,14 @@
 //! for reordering has passed; and where nothing arrives any more, a probe asks. See [`super::tail`]
 //! for the probe.
 
+use alloc::boxed::Box;
+
 use base::{Duration, Instant, Seq, SeqRange};
 
+use super::contract::{Advance, Feedback, Listed, LossRecovery, Response};
+use super::newreno::NewReno;
 use super::sent::{RecentMinimum, Sent, SentLog};
 use super::tail::Tail;
-use super::{Advance, Feedback, LossRecovery, Response, leave_loss};
 use crate::flight::{Flight, Phase};
 
 /// Recoveries without a reported duplicate until the reordering window is as small as at first
@@ -183,6 +186,11 @@ fn going_back(flight: &Flight) -> bool {
     flight.nxt.before(flight.max)
 }
 
+impl Listed for RackTlp {
+    const NAME: &'static str = "rack-tlp";
+    const USES_SACK: bool = true;
+}
+
 impl LossRecovery for RackTlp {
     /// Duplicates are not counted: [`on_feedback`](LossRecovery::on_feedback) does all.
     fn on_duplicate(&mut self, _now: Instant, _flight: &mut Flight) -> bool {
@@ -199,7 +207,7 @@ impl LossRecovery for RackTlp {
                 true
             }
             _ => {
-                leave_loss(flight);
+                flight.leave_loss();
                 false
             }
         };
@@ -216,6 +224,10 @@ impl LossRecovery for RackTlp {
     fn on_sent(&mut self, now: Instant, range: SeqRange) {
         self.log.on_sent(now, range);
         self.urgent = false;
+    }
+
+    fn wants_feedback(&self) -> bool {
+        true
     }
 
     fn on_feedback(
@@ -242,17 +254,22 @@ impl LossRecovery for RackTlp {
         }
     }
 
-    fn on_reordering_timeout(&mut self, now: Instant, flight: &mut Flight) -> bool {
+    fn has_timer(&self) -> bool {
+        true
+    }
+
+    /// The reordering window of a segment has passed.
+    fn on_timeout(&mut self, now: Instant, flight: &mut Flight) -> bool {
         self.detect(now, flight);
         self.enter(now, flight)
     }
 
-    fn reordering_deadline(&self) -> Option<Instant> {
+    fn next_timeout(&self) -> Option<Instant> {
         self.deadline
     }
 
     /// §6.3: what is at the left edge is lost, and what was sent a round trip ago or more.
-    fn on_timeout(&mut self, now: Instant, flight: &mut Flight) {
+    fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut Flight) {
         let (una, nxt) = (flight.una, flight.nxt);
         let allowed = self.arrivals.rtt + self.window(flight);
         flight.collapse(now);
@@ -314,8 +331,17 @@ impl LossRecovery for RackTlp {
         self.log.first_lost(flight.mss)
     }
 
-    fn tail(&mut self) -> Option<&mut Tail> {
-        Some(&mut self.tail)
+    fn probe_after(&self, flight: &Flight, srtt: Option<Duration>) -> Option<Duration> {
+        self.tail.may_probe(flight).then(|| Tail::timeout(flight, srtt))
+    }
+
+    fn on_probe(&mut self, end: Seq, again: bool) {
+        self.tail.on_sent(end, again);
+    }
+
+    /// Without reports nothing says which segment has arrived.
+    fn without_sack(&self) -> Option<Box<dyn LossRecovery>> {
+        Some(Box::new(NewReno::default()))
     }
 
     fn last_sent(&self) -> Option<SeqRange> {

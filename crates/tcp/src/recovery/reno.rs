@@ -3,12 +3,18 @@
 
 use base::Instant;
 
-use super::{Advance, LossRecovery, enter_inflated, leave_loss, third_duplicate};
+use super::contract::{Advance, Listed, LossRecovery};
 use crate::flight::{Flight, Phase};
 
 /// No state of its own.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reno;
+
+impl Listed for Reno {
+    const NAME: &'static str = "reno";
+    const LIMITED_TRANSMIT: bool = false;
+    const CLASSIC: bool = true;
+}
 
 impl LossRecovery for Reno {
     fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
@@ -17,9 +23,9 @@ impl LossRecovery for Reno {
             flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss);
             return false;
         }
-        let begins = third_duplicate(flight);
+        let begins = flight.third_duplicate();
         if begins {
-            enter_inflated(now, flight);
+            flight.enter_inflated(now);
         }
         begins
     }
@@ -31,7 +37,7 @@ impl LossRecovery for Reno {
             flight.phase = Phase::Open;
             return Advance { grows: false, restarts_timer: true };
         }
-        leave_loss(flight);
+        flight.leave_loss();
         Advance { grows: true, restarts_timer: true }
     }
 }

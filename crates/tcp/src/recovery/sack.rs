@@ -2,8 +2,8 @@
 
 use base::{Instant, Seq, SeqRange};
 
-use super::{Advance, DUP_THRESHOLD, LossRecovery, leave_loss};
-use crate::flight::{Flight, Phase};
+use super::contract::{Advance, Listed, LossRecovery};
+use crate::flight::{DUP_THRESHOLD, Flight, Phase};
 
 /// What a recovery keeps beside the scoreboard.
 #[derive(Debug, Default)]
@@ -20,6 +20,11 @@ impl Sack {
         let reported = flight.board.next_reported(start).unwrap_or(flight.max);
         SeqRange::new(start, (start + flight.mss).min(reported).min(flight.max))
     }
+}
+
+impl Listed for Sack {
+    const NAME: &'static str = "sack";
+    const USES_SACK: bool = true;
 }
 
 impl LossRecovery for Sack {
@@ -49,7 +54,7 @@ impl LossRecovery for Sack {
             }
             return Advance { grows: false, restarts_timer: true };
         }
-        leave_loss(flight);
+        flight.leave_loss();
         Advance { grows: true, restarts_timer: true }
     }
 

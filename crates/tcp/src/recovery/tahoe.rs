@@ -2,16 +2,22 @@
 
 use base::Instant;
 
-use super::{Advance, LossRecovery, leave_loss, third_duplicate};
+use super::contract::{Advance, Listed, LossRecovery};
 use crate::flight::Flight;
 
 /// No state of its own.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Tahoe;
+
+impl Listed for Tahoe {
+    const NAME: &'static str = "tahoe";
+    const LIMITED_TRANSMIT: bool = false;
+    const CLASSIC: bool = true;
+}
 
 impl LossRecovery for Tahoe {
     fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
-        let begins = third_duplicate(flight);
+        let begins = flight.third_duplicate();
         if begins {
             // As after a timeout, but without waiting for it.
             flight.timed_out = None;
@@ -22,7 +28,7 @@ impl LossRecovery for Tahoe {
     }
 
     fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
-        leave_loss(flight);
+        flight.leave_loss();
         Advance { grows: true, restarts_timer: true }
     }
 }

@@ -3,7 +3,7 @@
 
 use base::{Duration, Seq, SeqRange};
 
-use super::Feedback;
+use super::contract::Feedback;
 use crate::flight::{Flight, Phase};
 
 /// How long a peer may delay its acknowledgment of a lone segment (§7.2: TLP.max_ack_delay).

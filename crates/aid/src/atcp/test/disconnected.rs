@@ -16,7 +16,7 @@ fn unreachable_disconnects_from_every_state() {
                 line.asked(),
                 [hold_in_partition(Duration::from_secs(2), Duration::from_secs(60))]
             );
-            assert_eq!((line.tcp.cwnd, line.tcp.nxt, line.tcp.deadline), (100, nth(0), None));
+            assert_eq!((line.tcp.cwnd(), line.tcp.nxt(), line.tcp.deadline()), (100, nth(0), None));
         }
     }
 }
@@ -79,8 +79,9 @@ fn what_tcp_sends_in_persist_mode_too_does_not_end_it() {
     line.send(TcpSegment { flags: TcpFlags::RST, ..pure_ack });
     assert_eq!(line.aid.state, State::Disconnected);
     // Once the peer's data has taken TCP out of persist mode, the acknowledgment of it does.
-    let mut line = disconnected(options());
-    line.tcp.end = nth(0);
+    let mut line = Scripted::new(Atcp::new(options()));
+    line.unreachable();
+    assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Disconnected, true));
     line.data_from_peer(10);
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Normal, false));
 }
@@ -114,7 +115,7 @@ fn an_acknowledgment_still_under_way_releases_tcp_until_the_next_signal() {
     line.take();
     line.unreachable();
     assert_eq!(line.asked().len(), 1);
-    assert_eq!((line.tcp.cwnd, line.tcp.is_persisting()), (100, true));
+    assert_eq!((line.tcp.cwnd(), line.tcp.is_persisting()), (100, true));
 
     // The same, but the peer takes all, and TCP has nothing to send that would show it.
     let mut line = disconnected(options());
@@ -146,7 +147,7 @@ fn signals_that_quote_something_else_are_ignored() {
     let flow = |source, destination| {
         Some(FlowKey { source: end(1, source), destination: end(2, destination) })
     };
-    let (ours, theirs) = (SmallTcp::PORT, SmallTcp::PEER_PORT);
+    let (ours, theirs) = (Tcp::PORT, Tcp::PEER_PORT);
     let elsewhere = Some(FlowKey { source: end(1, ours), destination: end(3, theirs) });
     let about = About::default();
     let cases = [

@@ -1,5 +1,7 @@
 //! Normal → loss → normal: liu-singh-2001 §III-A "Lossy Channel", §IV, Figs. 4, 5 and 7.
 
+use base::Known;
+
 use super::*;
 
 #[test]
@@ -18,7 +20,7 @@ fn the_third_duplicate_is_not_forwarded_and_the_first_segment_goes_out_again() {
         if segment.seq == nth(0) && segment.payload == Payload::new(0, 0, 100)));
     assert_eq!(record[4..], [Event::Dropped(duplicate)]);
     assert!(line.tcp.is_persisting());
-    assert_eq!((line.tcp.cwnd, line.tcp.deadline), (1_000, None));
+    assert_eq!((line.tcp.cwnd(), line.tcp.deadline()), (1_000, None));
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn a_new_ack_resumes_tcp_before_tcp_gets_it() {
     // A full window was outstanding, so that TCP could not send before it got the segment.
     assert_eq!(record[2], Event::Delivered(new));
     assert!(matches!(record[3], Event::Sent(segment) if segment.seq == nth(10)));
-    assert_eq!(line.tcp.cwnd, 1_100);
+    assert_eq!(line.tcp.cwnd(), 1_100);
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn an_ack_that_jumps_past_several_holes_ends_it_and_so_does_a_partial_one() {
     for ack in [nth(0) + 1, nth(1), nth(7), nth(10)] {
         let mut line = in_loss(options());
         line.receive_ack(ack);
-        assert_eq!((line.aid.state, line.tcp.una), (State::Normal, ack));
+        assert_eq!((line.aid.state, line.tcp.una()), (State::Normal, ack));
     }
 }
 
@@ -120,15 +122,19 @@ fn an_ack_of_what_was_never_sent_does_not_end_it() {
     let mut line = in_loss(options());
     let beyond = line.peers(nth(10) + 1);
     line.receive(beyond);
-    assert_eq!(line.take(), [Event::Delivered(beyond)]);
+    // RFC 9293 §3.10.7.4: TCP answers it.
+    assert_eq!(line.take(), [Event::Delivered(beyond), Event::Sent(line.pure_ack())]);
+    assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Loss, true));
 }
 
 #[test]
 fn with_nothing_outstanding_no_timeout_is_imminent() {
     let mut line = ten_sent(options());
     line.receive_ack(nth(10));
-    line.tcp.deadline = Some(at_ms(600));
-    line.run_until(at_ms(500));
+    // Not even if its timer ran on.
+    let deadline = Known::Exact(Some(at_ms(600)));
+    let view = TcpView { retransmission_deadline: deadline, ..line.tcp.view() };
+    line.aid.on_timeout(at_ms(500), &view);
     assert_eq!(line.aid.state, State::Normal);
 }
 
@@ -138,10 +144,10 @@ fn the_window_is_the_larger_of_the_two_afterwards() {
         [(400, Setting::Value(1_000)), (1_000, Setting::Keep), (3_000, Setting::Keep)]
     {
         let mut line = in_loss(options());
-        line.tcp.cwnd = meanwhile;
+        line.tcp.set_cwnd(meanwhile);
         line.receive_ack(nth(4));
         assert_eq!(line.asked(), [resume(set)]);
-        assert_eq!(line.tcp.cwnd, meanwhile.max(1_000) + 100);
+        assert_eq!(line.tcp.cwnd(), meanwhile.max(1_000) + 100);
     }
 }
 
@@ -175,8 +181,10 @@ fn tcp_never_responds_to_loss_under_atcp_and_does_so_without() {
 fn rto_is_about_to_expire_if_it_would_before_the_next_tick() {
     // The look at 1.0 s; the next is at 1.5 s, when ATCP comes before TCP.
     for (deadline, imminent) in [(1_000, true), (1_001, true), (1_499, true), (1_500, false)] {
-        let mut line = ten_sent(options());
-        line.tcp.deadline = Some(at_ms(deadline));
+        let mut line = Scripted::new(Atcp::new(options()));
+        line.run_until(at_ms(deadline - 1_000));
+        line.write(1_000);
+        assert_eq!(line.tcp.deadline(), Some(at_ms(deadline)));
         line.run_until(at_ms(999));
         assert_eq!(line.aid.state == State::Loss, deadline < 1_000, "{deadline}");
         line.run_until(at_ms(1_000));
@@ -278,7 +286,7 @@ fn all_of_it_goes_out_again_in_the_other_reading_within_asnd_cwnd() {
 
     for (cwnd, end) in [(250, nth(2) + 50), (0, nth(1)), (5_000, nth(10))] {
         let mut line = ten_sent(all);
-        line.tcp.cwnd = cwnd;
+        line.tcp.set_cwnd(cwnd);
         line.duplicates(3);
         assert_eq!(line.asked()[1], resend(nth(0), end));
     }
@@ -304,11 +312,7 @@ fn a_fin_is_retransmitted_like_data() {
 
     // With the last data, in one segment.
     let mut line = Scripted::new(Atcp::new(options()));
-    line.tcp.cwnd = 0;
-    line.write(30);
-    line.close();
-    line.tcp.cwnd = 1_000;
-    line.write(0);
+    line.write_last(30);
     line.run_until(Instant::from_secs(1));
     assert!(line.record.iter().any(|(_, event)| matches!(event, Event::Resent { segment, .. }
         if segment.flags.contains(TcpFlags::FIN) && segment.sequence_len() == 31)));
@@ -316,13 +320,12 @@ fn a_fin_is_retransmitted_like_data() {
 
 #[test]
 fn numbers_wrap() {
-    let mut line = Scripted::new(Atcp::new(options()));
-    line.tcp.start_at(Seq(u32::MAX - 49));
+    let mut line = Scripted::from(Seq(u32::MAX - 49), Atcp::new(options()));
     line.write(1_000);
     line.duplicates(3);
     assert_eq!(line.asked()[1], resend(Seq(u32::MAX - 49), Seq(50)));
     line.receive_ack(Seq(950));
-    assert_eq!((line.aid.state, line.tcp.una), (State::Normal, Seq(950)));
+    assert_eq!((line.aid.state, line.tcp.una()), (State::Normal, Seq(950)));
 }
 
 #[test]
@@ -343,7 +346,8 @@ fn probes_are_discarded_where_the_driver_cannot_suppress_them() {
 #[test]
 fn loss_ends_if_all_was_acknowledged_out_of_sight() {
     let mut line = in_loss(options());
-    line.tcp.una = line.tcp.max;
+    let all = line.peers(nth(10));
+    line.tcp.on_segment(line.now(), &all);
     line.run_until(Instant::from_secs(1));
     assert_eq!((line.aid.state, line.tcp.is_persisting()), (State::Normal, false));
 }
@@ -368,8 +372,7 @@ fn a_reset_is_passed_both_ways_and_ends_everything() {
 
 #[test]
 fn before_the_connection_is_synchronized_nothing_happens() {
-    let mut line = ten_sent(options());
-    line.tcp.synchronized = false;
+    let mut line = Scripted::opening(Atcp::new(options()));
     line.duplicates(5);
     line.unreachable();
     line.receive(marked(line.peers(nth(0))));
@@ -390,8 +393,10 @@ fn a_driver_that_refuses_is_left_alone() {
 
     let mut line = ten_sent(options());
     line.refuses = |act| matches!(act, Act::Resend { .. });
-    line.duplicates(4);
+    line.duplicates(3);
     assert!(!line.tcp.is_persisting());
+    // TCP forgot two of them when it was held for a moment, and did not get the third.
+    line.duplicates(3);
     assert_eq!(line.responses(), [Response::FastRetransmit]);
     line.unreachable();
     assert_eq!(line.aid.state, State::Normal);

@@ -40,7 +40,7 @@ impl Path {
     fn new(seed: u64, losing: f64) -> Self {
         let never = Instant::FAR_FUTURE..Instant::FAR_FUTURE;
         let mut line = Scripted::new(Atcp::new(options()));
-        line.tcp.ssthresh = 1_000;
+        line.tcp.set_ssthresh(1_000);
         Self {
             line,
             flying: Vec::new(),
@@ -49,7 +49,7 @@ impl Path {
             losing: Chance::from_probability(losing),
             marks: never.clone(),
             cut: never,
-            expected: SmallTcp::START,
+            expected: Tcp::START,
             early: BTreeSet::new(),
             echoes: false,
             lost: 0,
@@ -145,7 +145,7 @@ impl Path {
     }
 
     fn is_complete(&self) -> bool {
-        self.expected == self.line.tcp.end && self.line.tcp.una == self.line.tcp.end
+        self.expected == self.line.tcp.end() && self.line.tcp.una() == self.line.tcp.end()
     }
 }
 

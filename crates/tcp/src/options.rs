@@ -1,0 +1,94 @@
+//! The options of TCP, one entry each.
+
+/// The table of TCP's options: passes all entries to the macro `$table`. Whatever has a field, a key
+/// or a line for each option is made from it, so that an option is added here and where it is used.
+///
+/// An entry is the option's meaning, its name, and its kind with the default:
+///
+/// | kind | is | default |
+/// |---|---|---|
+/// | `flag` | on or off | `true`, `false` |
+/// | `dependent_flag` | on or off; in a scenario, other options decide where it is left out | `true`, `false` |
+/// | `count` | a number of things | `10` |
+/// | `time` | a span of time | `200 ms`, `1 s` |
+/// | `optional_count`, `optional_time` | the same, or nothing | `never` |
+///
+/// The options that a scenario writes otherwise than a connection has them are not in it: loss
+/// recovery, window growth, the largest segment, the receive buffer, the clock and delayed
+/// acknowledgments stand in [`Config`](crate::Config) itself.
+#[macro_export]
+macro_rules! options {
+    ($table:ident) => {
+        $table! {
+            /// Explicit congestion notification (RFC 3168).
+            ecn: flag(false),
+            /// Timestamps (RFC 7323).
+            timestamps: flag(false),
+            /// Window scaling (RFC 7323). Default in a scenario: only if the window is larger than
+            /// 65535 B; written there once the scenario is read.
+            window_scale: dependent_flag(false),
+            /// Nagle's algorithm: small segments wait while data is outstanding (RFC 896, RFC 9293
+            /// §3.7.4).
+            nagle: flag(true),
+            /// New segments on the first two duplicate ACKs (RFC 3042). Default in a scenario: false
+            /// for tahoe and reno, true for all others; written there once the scenario is read.
+            limited_transmit: dependent_flag(true),
+            /// Whether fast recovery sends in proportion to what arrives (RFC 9937); needs SACK.
+            prr: flag(false),
+            /// Whether the receiver reports what it gets twice (RFC 2883), and the sender takes its
+            /// response to a loss back when all that it sent again was reported (RFC 3708); needs
+            /// SACK.
+            dsack: flag(false),
+            /// Whether the sender takes its response to a loss back when the first acknowledgment
+            /// after it echoes an older timestamp than the retransmission's (RFC 3522, RFC 4015).
+            eifel: flag(false),
+            /// Whether the sender finds out with new data if a timeout was spurious (RFC 5682).
+            f_rto: flag(false),
+            /// Whether a router that says it has no route (ICMP net or host unreachable) takes back
+            /// one doubling of the retransmission timeout (RFC 6069, TCP-LCD).
+            lcd: flag(false),
+            /// The initial congestion window in segments (RFC 6928).
+            initial_window: count(10),
+            /// The retransmission timeout before the first round trip is measured (RFC 6298).
+            initial_rto: time(1 s),
+            /// The shortest retransmission timeout.
+            min_rto: time(1 s),
+            /// The longest retransmission timeout, back-off included.
+            max_rto: time(64 s),
+            /// The shortest gap between probes of a zero window (RFC 9293 §3.8.6.1).
+            persist_min: time(1 s),
+            /// The longest gap between probes of a zero window.
+            persist_max: time(60 s),
+            /// Timeouts of one segment, or zero-window probes and keep-alives without an answer,
+            /// before the connection is given up (RFC 9293 §3.8.3). While an aid holds the
+            /// connection, that is the aid's to decide.
+            max_retries: count(15),
+            /// Maximum segment lifetime: TIME-WAIT lasts twice that (RFC 9293 §3.4.2).
+            msl: time(30 s),
+            /// Probe an idle connection this often (RFC 9293 §3.8.4).
+            keep_alive: optional_time(never),
+            /// Whether an ICMP source quench cuts the window to one segment, as in 4.4BSD; RFC 6633
+            /// says that it must not.
+            source_quench: flag(false),
+            /// Whether an acknowledgment that is older than any window is answered with one
+            /// (RFC 5961 §5.2).
+            challenge_old_acks: flag(true),
+            /// After so many timeouts in a row the next measurement counts as the first: what was
+            /// known of the path is from before an outage (RFC 6298 §5, a MAY). 4.4BSD
+            /// (`tcp_timer.c`: `TCP_MAXRXTSHIFT / 4`) and ns-2.35 (tcp/tcp.cc `rtt_backoff`): 4.
+            clear_srtt_after: optional_count(never),
+        }
+    };
+}
+
+/// What an option's documentation says of its default.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! option_default_doc {
+    (dependent_flag $($default:tt)+) => {
+        ""
+    };
+    ($kind:ident $($default:tt)+) => {
+        concat!("Default: ", stringify!($($default)+), ".")
+    };
+}

@@ -1,0 +1,201 @@
+//! What a loss recovery is: its abilities, what it is notified of, and what it is asked.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use base::{Duration, Instant, Seq, SeqRange};
+
+use crate::flight::{Flight, Phase};
+
+/// What an acknowledgment of new data leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advance {
+    /// The window may grow by it.
+    pub grows: bool,
+    /// The retransmission timer starts over.
+    pub restarts_timer: bool,
+}
+
+/// All that an acknowledgment says, for a recovery that measures time; una is moved already.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback<'a> {
+    /// How far SND.UNA has moved.
+    pub advanced: u32,
+    /// What is reported beyond it.
+    pub blocks: &'a [SeqRange],
+    /// What is reported as having come twice (RFC 2883).
+    pub duplicate: Option<SeqRange>,
+    /// Our timestamp that it echoes, and how long one tick of them is.
+    pub echo: Option<(u32, Duration)>,
+    /// Smoothed round-trip time.
+    pub srtt: Duration,
+    /// An aid holds TCP: what is out is kept account of, and nothing is decided.
+    pub held: bool,
+}
+
+impl Feedback<'_> {
+    /// Was what it answers sent before `at`?
+    pub fn echoes_before(&self, at: Instant) -> bool {
+        self.echo.is_some_and(|(echo, tick)| {
+            let stamp = at.as_nanos() / tick.as_nanos().max(1);
+            Seq(echo).before(Seq(stamp as u32))
+        })
+    }
+}
+
+/// What a feedback leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// Nothing.
+    Nothing,
+    /// Fast recovery has begun.
+    Recover,
+    /// The window is to be reduced for a loss that is repaired already.
+    Cut,
+}
+
+/// A loss recovery. *Abilities*: [`wants_feedback`](LossRecovery::wants_feedback),
+/// [`has_timer`](LossRecovery::has_timer), [`goes_back`](LossRecovery::goes_back),
+/// [`without_sack`](LossRecovery::without_sack). *Events*: [`on_duplicate`](LossRecovery::on_duplicate),
+/// [`on_advance`](LossRecovery::on_advance),
+/// [`on_retransmission_timeout`](LossRecovery::on_retransmission_timeout),
+/// [`on_sent`](LossRecovery::on_sent), [`on_feedback`](LossRecovery::on_feedback),
+/// [`on_timeout`](LossRecovery::on_timeout), [`on_probe`](LossRecovery::on_probe),
+/// [`on_thaw`](LossRecovery::on_thaw), [`on_undo`](LossRecovery::on_undo). *Look*:
+/// [`next_timeout`](LossRecovery::next_timeout), [`probe_after`](LossRecovery::probe_after),
+/// [`last_sent`](LossRecovery::last_sent), [`budget`](LossRecovery::budget),
+/// [`pipe`](LossRecovery::pipe), [`resend`](LossRecovery::resend),
+/// [`found_more`](LossRecovery::found_more).
+///
+/// What all recoveries share, [`Flight`], is the caller's.
+pub trait LossRecovery: Send + fmt::Debug {
+    /// A duplicate acknowledgment, already counted in `flight.dup_acks`. `true` if it began a fast
+    /// retransmit.
+    fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool;
+
+    /// `bytes` numbers were acknowledged; una is moved already.
+    fn on_advance(&mut self, now: Instant, flight: &mut Flight, bytes: u32) -> Advance;
+
+    /// The retransmission timer went off.
+    fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut Flight) {
+        flight.collapse(now);
+    }
+
+    /// A segment left.
+    fn on_sent(&mut self, now: Instant, range: SeqRange) {
+        let _ = (now, range);
+    }
+
+    /// Whether it is shown all that each acknowledgment says ([`on_feedback`](Self::on_feedback)).
+    fn wants_feedback(&self) -> bool {
+        false
+    }
+
+    /// An acknowledgment, after [`on_advance`](Self::on_advance).
+    fn on_feedback(
+        &mut self,
+        now: Instant,
+        flight: &mut Flight,
+        feedback: &Feedback<'_>,
+    ) -> Response {
+        let _ = (now, flight, feedback);
+        Response::Nothing
+    }
+
+    /// Whether it has a timer of its own, or probes: otherwise nobody asks for
+    /// [`next_timeout`](Self::next_timeout) and [`probe_after`](Self::probe_after).
+    fn has_timer(&self) -> bool {
+        false
+    }
+
+    /// When [`on_timeout`](Self::on_timeout) is wanted. Asked after each acknowledgment, each
+    /// segment that left and each timeout.
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Its time has come, or a hold has ended in which it may have. `true` if it began a fast
+    /// retransmit. It may be called when nothing is due any more.
+    fn on_timeout(&mut self, now: Instant, flight: &mut Flight) -> bool {
+        let _ = (now, flight);
+        false
+    }
+
+    /// For how long from now nothing may be heard until a probe asks for an acknowledgment
+    /// (RFC 8985 §7); `None`: no probe now.
+    fn probe_after(&self, flight: &Flight, srtt: Option<Duration>) -> Option<Duration> {
+        let _ = (flight, srtt);
+        None
+    }
+
+    /// A probe is sent that ends at `end`; `again`: it was sent before.
+    fn on_probe(&mut self, end: Seq, again: bool) {
+        let _ = (end, again);
+    }
+
+    /// The segment with the highest numbers that is out: a probe sends it again where there is
+    /// nothing new.
+    fn last_sent(&self) -> Option<SeqRange> {
+        None
+    }
+
+    /// Until `now`, time has stood still for so long (chandran-1998 §4).
+    fn on_thaw(&mut self, now: Instant, still: Duration) {
+        let _ = (now, still);
+    }
+
+    /// The last response to a loss was taken back.
+    fn on_undo(&mut self) {}
+
+    /// After a timeout, does SND.NXT go back to SND.UNA?
+    fn goes_back(&self) -> bool {
+        true
+    }
+
+    /// What takes its place where the ends do not agree on SACK; `None`: it goes on.
+    fn without_sack(&self) -> Option<Box<dyn LossRecovery>> {
+        None
+    }
+
+    /// Bytes that the congestion window lets out now.
+    fn budget(&self, flight: &Flight) -> u32 {
+        // RFC 3042 §2: two segments more while the third duplicate may still come.
+        let extra = match flight.phase {
+            Phase::Open if flight.limited_transmit => flight.dup_acks.min(2) * flight.mss,
+            _ => 0,
+        };
+        let window = flight.window.cwnd.saturating_add(extra);
+        window.saturating_sub(flight.nxt.since(flight.una))
+    }
+
+    /// Bytes that are in the network, as far as is known.
+    fn pipe(&self, flight: &Flight) -> u32 {
+        flight.pipe()
+    }
+
+    /// Has more been found lost since this was last asked?
+    fn found_more(&mut self, flight: &Flight) -> bool {
+        let _ = flight;
+        false
+    }
+
+    /// What to send again in fast recovery, besides the first segment. `last_resort`: new data
+    /// can't be sent, so anything that may help may go.
+    fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {
+        let _ = (flight, last_resort);
+        None
+    }
+}
+
+/// What is known of a recovery before there is a connection.
+pub trait Listed: LossRecovery + Default + 'static {
+    /// Its name in a scenario.
+    const NAME: &'static str;
+    /// Whether it offers and uses selective acknowledgments.
+    const USES_SACK: bool = false;
+    /// Whether new data goes on the first two duplicates (RFC 3042) where nobody says otherwise.
+    const LIMITED_TRANSMIT: bool = true;
+    /// Whether it goes with the classic window growth only
+    /// ([`CLASSIC`](crate::growth::Listed::CLASSIC)): it is studied as it was.
+    const CLASSIC: bool = false;
+}

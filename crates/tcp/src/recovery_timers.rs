@@ -1,0 +1,207 @@
+//! Where a loss recovery that goes by time meets the connection: its feedback, its timer, its probe.
+//!
+//! RFC 8985 puts one timer in the place of another; here the retransmission timer runs on beside the
+//! probe's, which is never later and starts it anew. So what a view says of the retransmission
+//! deadline is the same under every recovery: when TCP would take silence for congestion.
+
+use base::{Duration, Instant, SeqRange};
+use wire::TcpSegment;
+
+use crate::ack::reported;
+use crate::connection::Connection;
+use crate::output::{Choice, Why};
+use crate::prr::Before;
+use crate::recovery::{Feedback, Response};
+use crate::timer::Timer;
+use crate::undo::duplicate;
+
+impl Connection {
+    /// Passes on to the recovery what an acknowledgment says; SND.UNA has moved by `advanced`.
+    pub(crate) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, advanced: u32) {
+        let flight = &self.snd.flight;
+        let mut blocks = [SeqRange::new(flight.una, flight.una); 4];
+        let mut count = 0;
+        for (place, block) in blocks.iter_mut().zip(reported(segment, flight.una, flight.max)) {
+            *place = block;
+            count += 1;
+        }
+        let echo = segment.options.timestamps.filter(|_| self.agreed.timestamps);
+        let feedback = Feedback {
+            advanced,
+            blocks: blocks.get(..count).unwrap_or_default(),
+            duplicate: duplicate(segment),
+            echo: echo.map(|timestamps| (timestamps.echo, self.timestamp_tick())),
+            srtt: self.snd.rtt.srtt().unwrap_or(Duration::ZERO),
+            held: self.snd.held.is_some(),
+        };
+        let before = self.snd.flight.before;
+        match self.snd.recovery.on_feedback(now, &mut self.snd.flight, &feedback) {
+            Response::Nothing => {}
+            Response::Recover => self.recovery_began(now, before),
+            Response::Cut => {
+                self.snd.flight.cut(now);
+                self.snd.episode = None;
+                self.snd.reduced();
+            }
+        }
+    }
+
+    /// Sets both timers as they are wanted after an acknowledgment.
+    pub(crate) fn move_recovery_timers(&mut self, now: Instant) {
+        match self.snd.recovery.next_timeout().filter(|_| self.snd.held.is_none()) {
+            Some(at) => self.set_recovery_timer(now, at),
+            None => self.timers.stop(Timer::Recovery),
+        }
+        self.schedule_tail_probe(now);
+    }
+
+    fn set_recovery_timer(&mut self, now: Instant, at: Instant) {
+        let at = self.config.clock.deadline(now, at.since(now));
+        self.timers.set(Timer::Recovery, at);
+    }
+
+    /// Something other than an acknowledgment has happened to the recovery, which wanted to be
+    /// called at `before`. One that wants no call any more takes a late one.
+    pub(crate) fn follow_recovery_timer(&mut self, now: Instant, before: Option<Instant>) {
+        let wanted = self.snd.recovery.next_timeout().filter(|_| self.snd.held.is_none());
+        if let Some(at) = wanted.filter(|_| wanted != before) {
+            self.set_recovery_timer(now, at);
+        }
+    }
+
+    /// An aid has ended its hold. What was reported meanwhile counts now; a frozen probe keeps its
+    /// time.
+    pub(crate) fn resume_recovery_timers(&mut self, now: Instant) {
+        if !self.snd.recovery.has_timer() {
+            return;
+        }
+        let waits = self.snd.recovery.next_timeout().is_some();
+        if waits || !self.snd.flight.board.is_empty() {
+            self.recovery_timeout(now);
+        } else if self.timers.get(Timer::LossProbe).is_none() {
+            self.move_recovery_timers(now);
+        }
+    }
+
+    /// RFC 8985 §7.2
+    pub(crate) fn schedule_tail_probe(&mut self, now: Instant) {
+        if !self.snd.recovery.has_timer() {
+            return;
+        }
+        self.timers.stop(Timer::LossProbe);
+        let may = self.snd.held.is_none() && self.timers.get(Timer::Recovery).is_none();
+        let Some(timeout) = self.timers.get(Timer::Retransmission).filter(|_| may) else { return };
+        let Some(span) = self.probe_after() else { return };
+        let at = self.config.clock.deadline(now, span).min(timeout);
+        self.timers.set(Timer::LossProbe, at);
+    }
+
+    fn probe_after(&self) -> Option<Duration> {
+        self.snd.recovery.probe_after(&self.snd.flight, self.snd.rtt.srtt())
+    }
+
+    /// RFC 8985 §7.3
+    pub(crate) fn loss_probe_timeout(&mut self, now: Instant) {
+        if self.probe_after().is_some() {
+            self.snd.tail_probe_due = true;
+        }
+        // With or without a probe, the timeout starts anew, unless a closed window has stopped it.
+        if self.timers.get(Timer::Retransmission).is_some() {
+            self.restart_retransmission_timer(now);
+        }
+    }
+
+    /// What a probe sends: new data, if there is any, or else the last segment.
+    #[cold]
+    pub(crate) fn tail_probe(&mut self, new: Option<Choice>) -> Option<Choice> {
+        let again = new.is_none();
+        let last = || self.snd.recovery.last_sent();
+        let choice =
+            new.or_else(|| last().map(|range| Choice::new(range.start, range.end, Why::Tail)))?;
+        self.stats.tail_probes += 1;
+        let end = self.snd.flight.max.max(choice.range.end);
+        self.snd.recovery.on_probe(end, again);
+        Some(choice)
+    }
+
+    /// The time that the recovery has asked for has come.
+    pub(crate) fn recovery_timeout(&mut self, now: Instant) {
+        let before = self.snd.flight.before;
+        let delivered = Before::of(&self.snd.flight);
+        if self.snd.recovery.on_timeout(now, &mut self.snd.flight) {
+            self.recovery_began(now, before);
+            if let Some(delivered) = delivered {
+                self.reduce_in_proportion(delivered);
+            }
+        }
+        self.move_recovery_timers(now);
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::config::Config;
+    use crate::flight::Flight;
+    use crate::recovery::{Advance, LossRecovery};
+    use alloc::boxed::Box;
+    use base::{Ecn, Endpoint, Ipv4Addr, Seq};
+    use wire::TcpFlags;
+
+    /// Repairs what nobody has acknowledged 100 ms after it left, once.
+    #[derive(Debug, Default)]
+    struct Impatient(Option<Instant>);
+
+    impl LossRecovery for Impatient {
+        fn on_duplicate(&mut self, _: Instant, _: &mut Flight) -> bool {
+            false
+        }
+        fn on_advance(&mut self, _: Instant, flight: &mut Flight, _: u32) -> Advance {
+            self.0 = None;
+            flight.leave_loss();
+            Advance { grows: true, restarts_timer: true }
+        }
+        fn has_timer(&self) -> bool {
+            true
+        }
+        fn on_sent(&mut self, now: Instant, _: SeqRange) {
+            self.0 = Some(now + Duration::from_millis(100));
+        }
+        fn next_timeout(&self) -> Option<Instant> {
+            self.0
+        }
+        fn on_timeout(&mut self, now: Instant, flight: &mut Flight) -> bool {
+            self.0 = None;
+            flight.enter_inflated(now);
+            true
+        }
+    }
+
+    #[test]
+    fn a_recovery_needs_nothing_but_its_own_file_for_a_timer() {
+        let at = |host| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), 1);
+        let mut tcp =
+            Connection::connect(&Config::default(), at(1), at(2), Seq(0), 0, Instant::ZERO);
+        assert!(tcp.poll_transmit(Instant::ZERO).is_some());
+        let answer = TcpSegment {
+            flags: TcpFlags::SYN.with(TcpFlags::ACK),
+            ack: Seq(1),
+            window: 10_000,
+            ..TcpSegment::default()
+        };
+        tcp.on_segment(Instant::ZERO, at(2).address, &answer, Ecn::NotEct);
+        tcp.snd.recovery = Box::new(Impatient::default());
+        tcp.write(100);
+        while tcp.poll_transmit(Instant::ZERO).is_some() {}
+        let due = Instant::from_millis(100);
+        assert_eq!(tcp.next_timeout(), Some(due));
+        tcp.on_timeout(due);
+        let again = tcp.poll_transmit(due).expect("it goes again");
+        assert!(again.retransmission && again.segment.seq == Seq(1));
+        assert_eq!(tcp.stats().fast_retransmits, 1);
+        let acknowledgment =
+            TcpSegment { flags: TcpFlags::ACK, seq: Seq(1), ack: Seq(101), ..answer };
+        tcp.on_segment(due, at(2).address, &acknowledgment, Ecn::NotEct);
+        assert_eq!(tcp.next_timeout(), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! The reader of TCP options: places that are right for any bytes, and the decoder's own answers.
+
+mod packets;
+
+use packets::{encoded, packet};
+use proptest::prelude::*;
+use wire::*;
+
+/// Bytes among which options that we know are frequent, whole or not.
+fn area() -> impl Strategy<Value = Vec<u8>> {
+    let known = prop::sample::select(vec![0_u8, 1, 2, 3, 4, 5, 8, 10, 18, 34]);
+    prop::collection::vec(prop_oneof![known, any::<u8>()], 0..=40)
+}
+
+proptest! {
+    /// Each option lies in the area, begins where the one before ends or behind fillers, and its
+    /// length is the one that is written there; behind an error comes nothing.
+    #[test]
+    fn places_lie_in_the_area_and_never_overlap(area in area()) {
+        let mut reader = TcpOptionReader::new(&area);
+        let mut end = 0;
+        while let Some(Ok(PlacedTcpOption { at, len, option })) = reader.next() {
+            prop_assert!(end <= at && at + len <= area.len());
+            prop_assert!(area[end..at].iter().all(|&filler| filler == TcpOption::NOP));
+            prop_assert_eq!(usize::from(area[at + 1]), len);
+            if let TcpOption::Unknown { kind } = option {
+                prop_assert_eq!(kind, area[at]);
+            }
+            end = at + len;
+        }
+        prop_assert!(reader.next().is_none());
+    }
+
+    /// What a packet's options say is what the decoder finds in them, each where its bytes are.
+    #[test]
+    fn it_agrees_with_the_decoder(packet in packet(50)) {
+        let Body::Tcp(segment) = packet.body else { return Ok(()) };
+        let bytes = encoded(&packet);
+        let start = 20 + packet.ip.options.as_slice().len() + 20;
+        let area = &bytes[start..start + segment.options.len() as usize];
+        let mut options = TcpOptions::default();
+        for found in TcpOptionReader::new(area) {
+            let PlacedTcpOption { at, option, .. } = found.unwrap();
+            options.set(option);
+            if let TcpOption::Timestamps(Timestamps { value, .. }) = option {
+                prop_assert_eq!(&area[at + 2..at + 6], &value.to_be_bytes());
+            }
+        }
+        let decoded = Packet::decode(&bytes).unwrap().packet;
+        let Body::Tcp(decoded) = decoded.body else { panic!("it was a segment") };
+        prop_assert_eq!(options, decoded.options);
+    }
+}
