@@ -29,6 +29,13 @@ pub enum Phase {
     },
 }
 
+/// What had arrived at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    pub una: Seq,
+    pub reported: u32,
+}
+
 /// Sequence numbers and windows of the sending half. Numbers as in RFC 9293 §3.3.1.
 #[derive(Debug)]
 pub struct Flight {
@@ -107,6 +114,23 @@ impl Flight {
             self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
             self.phase = Phase::Open;
         }
+    }
+
+    /// An acknowledgment may have ended the recovery: then the window is ssthresh (RFC 9937 §6),
+    /// before it begins another one, with an account of its own.
+    pub fn end_recovery(&mut self) {
+        if let Some(prr) = self.prr.as_mut().filter(|prr| prr.is_on())
+            && self.phase == Phase::Open
+        {
+            prr.end();
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+
+    /// What has arrived, if rates are reduced in proportion here.
+    pub(crate) fn delivered(&self) -> Option<Delivered> {
+        let reported = || self.board.bytes();
+        self.prr.is_some().then(|| Delivered { una: self.una, reported: reported() })
     }
 
     /// Fast recovery ends otherwise than by an acknowledgment.

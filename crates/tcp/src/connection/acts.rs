@@ -7,10 +7,10 @@ use base::{
 };
 use wire::{TcpFlags, TcpSegment};
 
-use crate::connection::{Connection, Transmit};
+use super::control_block::{Connection, Transmit};
+use super::sender::{Held, initial_window};
 use crate::flight::Phase;
 use crate::growth::MOST_WINDOW;
-use crate::sender::{Held, initial_window};
 use crate::timer::Timer;
 
 /// Ranges that may wait to be sent again.
@@ -171,7 +171,7 @@ impl Connection {
     }
 
     /// Sending goes on: with the timeout that a new transmission has, or where it was frozen.
-    pub(crate) fn end_hold(&mut self, now: Instant) {
+    pub(super) fn end_hold(&mut self, now: Instant) {
         if self.snd.held.take().is_none() {
             return;
         }

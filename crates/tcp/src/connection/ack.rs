@@ -3,16 +3,15 @@
 use base::{Instant, Release, Seq, SeqRange};
 use wire::{TcpFlags, TcpSegment, Timestamps};
 
-use crate::connection::{Connection, Event};
+use super::control_block::{Connection, Event};
+use super::f_rto::News;
 use crate::flight::Phase;
-use crate::forward::News;
 use crate::growth::{Acked, Window};
-use crate::prr::Before;
 use crate::state::{Cause, State};
 use crate::timer::Timer;
 
 /// The SACK blocks that report something between `una` and `max`.
-pub(crate) fn reported(
+pub(super) fn reported(
     segment: &TcpSegment,
     una: Seq,
     max: Seq,
@@ -28,7 +27,7 @@ pub(crate) fn reported(
 
 impl Connection {
     /// The acknowledgment; `false` if the segment is to be dropped for it.
-    pub(crate) fn on_ack(&mut self, now: Instant, segment: &TcpSegment) -> bool {
+    pub(super) fn on_ack(&mut self, now: Instant, segment: &TcpSegment) -> bool {
         let ack = segment.ack;
         let flight = &self.snd.flight;
         if ack.after(flight.max) || ack.before(flight.una - self.snd.largest_wnd.max(1)) {
@@ -39,7 +38,7 @@ impl Connection {
             return false;
         }
         let outstanding = flight.outstanding();
-        let before = Before::of(flight);
+        let before = flight.delivered();
         let una = flight.una;
         let window = u32::from(segment.window) << self.snd.wnd_shift;
         if let Some(timestamps) = segment.options.timestamps {
@@ -102,7 +101,7 @@ impl Connection {
     }
 
     /// Fast recovery has begun; `before` is what an undo would have restored until then.
-    pub(crate) fn recovery_began(&mut self, now: Instant, before: Option<Window>) {
+    pub(super) fn recovery_began(&mut self, now: Instant, before: Option<Window>) {
         self.begin_episode(false, before);
         self.stats.fast_retransmits += 1;
         self.snd.timed = None;
@@ -190,7 +189,7 @@ impl Connection {
     }
 
     /// RFC 6298 §3 (one segment timed, never one sent twice) or RFC 7323 §4.1 (every echo).
-    pub(crate) fn sample_round_trip(&mut self, now: Instant, segment: &TcpSegment, flight: u32) {
+    pub(super) fn sample_round_trip(&mut self, now: Instant, segment: &TcpSegment, flight: u32) {
         let timed = match self.snd.timed {
             Some((end, at)) if segment.ack.at_or_after(end) => {
                 self.snd.timed = None;

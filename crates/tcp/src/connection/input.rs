@@ -3,9 +3,9 @@
 use base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
 use wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
-use crate::connection::{Connection, Event, Transmit};
+use super::control_block::{Connection, Event, Transmit};
+use super::sender::initial_window;
 use crate::receiver::Arrival;
-use crate::sender::initial_window;
 use crate::state::{Cause, State};
 use crate::timer::Timer;
 
@@ -338,7 +338,7 @@ impl Connection {
     }
 
     /// A challenge acknowledgment (RFC 5961 §3.2, §4.2, §5.2), not too many of them.
-    pub(crate) fn challenge(&mut self, now: Instant) {
+    pub(super) fn challenge(&mut self, now: Instant) {
         self.stats.refused += 1;
         if self.challenges.allow(now) {
             self.acks.now = true;
@@ -417,7 +417,7 @@ impl Connection {
         }
     }
 
-    pub(crate) fn start_time_wait(&mut self, now: Instant) {
+    pub(super) fn start_time_wait(&mut self, now: Instant) {
         self.timers.stop(Timer::Retransmission);
         self.timers.stop(Timer::Persist);
         self.timers.stop(Timer::KeepAlive);

@@ -3,10 +3,10 @@
 use base::{Duration, Ecn, Instant, Seq, SeqRange};
 use wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
-use crate::connection::{Connection, Transmit};
+use super::control_block::{Connection, Transmit};
+use super::sender::initial_window;
 use crate::flight::Phase;
 use crate::forward::Forward;
-use crate::sender::initial_window;
 use crate::state::State;
 use crate::timer::Timer;
 
@@ -15,14 +15,14 @@ const FINEST_TIMESTAMP: Duration = Duration::from_millis(1);
 
 /// A piece of our stream chosen for sending.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
+pub(super) struct Choice {
     pub range: SeqRange,
     pub why: Why,
 }
 
 /// Why it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(super) enum Why {
     /// It is next: SND.NXT moves along.
     Next,
     /// Loss recovery sends it again.
@@ -70,15 +70,15 @@ impl Connection {
     }
 
     /// Our clock for timestamps.
-    pub(crate) fn timestamp(&self, now: Instant) -> u32 {
+    pub(super) fn timestamp(&self, now: Instant) -> u32 {
         (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32
     }
-    pub(crate) fn timestamp_tick(&self) -> Duration {
+    pub(super) fn timestamp_tick(&self) -> Duration {
         self.config.clock.rtt.max(FINEST_TIMESTAMP)
     }
 
     /// What each segment carries once timestamps are agreed on (RFC 7323 §3.2).
-    pub(crate) fn own_timestamps(&self, now: Instant) -> Option<Timestamps> {
+    pub(super) fn own_timestamps(&self, now: Instant) -> Option<Timestamps> {
         let (value, echo) = (self.timestamp(now), self.echo.recent);
         self.agreed.timestamps.then_some(Timestamps { value, echo })
     }
@@ -454,7 +454,7 @@ impl Connection {
     }
 
     /// A window as it stands in the header.
-    pub(crate) fn window_field(&self, bytes: u32) -> u16 {
+    pub(super) fn window_field(&self, bytes: u32) -> u16 {
         let shift = if self.agreed.window_scale { self.rcv.shift } else { 0 };
         (bytes >> shift).min(65_535) as u16
     }

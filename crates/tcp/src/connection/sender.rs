@@ -7,25 +7,25 @@ use alloc::collections::VecDeque;
 use base::{Duration, Instant, ProbeSpacing, Release, Seq, SeqRange};
 
 use crate::config::Config;
+use crate::disruption::Disruption;
+use crate::episode::{Episode, Remembered};
 use crate::flight::{Flight, Phase};
 use crate::growth::{self, MOST_WINDOW, Window};
-use crate::lcd::Disruption;
 use crate::prr::Prr;
 use crate::recovery::{self, LossRecovery};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
-use crate::undo::{Episode, Remembered};
 
 /// Sending stopped by an aid.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub(super) struct Held {
     pub release: Release,
     pub probe: Option<ProbeSpacing>,
 }
 
 /// ECN at the sender (RFC 3168 §6.1.2).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct EcnSender {
+pub(super) struct EcnSender {
     /// Negotiated.
     pub on: bool,
     /// The next new data carries CWR.
@@ -36,7 +36,7 @@ pub(crate) struct EcnSender {
 
 /// The sending half of a connection.
 #[derive(Debug)]
-pub(crate) struct Sender {
+pub(super) struct Sender {
     pub iss: Seq,
     /// Our SYN is acknowledged. Numbers can't tell: SND.UNA comes by the SYN's again every 4 GiB.
     pub syn_acked: bool,
@@ -208,7 +208,7 @@ impl Sender {
 
 /// The initial window in bytes (RFC 6928 §2: at most so many segments and never over 14,600 bytes
 /// unless two segments are).
-pub(crate) fn initial_window(config: &Config, mss: u32) -> u32 {
+pub(super) fn initial_window(config: &Config, mss: u32) -> u32 {
     let segments = config.initial_window.max(1);
     if segments <= 4 {
         return segments.saturating_mul(mss);
