@@ -163,8 +163,8 @@ impl Connection {
         iss: Seq,
         stream: u32,
     ) -> Self {
-        let mut rcv = Receiver::new(config.receive_buffer, config.dsack);
-        rcv.shift = if config.window_scale { config.receive_shift() } else { 0 };
+        let shift = if config.window_scale { config.receive_shift() } else { 0 };
+        let rcv = Receiver::new(config.receive_buffer, shift, config.dsack);
         Self {
             config: *config,
             state: State::Closed,
@@ -261,7 +261,7 @@ impl Connection {
     }
     /// Has the peer's FIN arrived, with everything before it?
     pub fn peer_closed(&self) -> bool {
-        self.rcv.fin.is_some_and(|fin| self.rcv.nxt.after(fin))
+        self.rcv.is_finished()
     }
 
     /// When [`on_timeout`](Self::on_timeout) is to be called; `None`: nothing is due.
@@ -349,9 +349,7 @@ impl Connection {
     /// it, which is the default.
     pub fn on_source_quench(&mut self) {
         if self.config.source_quench {
-            let flight = &mut self.snd.flight;
-            flight.before = Some(flight.window);
-            flight.window.cwnd = flight.mss;
+            self.snd.flight.quench();
             self.snd.reductions += 1;
         }
     }
@@ -365,8 +363,8 @@ impl Connection {
             // RFC 9293 §3.10.4 says SND.NXT; while going back, that is behind what the peer has.
             // But while its window is closed, only SND.NXT is in it: a probe's byte lies beyond,
             // and what begins there is dropped together with its acknowledgment (§3.10.7.4).
-            seq: if self.snd.wnd == 0 { flight.nxt } else { flight.max },
-            ack: self.rcv.nxt,
+            seq: if self.snd.wnd == 0 { flight.nxt() } else { flight.max() },
+            ack: self.rcv.nxt(),
             flags,
             ..TcpSegment::default()
         }

@@ -17,7 +17,7 @@ impl Connection {
         if hard && self.state == State::SynSent {
             self.become_after(Cause::Reset);
             self.end(Event::Reset);
-        } else if self.config.lcd && quoted == Some(self.snd.flight.una) {
+        } else if self.config.lcd && quoted == Some(self.snd.flight.una()) {
             self.take_back_off_back(now);
         }
     }

@@ -8,10 +8,10 @@ impl Connection {
     /// An acknowledgment was taken: the window for what may go now.
     pub(super) fn reduce_in_proportion(&mut self, before: Delivered) {
         let flight = &mut self.snd.flight;
-        let Phase::Recovery { .. } = flight.phase else { return };
-        let Some(mut prr) = flight.prr else { return };
-        let reported = flight.board.bytes();
-        let advanced = flight.una.since(before.una);
+        let Phase::Recovery { .. } = flight.phase() else { return };
+        let Some(mut prr) = flight.prr() else { return };
+        let reported = flight.board().bytes();
+        let advanced = flight.una().since(before.una);
         let bytes = advanced.saturating_add(reported).saturating_sub(before.reported);
         let begins = !prr.is_on();
         if begins {
@@ -22,9 +22,9 @@ impl Connection {
         if bytes > 0 || begins {
             let arrived = Arrived { bytes, safe: advanced > 0 && !further };
             let pipe = self.snd.recovery.pipe(flight);
-            let goes = prr.on_ack(arrived, pipe, flight.window.ssthresh, flight.mss);
+            let goes = prr.on_ack(arrived, pipe, flight.window.ssthresh, flight.mss());
             flight.window.cwnd = pipe.saturating_add(goes);
         }
-        flight.prr = Some(prr);
+        flight.set_prr(prr);
     }
 }

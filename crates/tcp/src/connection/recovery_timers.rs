@@ -18,9 +18,9 @@ impl Connection {
     /// Passes on to the recovery what an acknowledgment says; SND.UNA has moved by `advanced`.
     pub(super) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, advanced: u32) {
         let flight = &self.snd.flight;
-        let mut blocks = [SeqRange::new(flight.una, flight.una); 4];
+        let mut blocks = [SeqRange::new(flight.una(), flight.una()); 4];
         let mut count = 0;
-        for (place, block) in blocks.iter_mut().zip(reported(segment, flight.una, flight.max)) {
+        for (place, block) in blocks.iter_mut().zip(reported(segment, flight.una(), flight.max())) {
             *place = block;
             count += 1;
         }
@@ -33,7 +33,7 @@ impl Connection {
             srtt: self.snd.rtt.srtt().unwrap_or(Duration::ZERO),
             held: self.snd.held.is_some(),
         };
-        let before = self.snd.flight.before;
+        let before = self.snd.flight.before();
         match self.snd.recovery.on_feedback(now, &mut self.snd.flight, &feedback) {
             Response::Nothing => {}
             Response::Recover => self.recovery_began(now, before),
@@ -75,7 +75,7 @@ impl Connection {
             return;
         }
         let waits = self.snd.recovery.next_timeout().is_some();
-        if waits || !self.snd.flight.board.is_empty() {
+        if waits || !self.snd.flight.board().is_empty() {
             self.recovery_timeout(now);
         } else if self.timers.get(Timer::LossProbe).is_none() {
             self.move_recovery_timers(now);
@@ -118,14 +118,14 @@ impl Connection {
         let choice =
             new.or_else(|| last().map(|range| Choice::new(range.start, range.end, Why::Tail)))?;
         self.stats.tail_probes += 1;
-        let end = self.snd.flight.max.max(choice.range.end);
+        let end = self.snd.flight.max().max(choice.range.end);
         self.snd.recovery.on_probe(end, again);
         Some(choice)
     }
 
     /// The time that the recovery has asked for has come.
     pub(super) fn recovery_timeout(&mut self, now: Instant) {
-        let before = self.snd.flight.before;
+        let before = self.snd.flight.before();
         let delivered = self.snd.flight.delivered();
         if self.snd.recovery.on_timeout(now, &mut self.snd.flight) {
             self.recovery_began(now, before);

@@ -60,7 +60,7 @@ impl Connection {
             return;
         }
         self.stats.slow_starts += 1;
-        let (before, phase) = (self.snd.flight.before, self.snd.flight.phase);
+        let (before, phase) = (self.snd.flight.before(), self.snd.flight.phase());
         let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.flight);
         self.follow_recovery_timer(now, timed);

@@ -17,16 +17,16 @@ impl Connection {
             return;
         }
         let snd = &mut self.snd;
-        let una = snd.flight.una;
+        let una = snd.flight.una();
         if let Some(episode) = snd.episode.as_mut().filter(|episode| episode.begins_at(una)) {
             episode.joins(by_timeout);
-            snd.flight.before = before.or(snd.flight.before);
+            snd.flight.keep_before(before);
             return;
         }
         // RFC 4015 §3.2, step 0.
         let granularity = self.config.clock.rtt.times(2);
         let round_trip = snd.rtt.srtt().map(|srtt| (srtt + granularity, snd.rtt.variation()));
-        let max = snd.flight.max;
+        let max = snd.flight.max();
         snd.episode = Some(Episode::new(by_timeout, una, max, snd.episode, round_trip));
     }
 
@@ -58,7 +58,7 @@ impl Connection {
     pub(super) fn take_response_back(&mut self, now: Instant, segment: &TcpSegment) {
         let episode = self.snd.episode.take();
         let flight = &mut self.snd.flight;
-        flight.forward = None;
+        flight.set_forward(None);
         // Step 9: congestion after all.
         let echo = self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE);
         if echo || !flight.undo() {
@@ -67,12 +67,12 @@ impl Connection {
         self.snd.recovery.on_undo();
         let flight = &mut self.snd.flight;
         // RFC 5682 §4: what comes now may start a recovery of its own.
-        flight.recover = None;
+        flight.unbar();
         self.stats.undone += 1;
         let eifel = episode.filter(|_| self.config.eifel);
         let before = eifel.and_then(|episode| episode.round_trip_before_timeout());
         if let Some((srtt, variation)) = before {
-            self.snd.remembered = Some(Remembered::new(self.snd.flight.max, srtt, variation));
+            self.snd.remembered = Some(Remembered::new(self.snd.flight.max(), srtt, variation));
         }
         self.restart_retransmission_timer(now);
     }
