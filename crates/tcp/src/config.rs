@@ -6,7 +6,6 @@ use base::Duration;
 use crate::clock::Clock;
 use crate::growth::GrowthKind;
 use crate::recovery::RecoveryKind;
-use crate::{option_default_doc, options};
 
 /// Delayed acknowledgments (RFC 9293 §3.8.6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,51 +29,259 @@ pub enum Phase {
     },
 }
 
+/// What had arrived at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    pub una: Seq,
+    pub reported: u32,
+}
+
 /// Sequence numbers and windows of the sending half. Numbers as in RFC 9293 §3.3.1.
 #[derive(Debug)]
 pub struct Flight {
     /// Oldest number not acknowledged.
-    pub una: Seq,
+    una: Seq,
     /// Next number to send; behind `max` while going back.
-    pub nxt: Seq,
+    nxt: Seq,
     /// One past the highest number ever sent.
-    pub max: Seq,
+    max: Seq,
     /// Payload of a full segment (bytes).
-    pub mss: u32,
+    mss: u32,
     /// Congestion window and slow-start threshold.
     pub window: Window,
     /// How the window grows and falls.
-    pub growth: Box<dyn Growth>,
+    growth: Box<dyn Growth>,
     /// Consecutive duplicate acknowledgments.
-    pub dup_acks: u32,
+    dup_acks: u32,
     /// What was outstanding at the first of them, before limited transmit added to it.
-    pub before_limited: u32,
+    before_limited: u32,
     /// What loss recovery is doing.
-    pub phase: Phase,
+    phase: Phase,
     /// No fast retransmit until more than this is acknowledged (RFC 6582 §3.2, recover).
-    pub recover: Option<Seq>,
+    recover: Option<Seq>,
     /// What the peer reported by SACK; stays empty without it.
-    pub board: Scoreboard,
+    board: Scoreboard,
     /// The segment at `una` is to be sent again at once.
-    pub resend_first: bool,
+    resend_first: bool,
     /// One past the highest number retransmitted in this recovery (RFC 6675: HighRxt).
-    pub high_rxt: Seq,
+    high_rxt: Seq,
     /// The window before the last reduction, for an undo.
-    pub before: Option<Window>,
+    before: Option<Window>,
     /// `una` when the timer last went off: a second timeout of the same segment leaves ssthresh.
-    pub timed_out: Option<Seq>,
+    timed_out: Option<Seq>,
     /// How fast recovery is paced, if in proportion (RFC 9937).
-    pub prr: Option<Prr>,
+    prr: Option<Prr>,
     /// New data instead of old after a timeout (RFC 5682).
-    pub forward: Option<Forward>,
+    forward: Option<Forward>,
     /// Send new data on the first two duplicates (RFC 3042).
-    pub limited_transmit: bool,
+    limited_transmit: bool,
 }
 
 impl Flight {
+    /// Nothing is sent; the first number is `iss`.
+    pub fn new(
+        iss: Seq,
+        mss: u32,
+        window: Window,
+        growth: Box<dyn Growth>,
+        prr: bool,
+        limited_transmit: bool,
+    ) -> Self {
+        Self {
+            una: iss,
+            nxt: iss,
+            max: iss,
+            mss,
+            window,
+            growth,
+            dup_acks: 0,
+            before_limited: 0,
+            phase: Phase::Open,
+            recover: None,
+            board: Scoreboard::default(),
+            resend_first: false,
+            high_rxt: iss,
+            before: None,
+            timed_out: None,
+            prr: prr.then(Prr::default),
+            forward: None,
+            limited_transmit,
+        }
+    }
+
+    /// Oldest number not acknowledged.
+    pub fn una(&self) -> Seq {
+        self.una
+    }
+    /// Next number to send; behind [`max`](Self::max) while going back.
+    pub fn nxt(&self) -> Seq {
+        self.nxt
+    }
+    /// One past the highest number ever sent.
+    pub fn max(&self) -> Seq {
+        self.max
+    }
+    /// Payload of a full segment (bytes).
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+    /// Consecutive duplicate acknowledgments.
+    pub fn dup_acks(&self) -> u32 {
+        self.dup_acks
+    }
+    /// What loss recovery is doing.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+    /// No fast retransmit until more than this is acknowledged.
+    pub fn recover(&self) -> Option<Seq> {
+        self.recover
+    }
+    /// What the peer reported by SACK.
+    pub fn board(&self) -> &Scoreboard {
+        &self.board
+    }
+    /// One past the highest number retransmitted in this recovery (RFC 6675: HighRxt).
+    pub fn high_rxt(&self) -> Seq {
+        self.high_rxt
+    }
+    /// Whether new data goes on the first two duplicates (RFC 3042).
+    pub fn limited_transmit(&self) -> bool {
+        self.limited_transmit
+    }
+    /// The window before the last reduction.
+    pub(crate) fn before(&self) -> Option<Window> {
+        self.before
+    }
+    /// How far F-RTO is.
+    pub(crate) fn forward(&self) -> Option<Forward> {
+        self.forward
+    }
+    /// The account of proportional rate reduction.
+    pub(crate) fn prr(&self) -> Option<Prr> {
+        self.prr
+    }
+    /// Keeps the account of proportional rate reduction.
+    pub(crate) fn set_prr(&mut self, prr: Prr) {
+        self.prr = Some(prr);
+    }
+
     /// Bytes sent and not acknowledged (RFC 5681: FlightSize).
     pub fn outstanding(&self) -> u32 {
         self.max.since(self.una)
+    }
+
+    /// The ends agree on a segment size.
+    pub(crate) fn set_mss(&mut self, mss: u32) {
+        self.mss = mss;
+    }
+    /// The SYN has left.
+    pub(crate) fn on_syn_sent(&mut self, iss: Seq) {
+        self.nxt = iss + 1;
+        self.max = iss + 1;
+    }
+    /// The SYN is acknowledged.
+    pub(crate) fn on_syn_acked(&mut self, iss: Seq) {
+        self.una = iss + 1;
+        self.nxt = self.nxt.max(self.una);
+    }
+
+    /// Something that ends at `end` has left.
+    pub(crate) fn on_sent(&mut self, end: Seq) {
+        self.max = self.max.max(end);
+    }
+    /// It was next, and had `len` bytes: SND.NXT moves along.
+    pub(crate) fn on_next_sent(&mut self, end: Seq, len: u32) {
+        self.nxt = end;
+        if let Some(Forward::Probing { left }) = &mut self.forward {
+            *left = left.saturating_sub(len);
+        }
+    }
+    /// It was a repair. RFC 6675 §4, NextSeg rule 4: a rescue beyond all reports leaves HighRxt
+    /// alone.
+    pub(crate) fn on_repair_sent(&mut self, range: SeqRange) {
+        if self.board.highest().is_some_and(|high| range.start.before(high)) {
+            self.high_rxt = self.high_rxt.max(range.end);
+        }
+    }
+    /// It had `len` bytes of data, and was no probe of the peer's window.
+    pub(crate) fn on_data_sent(&mut self, len: u32) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(len);
+        }
+    }
+
+    /// The peer reports `block`; is there anything new in it?
+    pub(crate) fn on_report(&mut self, block: SeqRange) -> bool {
+        self.board.add(block)
+    }
+    /// All before `ack` is acknowledged.
+    pub(crate) fn on_acknowledged(&mut self, ack: Seq) {
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        self.board.advance(ack);
+        // Serial numbers turn around after 2 GiB: what is passed must be forgotten.
+        self.timed_out = None;
+        self.recover = self.recover.filter(|point| ack.at_or_before(*point));
+    }
+    /// A duplicate acknowledgment came.
+    pub(crate) fn count_duplicate(&mut self) {
+        if self.dup_acks == 0 {
+            self.before_limited = self.outstanding();
+        }
+        self.dup_acks = self.dup_acks.saturating_add(1);
+    }
+    /// The next duplicate is the first.
+    pub(crate) fn forget_duplicates(&mut self) {
+        self.dup_acks = 0;
+    }
+
+    /// While going back, what SACK reports is not sent again.
+    pub(crate) fn skip_reported(&mut self) {
+        self.nxt = self.board.first_hole(self.nxt);
+    }
+    /// SND.NXT goes back to SND.UNA.
+    pub fn go_back(&mut self) {
+        self.nxt = self.una;
+    }
+    /// SND.NXT stays where it was, or goes on there.
+    pub fn go_on(&mut self) {
+        self.nxt = self.max;
+    }
+    /// The segment at SND.UNA is to be sent again at once.
+    pub fn resend_first(&mut self) {
+        self.resend_first = true;
+    }
+    /// Is it? Once.
+    pub(crate) fn take_resend_first(&mut self) -> bool {
+        core::mem::take(&mut self.resend_first)
+    }
+    /// F-RTO goes on to this step, or ends.
+    pub(crate) fn set_forward(&mut self, forward: Option<Forward>) {
+        self.forward = forward;
+    }
+
+    /// No fast retransmit until more than all that is out now is acknowledged (RFC 6582 §3.2).
+    pub fn bar_until_all_acknowledged(&mut self) {
+        self.recover = Some(self.max);
+    }
+    /// A fast retransmit may come at any time.
+    pub(crate) fn unbar(&mut self) {
+        self.recover = None;
+    }
+    /// Nothing is given back by an undo.
+    pub(crate) fn forget_before(&mut self) {
+        self.before = None;
+    }
+    /// An undo gives this back, if there is such.
+    pub(crate) fn keep_before(&mut self, before: Option<Window>) {
+        self.before = before.or(self.before);
+    }
+
+    /// A router asks to send less (source quench): one segment, as in 4.4BSD.
+    pub(crate) fn quench(&mut self) {
+        self.before = Some(self.window);
+        self.window.cwnd = self.mss;
     }
 
     /// Responds to congestion: a new ssthresh; the window stays for the caller to set.
@@ -109,6 +317,23 @@ impl Flight {
         }
     }
 
+    /// An acknowledgment may have ended the recovery: then the window is ssthresh (RFC 9937 §6),
+    /// before it begins another one, with an account of its own.
+    pub fn end_recovery(&mut self) {
+        if let Some(prr) = self.prr.as_mut().filter(|prr| prr.is_on())
+            && self.phase == Phase::Open
+        {
+            prr.end();
+            self.window.cwnd = self.window.ssthresh;
+        }
+    }
+
+    /// What has arrived, if rates are reduced in proportion here.
+    pub(crate) fn delivered(&self) -> Option<Delivered> {
+        let reported = || self.board.bytes();
+        self.prr.is_some().then(|| Delivered { una: self.una, reported: reported() })
+    }
+
     /// Fast recovery ends otherwise than by an acknowledgment.
     fn end_pacing(&mut self) {
         if let Some(prr) = &mut self.prr {
@@ -119,6 +344,12 @@ impl Flight {
     /// New data was acknowledged outside of fast recovery.
     pub fn grow(&mut self, now: Instant, acked: Acked) {
         self.growth.on_ack(now, &mut self.window, acked);
+    }
+
+    /// As after a timeout, but without one.
+    pub fn collapse_early(&mut self, now: Instant) {
+        self.timed_out = None;
+        self.collapse(now);
     }
 
     /// The retransmission timer went off: one segment, from SND.UNA on (RFC 5681 §3.1).
@@ -156,6 +387,20 @@ impl Flight {
         self.phase == Phase::Open
             && self.dup_acks == DUP_THRESHOLD
             && self.recover.is_none_or(|point| self.una.after(point))
+    }
+
+    /// Fast recovery begins with a window of ssthresh: what is out is known otherwise than by the
+    /// window (RFC 6675 §5, step 4).
+    pub fn enter_recovery(&mut self, now: Instant) {
+        self.reduce(now);
+        self.window.cwnd = self.window.ssthresh;
+        self.phase = Phase::Recovery { point: self.max };
+        self.high_rxt = self.una;
+    }
+
+    /// Fast recovery is over.
+    pub fn leave_recovery(&mut self) {
+        self.phase = Phase::Open;
     }
 
     /// Fast recovery begins, the window inflated by what has left the network (RFC 5681 §3.2,

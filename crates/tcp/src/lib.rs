@@ -41,37 +41,31 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-mod ack;
-mod acts;
+#[macro_use]
+mod options;
+
 mod clock;
 mod config;
 mod connection;
+mod disruption;
+mod episode;
 pub mod flight;
 pub mod forward;
 pub mod growth;
-mod input;
-mod lcd;
-mod options;
-mod output;
 pub mod prr;
 mod reassembly;
 mod receiver;
 pub mod recovery;
-mod recovery_timers;
 mod rtt;
 mod scoreboard;
-mod sender;
 mod state;
 mod stats;
-mod timeouts;
 mod timer;
-mod undo;
 
 pub use clock::Clock;
 pub use config::{Config, DelayedAck};
-pub use connection::{Agreed, Connection, Event, Transmit};
+pub use connection::{Agreed, Connection, Event, Received, Transmit, reset_for};
 pub use growth::GrowthKind;
-pub use input::{Received, reset_for};
 pub use recovery::{RecoveryKind, pairs};
 pub use rtt::RttEstimator;
 pub use scoreboard::Scoreboard;

@@ -1,11 +1,6 @@
 //! Proportional rate reduction (RFC 9937): in fast recovery, for what arrives goes as much as brings
 //! the flight down to ssthresh by its end, and no silence of half a round trip before.
 
-use base::Seq;
-
-use crate::connection::Connection;
-use crate::flight::{Flight, Phase};
-
 /// One fast recovery's account, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prr {
@@ -21,14 +16,24 @@ pub struct Prr {
 
 /// What a sender knows of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
-struct Arrived {
+pub(crate) struct Arrived {
     /// Bytes that arrived, by what it says (DeliveredData).
-    bytes: u32,
+    pub bytes: u32,
     /// SND.UNA moved, and nothing more is lost (SafeACK).
-    safe: bool,
+    pub safe: bool,
 }
 
 impl Prr {
+    /// A recovery begins in which so many bytes can arrive.
+    pub(crate) fn begin(flight: u32) -> Self {
+        Self { on: true, flight, delivered: 0, sent: 0 }
+    }
+
+    /// Is a recovery under way?
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
     /// The recovery is over, however it ended.
     pub fn end(&mut self) {
         self.on = false;
@@ -40,7 +45,7 @@ impl Prr {
     }
 
     /// How much may go now (§6).
-    fn on_ack(&mut self, arrived: Arrived, pipe: u32, ssthresh: u32, mss: u32) -> u32 {
+    pub(crate) fn on_ack(&mut self, arrived: Arrived, pipe: u32, ssthresh: u32, mss: u32) -> u32 {
         let Arrived { bytes, safe } = arrived;
         self.delivered = self.delivered.saturating_add(bytes);
         let goes = if pipe > ssthresh {
@@ -56,59 +61,6 @@ impl Prr {
         };
         // The fast retransmit itself.
         if self.sent == 0 && goes == 0 { mss } else { goes }
-    }
-}
-
-/// What had arrived before an acknowledgment did.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Before {
-    una: Seq,
-    reported: u32,
-}
-
-impl Before {
-    /// That, if rates are reduced in proportion here.
-    pub fn of(flight: &Flight) -> Option<Self> {
-        let reported = || flight.board.bytes();
-        flight.prr.is_some().then(|| Self { una: flight.una, reported: reported() })
-    }
-}
-
-impl Flight {
-    /// An acknowledgment may have ended the recovery: then the window is ssthresh (§6), before it
-    /// begins another one, with an account of its own.
-    pub fn end_recovery(&mut self) {
-        if let Some(prr) = self.prr.as_mut().filter(|prr| prr.on)
-            && self.phase == Phase::Open
-        {
-            prr.end();
-            self.window.cwnd = self.window.ssthresh;
-        }
-    }
-}
-
-impl Connection {
-    /// An acknowledgment was taken: the window for what may go now.
-    pub(crate) fn reduce_in_proportion(&mut self, before: Before) {
-        let flight = &mut self.snd.flight;
-        let Phase::Recovery { .. } = flight.phase else { return };
-        let Some(mut prr) = flight.prr else { return };
-        let reported = flight.board.bytes();
-        let advanced = flight.una.since(before.una);
-        let bytes = advanced.saturating_add(reported).saturating_sub(before.reported);
-        let begins = !prr.on;
-        if begins {
-            let flight = flight.outstanding().saturating_sub(reported).saturating_add(bytes);
-            prr = Prr { on: true, flight, delivered: 0, sent: 0 };
-        }
-        let further = self.snd.recovery.found_more(flight);
-        if bytes > 0 || begins {
-            let arrived = Arrived { bytes, safe: advanced > 0 && !further };
-            let pipe = self.snd.recovery.pipe(flight);
-            let goes = prr.on_ack(arrived, pipe, flight.window.ssthresh, flight.mss);
-            flight.window.cwnd = pipe.saturating_add(goes);
-        }
-        flight.prr = Some(prr);
     }
 }
 

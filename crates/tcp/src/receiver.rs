@@ -20,13 +20,13 @@ pub(crate) enum Arrival {
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     /// The peer's initial sequence number.
-    pub irs: Seq,
+    irs: Seq,
     /// Next sequence number expected.
-    pub nxt: Seq,
+    nxt: Seq,
     /// Right edge of the window that the peer knows.
-    pub edge: Seq,
+    edge: Seq,
     /// How our window field is shifted.
-    pub shift: u8,
+    shift: u8,
     capacity: u32,
     /// In order, not yet read.
     ready: VecDeque<Payload>,
@@ -38,17 +38,18 @@ pub(crate) struct Receiver {
     /// To be reported once as D-SACK (RFC 2883).
     duplicate: Option<SeqRange>,
     /// Where the peer's FIN stands.
-    pub fin: Option<Seq>,
+    fin: Option<Seq>,
 }
 
 impl Receiver {
-    pub fn new(capacity: u32, reports: bool) -> Self {
+    /// `shift` is how our window field is shifted if the ends agree on it.
+    pub fn new(capacity: u32, shift: u8, reports: bool) -> Self {
         Self {
             reports,
             irs: Seq(0),
             nxt: Seq(0),
             edge: Seq(0),
-            shift: 0,
+            shift,
             capacity,
             ready: VecDeque::with_capacity(4),
             ready_bytes: 0,
@@ -56,6 +57,53 @@ impl Receiver {
             duplicate: None,
             fin: None,
         }
+    }
+
+    /// The peer's initial sequence number.
+    pub fn irs(&self) -> Seq {
+        self.irs
+    }
+    /// Next sequence number expected.
+    pub fn nxt(&self) -> Seq {
+        self.nxt
+    }
+    /// Right edge of the window that the peer knows.
+    pub fn edge(&self) -> Seq {
+        self.edge
+    }
+    /// How our window field is shifted.
+    pub fn shift(&self) -> u8 {
+        self.shift
+    }
+    /// Windows are not scaled after all.
+    pub fn do_not_shift(&mut self) {
+        self.shift = 0;
+    }
+    /// Where the peer's FIN stands, if it has come.
+    pub fn fin(&self) -> Option<Seq> {
+        self.fin
+    }
+    /// Has the peer's FIN arrived, with everything before it?
+    pub fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.nxt.after(fin))
+    }
+
+    /// The peer's FIN stands at `seq`.
+    pub fn on_fin(&mut self, seq: Seq) {
+        self.fin = Some(seq);
+    }
+    /// Takes the FIN's number, if it is next; was it?
+    pub fn take_fin(&mut self) -> bool {
+        let next = self.fin == Some(self.nxt);
+        if next {
+            self.nxt += 1;
+            self.edge = self.edge.max(self.nxt);
+        }
+        next
+    }
+    /// A window that is not scaled has been offered (RFC 7323 §2.2: that of a SYN).
+    pub fn offered(&mut self, window: u16) {
+        self.edge = self.edge.max(self.nxt + u32::from(window));
     }
 
     /// The peer's SYN arrived.

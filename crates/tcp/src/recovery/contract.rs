@@ -69,7 +69,7 @@ pub enum Response {
 ///
 /// What all recoveries share, [`Flight`], is the caller's.
 pub trait LossRecovery: Send + fmt::Debug {
-    /// A duplicate acknowledgment, already counted in `flight.dup_acks`. `true` if it began a fast
+    /// A duplicate acknowledgment, already counted in `flight.dup_acks()`. `true` if it began a fast
     /// retransmit.
     fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool;
 
@@ -160,12 +160,12 @@ pub trait LossRecovery: Send + fmt::Debug {
     /// Bytes that the congestion window lets out now.
     fn budget(&self, flight: &Flight) -> u32 {
         // RFC 3042 §2: two segments more while the third duplicate may still come.
-        let extra = match flight.phase {
-            Phase::Open if flight.limited_transmit => flight.dup_acks.min(2) * flight.mss,
+        let extra = match flight.phase() {
+            Phase::Open if flight.limited_transmit() => flight.dup_acks().min(2) * flight.mss(),
             _ => 0,
         };
         let window = flight.window.cwnd.saturating_add(extra);
-        window.saturating_sub(flight.nxt.since(flight.una))
+        window.saturating_sub(flight.nxt().since(flight.una()))
     }
 
     /// Bytes that are in the network, as far as is known.

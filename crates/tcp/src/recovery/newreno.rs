@@ -18,36 +18,36 @@ impl Listed for NewReno {
 
 impl LossRecovery for NewReno {
     fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
-        if let Phase::Recovery { .. } = flight.phase {
-            flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss);
+        if let Phase::Recovery { .. } = flight.phase() {
+            flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss());
             return false;
         }
         let begins = flight.third_duplicate();
         if begins {
             self.partial = false;
-            flight.recover = Some(flight.max);
+            flight.bar_until_all_acknowledged();
             flight.enter_inflated(now);
         }
         begins
     }
 
     fn on_advance(&mut self, _now: Instant, flight: &mut Flight, bytes: u32) -> Advance {
-        let Phase::Recovery { point } = flight.phase else {
+        let Phase::Recovery { point } = flight.phase() else {
             flight.leave_loss();
             return Advance { grows: true, restarts_timer: true };
         };
-        if flight.una.at_or_after(point) {
+        if flight.una().at_or_after(point) {
             // §3.2 step 3, full: the first option, which avoids a burst.
-            let flight_size = flight.outstanding().max(flight.mss).saturating_add(flight.mss);
+            let flight_size = flight.outstanding().max(flight.mss()).saturating_add(flight.mss());
             flight.window.cwnd = flight.window.ssthresh.min(flight_size);
-            flight.phase = Phase::Open;
+            flight.leave_recovery();
             return Advance { grows: false, restarts_timer: true };
         }
         // §3.2 step 3, partial: the next hole, and the window deflated by what left the network.
-        flight.resend_first = true;
+        flight.resend_first();
         let deflated = flight.window.cwnd.saturating_sub(bytes);
-        let back = if bytes >= flight.mss { flight.mss } else { 0 };
-        flight.window.cwnd = deflated.saturating_add(back).max(flight.mss);
+        let back = if bytes >= flight.mss() { flight.mss() } else { 0 };
+        flight.window.cwnd = deflated.saturating_add(back).max(flight.mss());
         let first = !core::mem::replace(&mut self.partial, true);
         Advance { grows: false, restarts_timer: first }
     }

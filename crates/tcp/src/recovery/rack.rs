@@ -108,26 +108,26 @@ impl RackTlp {
     /// Takes what the acknowledgment covers out of the log, in ascending order: within one of them
     /// nothing is out of order.
     fn take(&mut self, now: Instant, flight: &Flight, feedback: &Feedback<'_>) {
-        let mut blocks = [SeqRange::new(flight.una - feedback.advanced, flight.una); 5];
+        let mut blocks = [SeqRange::new(flight.una() - feedback.advanced, flight.una()); 5];
         for (place, block) in blocks.iter_mut().skip(1).zip(feedback.blocks) {
             *place = *block;
         }
-        blocks.sort_unstable_by_key(|block| block.end.since(flight.una));
+        blocks.sort_unstable_by_key(|block| block.end.since(flight.una()));
         let arrivals = &mut self.arrivals;
         for block in blocks {
             self.log.remove(block, |sent| arrivals.add(now, feedback, sent));
         }
         // Serial numbers turn around after 2 GiB.
-        arrivals.highest = arrivals.highest.map(|highest| highest.max(flight.una));
+        arrivals.highest = arrivals.highest.map(|highest| highest.max(flight.una()));
     }
 
     /// §6.2, step 4.
     fn adapt_window(&mut self, flight: &Flight, feedback: &Feedback<'_>) {
-        self.round = self.round.filter(|round| flight.una.before(*round));
+        self.round = self.round.filter(|round| flight.una().before(*round));
         // A probe that came beside its original says nothing of reordering.
         let duplicate = feedback.duplicate.filter(|range| !self.tail.is_probe(*range));
         if duplicate.is_some() && self.round.is_none() {
-            self.round = Some(flight.max);
+            self.round = Some(flight.max());
             self.quarters = self.quarters.saturating_add(1);
             self.persists = PERSISTS;
         }
@@ -136,8 +136,8 @@ impl RackTlp {
     fn window(&self, flight: &Flight) -> Duration {
         if !self.arrivals.reordered {
             // As many reports as RFC 6675 wants: as fast as with it.
-            let enough = flight.board.lost_before(flight.mss).is_some();
-            if flight.phase != Phase::Open || enough {
+            let enough = flight.board().lost_before(flight.mss()).is_some();
+            if flight.phase() != Phase::Open || enough {
                 return Duration::ZERO;
             }
         }
@@ -152,7 +152,7 @@ impl RackTlp {
         let allowed = self.arrivals.rtt + self.window(flight);
         let (before, mut latest) = (self.log.lost(), None);
         // What lies beyond SND.NXT goes again anyway.
-        self.log.mark(flight.nxt, |sent| {
+        self.log.mark(flight.nxt(), |sent| {
             if !sent_after(newest, (sent.at, sent.range.end)) {
                 // What follows was sent later still, unless it went again.
                 return sent.again.then_some(false);
@@ -169,12 +169,10 @@ impl RackTlp {
 
     /// Fast recovery begins if anything is lost.
     fn enter(&mut self, now: Instant, flight: &mut Flight) -> bool {
-        if flight.phase != Phase::Open || self.log.lost() == 0 || going_back(flight) {
+        if flight.phase() != Phase::Open || self.log.lost() == 0 || going_back(flight) {
             return false;
         }
-        flight.reduce(now);
-        flight.window.cwnd = flight.window.ssthresh;
-        flight.phase = Phase::Recovery { point: flight.max };
+        flight.enter_recovery(now);
         self.urgent = true;
         self.tail.forget();
         true
@@ -183,7 +181,7 @@ impl RackTlp {
 
 /// Is SND.NXT behind, for a reason that is none of ours (a closed window, a hold)?
 fn going_back(flight: &Flight) -> bool {
-    flight.nxt.before(flight.max)
+    flight.nxt().before(flight.max())
 }
 
 impl Listed for RackTlp {
@@ -198,11 +196,11 @@ impl LossRecovery for RackTlp {
     }
 
     fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
-        let before = flight.phase;
+        let before = flight.phase();
         let recovering = match before {
             Phase::Recovery { point } => {
-                if flight.una.at_or_after(point) {
-                    flight.phase = Phase::Open;
+                if flight.una().at_or_after(point) {
+                    flight.leave_recovery();
                 }
                 true
             }
@@ -211,7 +209,7 @@ impl LossRecovery for RackTlp {
                 false
             }
         };
-        if before != Phase::Open && flight.phase == Phase::Open {
+        if before != Phase::Open && flight.phase() == Phase::Open {
             // §6.2, step 4
             self.persists = self.persists.saturating_sub(1);
             if self.persists == 0 {
@@ -238,7 +236,7 @@ impl LossRecovery for RackTlp {
     ) -> Response {
         self.srtt = feedback.srtt;
         self.take(now, flight, feedback);
-        debug_assert!(self.log.agrees_with(flight.una, flight.max, &flight.board));
+        debug_assert!(self.log.agrees_with(flight.una(), flight.max(), flight.board()));
         self.adapt_window(flight, feedback);
         let repaired = self.tail.on_feedback(flight, feedback);
         if feedback.held {
@@ -247,7 +245,7 @@ impl LossRecovery for RackTlp {
         self.detect(now, flight);
         if self.enter(now, flight) {
             Response::Recover
-        } else if repaired && flight.phase == Phase::Open {
+        } else if repaired && flight.phase() == Phase::Open {
             Response::Cut
         } else {
             Response::Nothing
@@ -270,18 +268,18 @@ impl LossRecovery for RackTlp {
 
     /// §6.3: what is at the left edge is lost, and what was sent a round trip ago or more.
     fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut Flight) {
-        let (una, nxt) = (flight.una, flight.nxt);
+        let (una, nxt) = (flight.una(), flight.nxt());
         let allowed = self.arrivals.rtt + self.window(flight);
         flight.collapse(now);
-        if flight.board.is_empty() && self.log.pipe() + self.log.lost() < flight.outstanding() {
-            self.log.start_over(una, flight.max, flight.mss, now);
+        if flight.board().is_empty() && self.log.pipe() + self.log.lost() < flight.outstanding() {
+            self.log.start_over(una, flight.max(), flight.mss(), now);
         }
-        self.log.mark(flight.max, |sent| {
+        self.log.mark(flight.max(), |sent| {
             let first = sent.range.contains(una);
             let beyond = sent.range.end.after(nxt);
             Some(first || beyond || sent.at + allowed <= now)
         });
-        flight.nxt = flight.max;
+        flight.go_on();
         self.deadline = None;
         self.urgent = true;
         self.tail.forget();
@@ -303,20 +301,20 @@ impl LossRecovery for RackTlp {
 
     fn pipe(&self, flight: &Flight) -> u32 {
         if going_back(flight) {
-            flight.board.missing(SeqRange::new(flight.una, flight.nxt))
+            flight.board().missing(SeqRange::new(flight.una(), flight.nxt()))
         } else {
             self.log.pipe()
         }
     }
 
     fn budget(&self, flight: &Flight) -> u32 {
-        let pipe = match flight.phase {
+        let pipe = match flight.phase() {
             // RFC 6675 §5, step 3.C, is limited transmit by another measure.
-            Phase::Open if !flight.limited_transmit => flight.nxt.since(flight.una),
+            Phase::Open if !flight.limited_transmit() => flight.nxt().since(flight.una()),
             _ => self.pipe(flight),
         };
-        let urgent = self.urgent && flight.phase != Phase::Open;
-        let least = if urgent { flight.mss } else { 0 };
+        let urgent = self.urgent && flight.phase() != Phase::Open;
+        let least = if urgent { flight.mss() } else { 0 };
         flight.window.cwnd.saturating_sub(pipe).max(least)
     }
 
@@ -325,10 +323,10 @@ impl LossRecovery for RackTlp {
     }
 
     fn resend(&mut self, flight: &Flight, last_resort: bool) -> Option<SeqRange> {
-        if last_resort || flight.phase == Phase::Open || going_back(flight) {
+        if last_resort || flight.phase() == Phase::Open || going_back(flight) {
             return None;
         }
-        self.log.first_lost(flight.mss)
+        self.log.first_lost(flight.mss())
     }
 
     fn probe_after(&self, flight: &Flight, srtt: Option<Duration>) -> Option<Duration> {

@@ -18,9 +18,9 @@ impl Listed for Reno {
 
 impl LossRecovery for Reno {
     fn on_duplicate(&mut self, now: Instant, flight: &mut Flight) -> bool {
-        if let Phase::Recovery { .. } = flight.phase {
+        if let Phase::Recovery { .. } = flight.phase() {
             // Step 4: another segment has left the network.
-            flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss);
+            flight.window.cwnd = flight.window.cwnd.saturating_add(flight.mss());
             return false;
         }
         let begins = flight.third_duplicate();
@@ -31,10 +31,10 @@ impl LossRecovery for Reno {
     }
 
     fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
-        if let Phase::Recovery { .. } = flight.phase {
+        if let Phase::Recovery { .. } = flight.phase() {
             // Step 6: deflate.
             flight.window.cwnd = flight.window.ssthresh;
-            flight.phase = Phase::Open;
+            flight.leave_recovery();
             return Advance { grows: false, restarts_timer: true };
         }
         flight.leave_loss();

@@ -20,9 +20,8 @@ impl LossRecovery for Tahoe {
         let begins = flight.third_duplicate();
         if begins {
             // As after a timeout, but without waiting for it.
-            flight.timed_out = None;
-            flight.collapse(now);
-            flight.resend_first = true;
+            flight.collapse_early(now);
+            flight.resend_first();
         }
         begins
     }

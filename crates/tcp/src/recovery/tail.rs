@@ -27,16 +27,16 @@ impl Tail {
     pub fn may_probe(&self, flight: &Flight) -> bool {
         self.end.is_none()
             && !self.unanswered
-            && flight.phase == Phase::Open
-            && flight.board.is_empty()
+            && flight.phase() == Phase::Open
+            && flight.board().is_empty()
             && flight.outstanding() > 0
-            && flight.nxt == flight.max
+            && flight.nxt() == flight.max()
     }
 
     /// §7.2: how long to wait for an acknowledgment.
     pub fn timeout(flight: &Flight, srtt: Option<Duration>) -> Duration {
         let Some(srtt) = srtt else { return UNMEASURED };
-        let alone = flight.outstanding() <= flight.mss;
+        let alone = flight.outstanding() <= flight.mss();
         srtt.times(2) + if alone { MOST_ACK_DELAY } else { Duration::ZERO }
     }
 
@@ -60,11 +60,11 @@ impl Tail {
         if feedback.advanced > 0 {
             self.unanswered = false;
         }
-        let Some(end) = self.end.filter(|end| flight.una.at_or_after(*end)) else { return false };
+        let Some(end) = self.end.filter(|end| flight.una().at_or_after(*end)) else { return false };
         let both = feedback.duplicate.is_some_and(|range| range.end == end);
         // Without D-SACK, a bare duplicate says that original and probe have both arrived.
         let bare = feedback.advanced == 0 && feedback.blocks.is_empty();
-        let repaired = self.again && !both && flight.una.after(end);
+        let repaired = self.again && !both && flight.una().after(end);
         if !self.again || both || repaired || bare {
             self.end = None;
         }

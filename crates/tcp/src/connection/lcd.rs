@@ -3,33 +3,9 @@
 
 use base::{Duration, Instant, Seq};
 
-use crate::connection::{Connection, Event};
-use crate::state::Cause;
+use super::control_block::{Connection, Event};
+use crate::state::{Cause, State};
 use crate::timer::Timer;
-
-/// Timeouts of one segment in a row.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Disruption {
-    /// When the first of them was.
-    first: Instant,
-    /// When the last of them was: the segment went again then.
-    last: Instant,
-    /// Has a back-off been taken back since?
-    reverted: bool,
-}
-
-impl Disruption {
-    /// Another timeout.
-    pub fn goes_on(before: Option<Self>, now: Instant) -> Self {
-        let first = before.map_or(now, |disruption| disruption.first);
-        Self { first, last: now, reverted: before.is_some_and(|disruption| disruption.reverted) }
-    }
-
-    /// Time stood still for so long.
-    pub fn later_by(self, still: Duration) -> Self {
-        Self { first: self.first + still, last: self.last + still, ..self }
-    }
-}
 
 impl Connection {
     /// A router, or the peer's host, says that a segment did not get there. `hard` errors
@@ -38,10 +14,10 @@ impl Connection {
     /// there was no route (net or host unreachable), `None` if the message says anything else.
     /// The caller has checked that the quoted number lies within what is outstanding.
     pub fn on_unreachable(&mut self, now: Instant, hard: bool, quoted: Option<Seq>) {
-        if hard && self.state == crate::State::SynSent {
+        if hard && self.state == State::SynSent {
             self.become_after(Cause::Reset);
             self.end(Event::Reset);
-        } else if self.config.lcd && quoted == Some(self.snd.flight.una) {
+        } else if self.config.lcd && quoted == Some(self.snd.flight.una()) {
             self.take_back_off_back(now);
         }
     }
@@ -53,8 +29,8 @@ impl Connection {
         if !runs || !self.state.is_synchronized() || !self.snd.rtt.undo_back_off() {
             return;
         }
-        disruption.reverted = true;
-        let at = self.config.clock.deadline(disruption.last, self.snd.rtt.rto());
+        disruption.revert();
+        let at = self.config.clock.deadline(disruption.last(), self.snd.rtt.rto());
         self.stats.back_offs_reverted += 1;
         if at > now {
             self.timers.set(Timer::Retransmission, at);
@@ -67,15 +43,15 @@ impl Connection {
     /// As many timeouts in a row as the configuration allows have passed. Is that long enough? With
     /// back-offs taken back they come fast, so time counts: what they would have taken (RFC 1122
     /// §4.2.3.5 lets R2 be a time).
-    pub(crate) fn gives_up(&self, now: Instant, most: u32) -> bool {
-        match self.snd.disruption {
-            Some(Disruption { first, reverted: true, .. }) => {
+    pub(super) fn gives_up(&self, now: Instant, most: u32) -> bool {
+        match self.snd.disruption.and_then(|disruption| disruption.reverted_since()) {
+            Some(first) => {
                 let (base, max) = (self.snd.rtt.base_rto(), self.config.max_rto);
                 let doubled = |n: u32| base.times(1 << n.min(32)).min(max);
                 let span = (1..=most).fold(Duration::ZERO, |span, n| span + doubled(n));
                 now.since(first) >= span
             }
-            _ => true,
+            None => true,
         }
     }
 }

@@ -3,16 +3,15 @@
 use base::{Instant, Release, Seq, SeqRange};
 use wire::{TcpFlags, TcpSegment, Timestamps};
 
-use crate::connection::{Connection, Event};
+use super::control_block::{Connection, Event};
+use super::f_rto::News;
 use crate::flight::Phase;
-use crate::forward::News;
 use crate::growth::{Acked, Window};
-use crate::prr::Before;
 use crate::state::{Cause, State};
 use crate::timer::Timer;
 
 /// The SACK blocks that report something between `una` and `max`.
-pub(crate) fn reported(
+pub(super) fn reported(
     segment: &TcpSegment,
     una: Seq,
     max: Seq,
@@ -28,19 +27,19 @@ pub(crate) fn reported(
 
 impl Connection {
     /// The acknowledgment; `false` if the segment is to be dropped for it.
-    pub(crate) fn on_ack(&mut self, now: Instant, segment: &TcpSegment) -> bool {
+    pub(super) fn on_ack(&mut self, now: Instant, segment: &TcpSegment) -> bool {
         let ack = segment.ack;
         let flight = &self.snd.flight;
-        if ack.after(flight.max) || ack.before(flight.una - self.snd.largest_wnd.max(1)) {
+        if ack.after(flight.max()) || ack.before(flight.una() - self.snd.largest_wnd.max(1)) {
             // RFC 5961 §5.2
-            if ack.after(flight.max) || self.config.challenge_old_acks {
+            if ack.after(flight.max()) || self.config.challenge_old_acks {
                 self.challenge(now);
             }
             return false;
         }
         let outstanding = flight.outstanding();
-        let before = Before::of(flight);
-        let una = flight.una;
+        let before = flight.delivered();
+        let una = flight.una();
         let window = u32::from(segment.window) << self.snd.wnd_shift;
         if let Some(timestamps) = segment.options.timestamps {
             self.snd.echoed = timestamps.echo;
@@ -51,13 +50,13 @@ impl Connection {
             news
         } else {
             // RFC 5681 §2
-            ack == self.snd.flight.una && segment.sequence_len() == 0 && window == self.snd.wnd
+            ack == self.snd.flight.una() && segment.sequence_len() == 0 && window == self.snd.wnd
         };
         // Where the timer is stopped, in persist mode and while held, what looks like a duplicate
         // answers a probe.
         let counts = outstanding > 0 && self.timers.get(Timer::Retransmission).is_some();
         self.release_hold(now, ack, window);
-        let advanced = ack.after(self.snd.flight.una);
+        let advanced = ack.after(self.snd.flight.una());
         if advanced {
             self.on_new_ack(now, segment, outstanding);
         }
@@ -91,18 +90,15 @@ impl Connection {
 
     fn on_duplicate(&mut self, now: Instant) {
         let flight = &mut self.snd.flight;
-        if flight.dup_acks == 0 {
-            flight.before_limited = flight.outstanding();
-        }
-        flight.dup_acks = flight.dup_acks.saturating_add(1);
-        let before = flight.before;
+        flight.count_duplicate();
+        let before = flight.before();
         if self.snd.recovery.on_duplicate(now, flight) {
             self.recovery_began(now, before);
         }
     }
 
     /// Fast recovery has begun; `before` is what an undo would have restored until then.
-    pub(crate) fn recovery_began(&mut self, now: Instant, before: Option<Window>) {
+    pub(super) fn recovery_began(&mut self, now: Instant, before: Option<Window>) {
         self.begin_episode(false, before);
         self.stats.fast_retransmits += 1;
         self.snd.timed = None;
@@ -116,10 +112,10 @@ impl Connection {
         if !self.agreed.sack {
             return false;
         }
-        let (una, max) = (self.snd.flight.una, self.snd.flight.max);
+        let (una, max) = (self.snd.flight.una(), self.snd.flight.max());
         let mut news = false;
         for block in reported(segment, una, max) {
-            news |= self.snd.flight.board.add(block);
+            news |= self.snd.flight.on_report(block);
         }
         news
     }
@@ -127,7 +123,7 @@ impl Connection {
     /// What ends a hold by itself: an acceptable acknowledgment with an open window.
     fn release_hold(&mut self, now: Instant, ack: Seq, window: u32) {
         let by_ack = self.snd.held.is_some_and(|held| held.release == Release::AnyAck);
-        if by_ack && window > 0 && ack.at_or_after(self.snd.flight.una) {
+        if by_ack && window > 0 && ack.at_or_after(self.snd.flight.una()) {
             self.end_hold(now);
         }
     }
@@ -136,17 +132,12 @@ impl Connection {
     fn on_new_ack(&mut self, now: Instant, segment: &TcpSegment, outstanding: u32) {
         let ack = segment.ack;
         let snd = &mut self.snd;
-        let bytes = ack.since(snd.flight.una);
+        let bytes = ack.since(snd.flight.una());
         let fin_acked = snd.fin.is_some_and(|fin| ack.after(fin));
         snd.una_offset += u64::from(bytes - u32::from(fin_acked && bytes > 0));
         let flight = &mut snd.flight;
-        let limited = outstanding.saturating_add(flight.mss) > flight.window.cwnd;
-        flight.una = ack;
-        flight.nxt = flight.nxt.max(ack);
-        flight.board.advance(ack);
-        // Serial numbers turn around after 2 GiB: what is passed must be forgotten.
-        flight.timed_out = None;
-        flight.recover = flight.recover.filter(|point| ack.at_or_before(*point));
+        let limited = outstanding.saturating_add(flight.mss()) > flight.window.cwnd;
+        flight.on_acknowledged(ack);
         snd.ecn.point = snd.ecn.point.filter(|point| ack.at_or_before(*point));
         snd.retries = 0;
         snd.disruption = None;
@@ -156,19 +147,19 @@ impl Connection {
         }
         self.sample_round_trip(now, segment, outstanding);
         self.detect_by_timestamp(now, segment);
-        let (una, max) = (self.snd.flight.una, self.snd.flight.max);
+        let (una, max) = (self.snd.flight.una(), self.snd.flight.max());
         if self.snd.episode.as_mut().is_some_and(|episode| !episode.goes_on(una, max)) {
             self.snd.episode = None;
         }
         let srtt = self.snd.rtt.srtt();
         let flight = &mut self.snd.flight;
         let advance = self.snd.recovery.on_advance(now, flight, bytes);
-        flight.dup_acks = 0;
+        flight.forget_duplicates();
         // RFC 3168 §6.1.2: an echo earns nothing.
         let echo = self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE);
         // chandran-1998 §4: nor does what comes while the window is frozen.
         if advance.grows && !echo && !self.timers.are_frozen() {
-            let acked = Acked { bytes, mss: flight.mss, srtt, window_limited: limited };
+            let acked = Acked { bytes, mss: flight.mss(), srtt, window_limited: limited };
             flight.grow(now, acked);
         }
         if advance.restarts_timer || flight.outstanding() == 0 {
@@ -190,7 +181,7 @@ impl Connection {
     }
 
     /// RFC 6298 §3 (one segment timed, never one sent twice) or RFC 7323 §4.1 (every echo).
-    pub(crate) fn sample_round_trip(&mut self, now: Instant, segment: &TcpSegment, flight: u32) {
+    pub(super) fn sample_round_trip(&mut self, now: Instant, segment: &TcpSegment, flight: u32) {
         let timed = match self.snd.timed {
             Some((end, at)) if segment.ack.at_or_after(end) => {
                 self.snd.timed = None;
@@ -209,7 +200,7 @@ impl Connection {
                 // An echo from the future, or from ages ago, was never ours.
                 let sane = ticks < 1 << 20;
                 // RFC 7323 §4.2: how many samples a round trip gives.
-                let samples = flight.div_ceil(self.snd.flight.mss.saturating_mul(2).max(1));
+                let samples = flight.div_ceil(self.snd.flight.mss().saturating_mul(2).max(1));
                 sane.then(|| (self.timestamp_tick().times(u64::from(ticks)), samples))
             }
             _ => timed,
@@ -225,7 +216,7 @@ impl Connection {
     /// RFC 3168 §6.1.2: at most one reduction a window of data, none while a loss is recovered.
     fn on_congestion_echo(&mut self, now: Instant) {
         let snd = &mut self.snd;
-        if snd.ecn.point.is_some() || snd.flight.phase != Phase::Open {
+        if snd.ecn.point.is_some() || snd.flight.phase() != Phase::Open {
             return;
         }
         snd.flight.cut(now);
@@ -239,7 +230,7 @@ impl Connection {
         let snd = &mut self.snd;
         let newer = snd.wl1.before(segment.seq)
             || (snd.wl1 == segment.seq && snd.wl2.at_or_before(segment.ack));
-        if !newer || segment.ack.before(snd.flight.una) {
+        if !newer || segment.ack.before(snd.flight.una()) {
             return;
         }
         let opens = snd.wnd == 0 && window > 0;

@@ -3,10 +3,10 @@
 use base::{Duration, Ecn, Instant, Seq, SeqRange};
 use wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
-use crate::connection::{Connection, Transmit};
+use super::control_block::{Connection, Transmit};
+use super::sender::initial_window;
 use crate::flight::Phase;
 use crate::forward::Forward;
-use crate::sender::initial_window;
 use crate::state::State;
 use crate::timer::Timer;
 
@@ -15,14 +15,14 @@ const FINEST_TIMESTAMP: Duration = Duration::from_millis(1);
 
 /// A piece of our stream chosen for sending.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
+pub(super) struct Choice {
     pub range: SeqRange,
     pub why: Why,
 }
 
 /// Why it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(super) enum Why {
     /// It is next: SND.NXT moves along.
     Next,
     /// Loss recovery sends it again.
@@ -63,22 +63,22 @@ impl Connection {
         if core::mem::take(&mut self.snd.keep_alive_due) {
             // RFC 9293 §3.8.4: one number too low, so that an answer is due.
             let mut segment = self.bare(TcpFlags::ACK);
-            segment.seq = self.snd.flight.una - 1;
+            segment.seq = self.snd.flight.una() - 1;
             return Some(self.send_ack(now, segment));
         }
         self.acks.now.then(|| self.send_ack(now, self.bare(TcpFlags::ACK)))
     }
 
     /// Our clock for timestamps.
-    pub(crate) fn timestamp(&self, now: Instant) -> u32 {
+    pub(super) fn timestamp(&self, now: Instant) -> u32 {
         (now.as_nanos() / self.timestamp_tick().as_nanos()) as u32
     }
-    pub(crate) fn timestamp_tick(&self) -> Duration {
+    pub(super) fn timestamp_tick(&self) -> Duration {
         self.config.clock.rtt.max(FINEST_TIMESTAMP)
     }
 
     /// What each segment carries once timestamps are agreed on (RFC 7323 §3.2).
-    pub(crate) fn own_timestamps(&self, now: Instant) -> Option<Timestamps> {
+    pub(super) fn own_timestamps(&self, now: Instant) -> Option<Timestamps> {
         let (value, echo) = (self.timestamp(now), self.echo.recent);
         self.agreed.timestamps.then_some(Timestamps { value, echo })
     }
@@ -115,14 +115,13 @@ impl Connection {
         // RFC 7323 §2.2: the window of a SYN is never scaled.
         segment.window = self.config.receive_buffer.min(65_535) as u16;
         if answer {
-            self.rcv.edge = self.rcv.edge.max(self.rcv.nxt + u32::from(segment.window));
-            self.acks.last = self.rcv.nxt;
+            self.rcv.offered(segment.window);
+            self.acks.last = self.rcv.nxt();
             self.acks.now = false;
         }
-        let first = self.snd.flight.max == self.snd.iss;
-        self.snd.flight.nxt = self.snd.iss + 1;
-        self.snd.flight.max = self.snd.iss + 1;
-        self.snd.timed = first.then_some((self.snd.flight.max, now));
+        let first = self.snd.flight.max() == self.snd.iss;
+        self.snd.flight.on_syn_sent(self.snd.iss);
+        self.snd.timed = first.then_some((self.snd.flight.max(), now));
         self.restart_retransmission_timer(now);
         Transmit { retransmission: !first, ..Transmit::of(segment) }
     }
@@ -140,26 +139,26 @@ impl Connection {
         if self.snd.held.is_some() {
             return None;
         }
-        if core::mem::take(&mut self.snd.flight.resend_first) {
+        if self.snd.flight.take_resend_first() {
             let flight = &self.snd.flight;
-            let reported = flight.board.next_reported(flight.una).unwrap_or(flight.max);
-            let end = (flight.una + flight.mss).min(flight.max).min(reported);
-            if end.after(flight.una) {
+            let reported = flight.board().next_reported(flight.una()).unwrap_or(flight.max());
+            let end = (flight.una() + flight.mss()).min(flight.max()).min(reported);
+            if end.after(flight.una()) {
                 // Tahoe goes on from there; others leave SND.NXT alone.
-                let why = if flight.nxt == flight.una { Why::Next } else { Why::Repair };
-                return Some(Choice::new(flight.una, end, why));
+                let why = if flight.nxt() == flight.una() { Why::Next } else { Why::Repair };
+                return Some(Choice::new(flight.una(), end, why));
             }
         }
         // RFC 8985 §7.3: a probe is new data, whatever the congestion window.
         let probes = core::mem::take(&mut self.snd.tail_probe_due);
-        let budget = match self.snd.flight.forward {
-            _ if probes => self.snd.flight.mss,
+        let budget = match self.snd.flight.forward() {
+            _ if probes => self.snd.flight.mss(),
             Some(Forward::Probing { left }) => left,
             _ => self.snd.recovery.budget(&self.snd.flight),
         };
-        if self.snd.flight.phase != Phase::Open
-            && !matches!(self.snd.flight.forward, Some(Forward::Probing { .. }))
-            && budget >= self.snd.flight.mss
+        if self.snd.flight.phase() != Phase::Open
+            && !matches!(self.snd.flight.forward(), Some(Forward::Probing { .. }))
+            && budget >= self.snd.flight.mss()
             && let Some(range) = self.snd.recovery.resend(&self.snd.flight, false)
             && let Some(range) = self.repairable(range)
         {
@@ -172,7 +171,7 @@ impl Connection {
         if choice.is_some() {
             return choice;
         }
-        if budget >= self.snd.flight.mss
+        if budget >= self.snd.flight.mss()
             && let Some(range) = self.snd.recovery.resend(&self.snd.flight, true)
         {
             return Some(Choice { range, why: Why::Repair });
@@ -183,8 +182,8 @@ impl Connection {
 
     /// After a timeout, what goes again keeps to the peer's window, which may have shrunk.
     fn repairable(&self, range: SeqRange) -> Option<SeqRange> {
-        let end = match self.snd.flight.phase {
-            Phase::Loss { .. } => range.end.min(self.snd.flight.una + self.snd.wnd),
+        let end = match self.snd.flight.phase() {
+            Phase::Loss { .. } => range.end.min(self.snd.flight.una() + self.snd.wnd),
             _ => range.end,
         };
         end.after(range.start).then(|| SeqRange::new(range.start, end))
@@ -194,11 +193,11 @@ impl Connection {
     fn aid_resend(&mut self) -> Option<Choice> {
         let flight = &self.snd.flight;
         while let Some((range, _)) = self.snd.resend.front_mut() {
-            let end = range.end.min(flight.max);
-            let start = flight.board.first_hole(range.start.max(flight.una));
+            let end = range.end.min(flight.max());
+            let start = flight.board().first_hole(range.start.max(flight.una()));
             if start.before(end) {
-                let reported = flight.board.next_reported(start).unwrap_or(flight.max);
-                let stop = (start + flight.mss).min(reported).min(end);
+                let reported = flight.board().next_reported(start).unwrap_or(flight.max());
+                let stop = (start + flight.mss()).min(reported).min(end);
                 range.start = stop;
                 let ahead_of_queue = self.snd.resend.front().is_some_and(|(_, ahead)| *ahead);
                 return Some(Choice::new(start, stop, Why::Aid { ahead_of_queue }));
@@ -213,9 +212,9 @@ impl Connection {
     fn probe(&mut self) -> Option<Choice> {
         let snd = &self.snd;
         let at_una = snd.held.is_some() || snd.wnd == 0;
-        let start = if at_una { snd.flight.una } else { snd.flight.nxt };
+        let start = if at_una { snd.flight.una() } else { snd.flight.nxt() };
         let waiting = snd.waiting_from(start);
-        let room = snd.peer_room().min(snd.flight.mss);
+        let room = snd.peer_room().min(snd.flight.mss());
         if snd.held.is_none() && room > 0 && waiting > 0 {
             let len = waiting.min(u64::from(room)) as u32;
             return Some(Choice::new(start, start + len, Why::Next));
@@ -233,29 +232,27 @@ impl Connection {
 
     /// From SND.NXT on: what goes again after a timeout, then new data, then the FIN.
     fn onwards(&mut self, now: Instant, budget: u32) -> Option<Choice> {
-        // While going back, what SACK reports is not sent again.
-        let flight = &mut self.snd.flight;
-        flight.nxt = flight.board.first_hole(flight.nxt);
+        self.snd.flight.skip_reported();
         let idle = self.snd.flight.outstanding() == 0;
         if idle
             && now.since(self.snd.last_sent) > self.snd.rtt.rto()
             && self.stats.segments_sent > 0
         {
             // RFC 5681 §4.1: after an idle period the window says nothing about the path.
-            let restart = initial_window(&self.config, self.snd.flight.mss);
+            let restart = initial_window(&self.config, self.snd.flight.mss());
             let window = &mut self.snd.flight.window;
             window.cwnd = window.cwnd.min(restart);
         }
         let budget = if idle { self.snd.recovery.budget(&self.snd.flight) } else { budget };
         let snd = &self.snd;
         let flight = &snd.flight;
-        let start = flight.nxt;
+        let start = flight.nxt();
         let room = budget.min(snd.peer_room());
         let waiting = snd.waiting_from(start);
-        let again = start.before(flight.max);
-        let reported = if again { flight.board.next_reported(start) } else { None };
+        let again = start.before(flight.max());
+        let reported = if again { flight.board().next_reported(start) } else { None };
         let stop = reported.map_or(u32::MAX, |seq| seq.since(start));
-        let full = flight.mss.saturating_sub(self.sack_room()).max(1);
+        let full = flight.mss().saturating_sub(self.sack_room()).max(1);
         let len = waiting.min(u64::from(room.min(full).min(stop))) as u32;
         let all = u64::from(len) == waiting;
         // The FIN goes with the last data, or alone; it needs no congestion window, but a place in
@@ -269,7 +266,7 @@ impl Connection {
             return None;
         }
         // Silly windows at the sender (RFC 9293 §3.8.6.2.1) and Nagle (§3.7.4).
-        let nothing_out = start == flight.una;
+        let nothing_out = start == flight.una();
         let worth = len >= full
             || len == stop
             || again
@@ -284,7 +281,7 @@ impl Connection {
         if self.timers.get(Timer::Persist).is_some() || !(outstanding || self.snd.has_unsent()) {
             return;
         }
-        if self.snd.wnd == 0 && self.snd.flight.nxt != self.snd.flight.una {
+        if self.snd.wnd == 0 && self.snd.flight.nxt() != self.snd.flight.una() {
             // RFC 9293 §3.8.6: the peer took its window back with data in flight. As in 4.4BSD,
             // that is no reason for timeouts: probes, and then all over again from SND.UNA.
             self.snd.flight.step_back();
@@ -324,7 +321,7 @@ impl Connection {
         let waiting = self.snd.waiting_from(start);
         let len = u64::from(end.since(start)).min(waiting) as u32;
         let fin = end.since(start) > len && self.snd.closing;
-        let retransmission = start.before(self.snd.flight.max);
+        let retransmission = start.before(self.snd.flight.max());
         let mut flags = TcpFlags::ACK;
         if fin {
             flags = flags.with(TcpFlags::FIN);
@@ -379,26 +376,16 @@ impl Connection {
         self.snd.recovery.on_sent(now, SeqRange::new(start, end));
         self.follow_recovery_timer(now, timed);
         let flight = &mut self.snd.flight;
-        flight.max = flight.max.max(end);
+        flight.on_sent(end);
         match choice.why {
-            Why::Next => {
-                flight.nxt = end;
-                if let Some(Forward::Probing { left }) = &mut flight.forward {
-                    *left = left.saturating_sub(len);
-                }
-            }
-            // RFC 6675 §4, NextSeg rule 4: a rescue beyond all reports leaves HighRxt alone.
-            Why::Repair if flight.board.highest().is_some_and(|high| start.before(high)) => {
-                flight.high_rxt = flight.high_rxt.max(end);
-            }
-            Why::Repair | Why::Tail | Why::Aid { .. } | Why::Probe => {}
+            Why::Next => flight.on_next_sent(end, len),
+            Why::Repair => flight.on_repair_sent(SeqRange::new(start, end)),
+            Why::Tail | Why::Aid { .. } | Why::Probe => {}
         }
         if len > 0 && choice.why != Why::Probe {
             self.stats.segments_sent += 1;
             self.stats.bytes_sent += u64::from(len);
-            if let Some(prr) = &mut self.snd.flight.prr {
-                prr.on_sent(len);
-            }
+            self.snd.flight.on_data_sent(len);
         }
         if retransmission {
             self.stats.retransmissions += u64::from(choice.why != Why::Probe);
@@ -441,7 +428,8 @@ impl Connection {
         segment.options.timestamps = self.own_timestamps(now);
         if self.agreed.sack {
             // Behind a payload only as many blocks as keep the segment within its size.
-            let spare = (self.snd.flight.mss.saturating_sub(segment.payload.len + 4) / 8) as usize;
+            let spare =
+                (self.snd.flight.mss().saturating_sub(segment.payload.len + 4) / 8) as usize;
             let most = if segment.payload.is_empty() { 4 } else { spare };
             segment.options.sack = self.rcv.sack_blocks(self.most_blocks().min(most));
         }
@@ -449,13 +437,13 @@ impl Connection {
         segment.window = self.window_field(window);
         self.acks.waiting = 0;
         self.acks.now = false;
-        self.acks.last = self.rcv.nxt;
+        self.acks.last = self.rcv.nxt();
         self.timers.stop(Timer::DelayedAck);
     }
 
     /// A window as it stands in the header.
-    pub(crate) fn window_field(&self, bytes: u32) -> u16 {
-        let shift = if self.agreed.window_scale { self.rcv.shift } else { 0 };
+    pub(super) fn window_field(&self, bytes: u32) -> u16 {
+        let shift = if self.agreed.window_scale { self.rcv.shift() } else { 0 };
         (bytes >> shift).min(65_535) as u16
     }
 }

@@ -7,10 +7,10 @@ use base::{
 };
 use wire::{TcpFlags, TcpSegment};
 
-use crate::connection::{Connection, Transmit};
+use super::control_block::{Connection, Transmit};
+use super::sender::{Held, initial_window};
 use crate::flight::Phase;
 use crate::growth::MOST_WINDOW;
-use crate::sender::{Held, initial_window};
 use crate::timer::Timer;
 
 /// Ranges that may wait to be sent again.
@@ -24,24 +24,24 @@ impl Connection {
         let probing = self.timers.get(Timer::Persist).is_some() || self.snd.probe_due;
         TcpView {
             synchronized: self.state.is_synchronized(),
-            mss: Known::Exact(flight.mss),
-            una: Known::Exact(flight.una),
-            nxt: Known::Exact(flight.nxt),
-            max: Known::Exact(flight.max),
+            mss: Known::Exact(flight.mss()),
+            una: Known::Exact(flight.una()),
+            nxt: Known::Exact(flight.nxt()),
+            max: Known::Exact(flight.max()),
             cwnd: Known::Exact(flight.window.cwnd),
             ssthresh: Known::Exact(flight.window.ssthresh),
             peer_window: Known::Exact(if held { 0 } else { self.snd.wnd }),
             retransmission_deadline: Known::Exact(self.timers.get(Timer::Retransmission)),
             rto: Known::Exact(self.snd.rtt.base_rto()),
             srtt: Known::Exact(self.snd.rtt.srtt()),
-            recovery: Known::Exact(match flight.phase {
+            recovery: Known::Exact(match flight.phase() {
                 Phase::Open => RecoveryState::Open,
                 Phase::Recovery { .. } => RecoveryState::Recovery,
                 Phase::Loss { .. } => RecoveryState::Loss,
             }),
             persisting: Known::Exact(held || probing),
             ecn: Known::Exact(self.snd.ecn.on),
-            rcv_nxt: Known::Exact(self.rcv.nxt),
+            rcv_nxt: Known::Exact(self.rcv.nxt()),
             advertised_window: Known::Exact(self.rcv.window()),
         }
     }
@@ -66,7 +66,7 @@ impl Connection {
                     Setting::Default => self.snd.flight.window.ssthresh = MOST_WINDOW,
                     // RFC 5681 §3.1, equation 4: never below two segments.
                     Setting::Value(bytes) => {
-                        let least = self.snd.flight.mss.saturating_mul(2);
+                        let least = self.snd.flight.mss().saturating_mul(2);
                         self.snd.flight.window.ssthresh = bytes.max(least).min(MOST_WINDOW);
                     }
                 }
@@ -118,7 +118,7 @@ impl Connection {
     }
 
     fn set_cwnd(&mut self, cwnd: Setting<u32>) {
-        let mss = self.snd.flight.mss;
+        let mss = self.snd.flight.mss();
         let before = self.snd.flight.window.cwnd;
         match cwnd {
             Setting::Keep => {}
@@ -145,10 +145,10 @@ impl Connection {
         if freeze_timers {
             self.timers.freeze(now);
             // That goes for the echoes of timestamps, too.
-            self.snd.untimed = Some(self.snd.flight.max);
+            self.snd.untimed = Some(self.snd.flight.max());
         } else {
             // 4.4BSD forgets duplicates when the retransmission timer is off.
-            self.snd.flight.dup_acks = 0;
+            self.snd.flight.forget_duplicates();
         }
         self.timers.stop(Timer::Retransmission);
         self.timers.stop(Timer::Recovery);
@@ -160,7 +160,7 @@ impl Connection {
         // The window is the aid's now: nothing of before is given back, and a further timeout must
         // not begin an episode that could (RFC 3522 §3.2: RetransmitTS is the first one's).
         self.snd.episode = None;
-        self.snd.flight.before = None;
+        self.snd.flight.forget_before();
         self.end_forward();
         if step_back {
             self.snd.flight.step_back();
@@ -173,7 +173,7 @@ impl Connection {
     }
 
     /// Sending goes on: with the timeout that a new transmission has, or where it was frozen.
-    pub(crate) fn end_hold(&mut self, now: Instant) {
+    pub(super) fn end_hold(&mut self, now: Instant) {
         if self.snd.held.take().is_none() {
             return;
         }
@@ -200,7 +200,7 @@ impl Connection {
 
     fn resend(&mut self, range: SeqRange, ahead_of_queue: bool) -> Done {
         let flight = &self.snd.flight;
-        let range = SeqRange::new(range.start.max(flight.una), range.end.min(flight.max));
+        let range = SeqRange::new(range.start.max(flight.una()), range.end.min(flight.max()));
         if range.is_empty() || self.snd.resend.len() >= MOST_RESENDS {
             return Done::Unsupported;
         }
@@ -212,12 +212,12 @@ impl Connection {
     /// what has not arrived (liu-singh-2001 §III-B).
     /// Nor does it promise more than what is advertised already.
     fn forge_ack(&self, now: Instant, ack: Seq, window: u32) -> Option<TcpSegment> {
-        if ack.after(self.rcv.nxt) {
+        if ack.after(self.rcv.nxt()) {
             return None;
         }
         let mut segment = self.bare(TcpFlags::ACK);
         segment.ack = ack;
-        segment.window = self.window_field(window.min(self.rcv.edge.since(ack)));
+        segment.window = self.window_field(window.min(self.rcv.edge().since(ack)));
         segment.options.timestamps = self.own_timestamps(now);
         Some(segment)
     }

@@ -5,10 +5,10 @@ use alloc::collections::VecDeque;
 use base::{Ecn, Endpoint, Instant, Ipv4Addr, Seq};
 use wire::{Payload, TcpFlags, TcpSegment};
 
+use super::sender::Sender;
 use crate::config::Config;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
-use crate::sender::Sender;
 use crate::state::{Cause, State};
 use crate::stats::Stats;
 use crate::timer::Timers;
@@ -45,7 +45,7 @@ pub struct Transmit {
 
 impl Transmit {
     /// A segment that is none of these.
-    pub(crate) const fn of(segment: TcpSegment) -> Self {
+    pub(super) const fn of(segment: TcpSegment) -> Self {
         Self {
             segment,
             ecn: Ecn::NotEct,
@@ -74,31 +74,31 @@ impl Transmit {
 /// [`read`](Self::read) in order under the same names.
 #[derive(Debug)]
 pub struct Connection {
-    pub(crate) config: Config,
-    pub(crate) state: State,
+    pub(super) config: Config,
+    pub(super) state: State,
     /// It began by listening.
-    pub(crate) passive: bool,
-    pub(crate) local: Endpoint,
-    pub(crate) remote: Endpoint,
+    pub(super) passive: bool,
+    pub(super) local: Endpoint,
+    pub(super) remote: Endpoint,
     /// The name that our payloads carry.
-    pub(crate) stream: u32,
-    pub(crate) snd: Sender,
-    pub(crate) rcv: Receiver,
-    pub(crate) timers: Timers,
-    pub(crate) acks: Acks,
-    pub(crate) echo: Echo,
+    pub(super) stream: u32,
+    pub(super) snd: Sender,
+    pub(super) rcv: Receiver,
+    pub(super) timers: Timers,
+    pub(super) acks: Acks,
+    pub(super) echo: Echo,
     /// Timestamps, SACK and so on, as negotiated.
-    pub(crate) agreed: Agreed,
+    pub(super) agreed: Agreed,
     /// SYN or SYN-ACK is to be sent.
-    pub(crate) syn_due: bool,
-    pub(crate) syn_lost: bool,
+    pub(super) syn_due: bool,
+    pub(super) syn_lost: bool,
     /// Answers that do not belong to the flow: resets, challenges, made-up acknowledgments.
-    pub(crate) replies: VecDeque<Transmit>,
-    pub(crate) challenges: Challenges,
-    pub(crate) events: VecDeque<Event>,
-    pub(crate) stats: Stats,
+    pub(super) replies: VecDeque<Transmit>,
+    pub(super) challenges: Challenges,
+    pub(super) events: VecDeque<Event>,
+    pub(super) stats: Stats,
     /// When something last arrived (keep-alive).
-    pub(crate) heard: Instant,
+    pub(super) heard: Instant,
 }
 
 /// What both ends offered.
@@ -116,7 +116,7 @@ pub struct Agreed {
 
 /// Acknowledgments that are owed.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Acks {
+pub(super) struct Acks {
     /// Segments in order that wait for one.
     pub waiting: u32,
     /// One is to be sent at once.
@@ -129,7 +129,7 @@ pub(crate) struct Acks {
 
 /// The peer's timestamps (RFC 7323 §4.3, §5).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Echo {
+pub(super) struct Echo {
     /// TS.Recent.
     pub recent: u32,
     /// When it was taken: after 24 days it says nothing (RFC 7323 §5.5).
@@ -138,7 +138,7 @@ pub(crate) struct Echo {
 
 /// Challenge acknowledgments are limited (RFC 5961 §7).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Challenges {
+pub(super) struct Challenges {
     second: u64,
     sent: u32,
 }
@@ -156,15 +156,15 @@ impl Challenges {
 }
 
 impl Connection {
-    pub(crate) fn new(
+    pub(super) fn new(
         config: &Config,
         local: Endpoint,
         remote: Endpoint,
         iss: Seq,
         stream: u32,
     ) -> Self {
-        let mut rcv = Receiver::new(config.receive_buffer, config.dsack);
-        rcv.shift = if config.window_scale { config.receive_shift() } else { 0 };
+        let shift = if config.window_scale { config.receive_shift() } else { 0 };
+        let rcv = Receiver::new(config.receive_buffer, shift, config.dsack);
         Self {
             config: *config,
             state: State::Closed,
@@ -257,7 +257,7 @@ impl Connection {
     }
     /// Has the peer's FIN arrived, with everything before it?
     pub fn peer_closed(&self) -> bool {
-        self.rcv.fin.is_some_and(|fin| self.rcv.nxt.after(fin))
+        self.rcv.is_finished()
     }
 
     /// When [`on_timeout`](Self::on_timeout) is to be called; `None`: nothing is due.
@@ -322,14 +322,14 @@ impl Connection {
     }
 
     /// Goes where `cause` leads from here.
-    pub(crate) fn become_after(&mut self, cause: Cause) {
+    pub(super) fn become_after(&mut self, cause: Cause) {
         if let Some(next) = self.state.after(cause) {
             self.state = next;
         }
     }
 
     /// The connection is over; what can be read stays readable.
-    pub(crate) fn end(&mut self, event: Event) {
+    pub(super) fn end(&mut self, event: Event) {
         self.timers.clear();
         self.snd.held = None;
         self.snd.resend.clear();
@@ -345,15 +345,13 @@ impl Connection {
     /// it, which is the default.
     pub fn on_source_quench(&mut self) {
         if self.config.source_quench {
-            let flight = &mut self.snd.flight;
-            flight.before = Some(flight.window);
-            flight.window.cwnd = flight.mss;
+            self.snd.flight.quench();
             self.snd.reductions += 1;
         }
     }
 
     /// A segment of ours with nothing but header fields.
-    pub(crate) fn bare(&self, flags: TcpFlags) -> TcpSegment {
+    pub(super) fn bare(&self, flags: TcpFlags) -> TcpSegment {
         let flight = &self.snd.flight;
         TcpSegment {
             source_port: self.local.port,
@@ -361,15 +359,15 @@ impl Connection {
             // RFC 9293 §3.10.4 says SND.NXT; while going back, that is behind what the peer has.
             // But while its window is closed, only SND.NXT is in it: a probe's byte lies beyond,
             // and what begins there is dropped together with its acknowledgment (§3.10.7.4).
-            seq: if self.snd.wnd == 0 { flight.nxt } else { flight.max },
-            ack: self.rcv.nxt,
+            seq: if self.snd.wnd == 0 { flight.nxt() } else { flight.max() },
+            ack: self.rcv.nxt(),
             flags,
             ..TcpSegment::default()
         }
     }
 
     /// The connection is given up; the peer, if it is still there, shall know.
-    pub(crate) fn send_reset(&mut self) {
+    pub(super) fn send_reset(&mut self) {
         let reset = self.bare(TcpFlags::RST.with(TcpFlags::ACK));
         self.replies.push_back(Transmit::of(reset));
     }

@@ -3,9 +3,9 @@
 use base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
 use wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
-use crate::connection::{Connection, Event, Transmit};
+use super::control_block::{Connection, Event, Transmit};
+use super::sender::initial_window;
 use crate::receiver::Arrival;
-use crate::sender::initial_window;
 use crate::state::{Cause, State};
 use crate::timer::Timer;
 
@@ -82,7 +82,7 @@ impl Connection {
         self.agreed.timestamps = self.config.timestamps && options.timestamps.is_some();
         self.agreed.window_scale = self.config.window_scale && options.window_scale.is_some();
         if !self.agreed.window_scale {
-            self.rcv.shift = 0;
+            self.rcv.do_not_shift();
         }
         self.snd.wnd_shift = match options.window_scale {
             Some(shift) if self.agreed.window_scale => shift.min(14),
@@ -96,7 +96,7 @@ impl Connection {
         let peer = options.mss.unwrap_or(536).max(48);
         let timestamps = if self.agreed.timestamps { 12 } else { 0 };
         let mss = u32::from(peer.min(self.config.mss)).saturating_sub(timestamps).max(1);
-        self.snd.flight.mss = mss;
+        self.snd.flight.set_mss(mss);
         self.snd.flight.window.cwnd = initial_window(&self.config, mss);
         self.snd.wnd = u32::from(segment.window);
         self.snd.largest_wnd = self.snd.wnd;
@@ -147,14 +147,13 @@ impl Connection {
 
     /// Does the segment acknowledge our SYN, which has been sent and was not acknowledged before?
     fn acknowledges_syn(&self, segment: &TcpSegment) -> bool {
-        segment.ack.after(self.snd.flight.una) && segment.ack.at_or_before(self.snd.flight.max)
+        segment.ack.after(self.snd.flight.una()) && segment.ack.at_or_before(self.snd.flight.max())
     }
 
     /// Our SYN is acknowledged.
     fn syn_acknowledged(&mut self, now: Instant, segment: &TcpSegment) {
         self.snd.syn_acked = true;
-        self.snd.flight.una = self.snd.iss + 1;
-        self.snd.flight.nxt = self.snd.flight.nxt.max(self.snd.flight.una);
+        self.snd.flight.on_syn_acked(self.snd.iss);
         self.snd.ecn.on = self.agreed.ecn;
         self.snd.retries = 0;
         self.snd.disruption = None;
@@ -164,14 +163,14 @@ impl Connection {
         if self.syn_lost {
             // RFC 6298 §5.7, RFC 5681 §3.1: no trust in a path that lost the SYN.
             self.snd.rtt.after_lost_syn();
-            self.snd.flight.window.cwnd = self.snd.flight.mss;
+            self.snd.flight.window.cwnd = self.snd.flight.mss();
         }
     }
 
     /// The connection is open.
     fn opened(&mut self, now: Instant) {
         self.rcv.advertise(1);
-        self.acks.last = self.rcv.nxt;
+        self.acks.last = self.rcv.nxt();
         self.events.push_back(Event::Connected);
         if let Some(idle) = self.config.keep_alive {
             self.timers.set(Timer::KeepAlive, now + idle);
@@ -226,7 +225,7 @@ impl Connection {
     /// A second SYN before the connection is open.
     fn on_syn_in_syn_received(&mut self, now: Instant, segment: &TcpSegment) {
         let flags = segment.flags;
-        if segment.seq != self.rcv.irs {
+        if segment.seq != self.rcv.irs() {
             // RFC 9293 §3.10.7.4, fourth check
             if self.passive {
                 self.listen_again();
@@ -288,7 +287,7 @@ impl Connection {
     fn in_window(&mut self, now: Instant, segment: &TcpSegment) -> bool {
         let seq = segment.seq;
         // A SYN of before the window is the peer's, sent again: the SYN's own check answers it.
-        if segment.flags.contains(TcpFlags::SYN) && seq == self.rcv.irs {
+        if segment.flags.contains(TcpFlags::SYN) && seq == self.rcv.irs() {
             return true;
         }
         if self.rcv.accepts(seq, segment.sequence_len()) {
@@ -305,14 +304,15 @@ impl Connection {
         if segment.sequence_len() > 0 && !segment.payload.is_empty() {
             // RFC 2883 §4: report what came twice.
             let end = seq + segment.payload.len;
-            if end.at_or_before(self.rcv.nxt) {
+            if end.at_or_before(self.rcv.nxt()) {
                 self.rcv.take(seq, segment.payload);
             }
         }
         self.acks.now = true;
         // RFC 9293 §3.10.7.4: with a zero window, acknowledgments still count; so do those of
         // keep-alives (§3.8.4).
-        let at_the_edge = seq == self.rcv.nxt && self.rcv.window() == 0 || seq + 1 == self.rcv.nxt;
+        let at_the_edge =
+            seq == self.rcv.nxt() && self.rcv.window() == 0 || seq + 1 == self.rcv.nxt();
         if segment.flags.contains(TcpFlags::ACK) && self.state.is_synchronized() && at_the_edge {
             self.heard = now;
             self.on_ack(now, segment);
@@ -322,7 +322,7 @@ impl Connection {
 
     /// RFC 5961 §3.2: exactly the next number resets, one inside the window is challenged.
     fn on_reset(&mut self, now: Instant, segment: &TcpSegment) {
-        if segment.seq != self.rcv.nxt {
+        if segment.seq != self.rcv.nxt() {
             self.challenge(now);
             return;
         }
@@ -338,7 +338,7 @@ impl Connection {
     }
 
     /// A challenge acknowledgment (RFC 5961 §3.2, §4.2, §5.2), not too many of them.
-    pub(crate) fn challenge(&mut self, now: Instant) {
+    pub(super) fn challenge(&mut self, now: Instant) {
         self.stats.refused += 1;
         if self.challenges.allow(now) {
             self.acks.now = true;
@@ -372,7 +372,7 @@ impl Connection {
                 self.acks.ece = true;
             }
         }
-        let payload = match self.rcv.fin {
+        let payload = match self.rcv.fin() {
             // Nothing stands behind the FIN.
             Some(fin) => segment.payload.truncated(fin.since(segment.seq)),
             None => segment.payload,
@@ -396,16 +396,16 @@ impl Connection {
     fn on_fin(&mut self, now: Instant, segment: &TcpSegment) {
         let fin_seq = segment.seq + segment.payload.len;
         if segment.flags.contains(TcpFlags::FIN)
-            && self.rcv.fin.is_none()
+            && self.rcv.fin().is_none()
             && fin_seq.at_or_after(self.rcv.highest())
             && self.state.may_receive()
         {
-            self.rcv.fin = Some(fin_seq);
+            self.rcv.on_fin(fin_seq);
         }
-        let Some(fin) = self.rcv.fin else { return };
-        if self.rcv.nxt == fin {
-            self.rcv.nxt += 1;
-            self.rcv.edge = self.rcv.edge.max(self.rcv.nxt);
+        if self.rcv.fin().is_none() {
+            return;
+        }
+        if self.rcv.take_fin() {
             self.acks.now = true;
             self.events.push_back(Event::PeerClosed);
             self.become_after(Cause::Fin);
@@ -417,7 +417,7 @@ impl Connection {
         }
     }
 
-    pub(crate) fn start_time_wait(&mut self, now: Instant) {
+    pub(super) fn start_time_wait(&mut self, now: Instant) {
         self.timers.stop(Timer::Retransmission);
         self.timers.stop(Timer::Persist);
         self.timers.stop(Timer::KeepAlive);
@@ -451,6 +451,6 @@ impl Connection {
     /// before an ICMP message that quotes it is believed. A bare acknowledgment begins at SND.MAX.
     pub fn may_have_sent(&self, seq: Seq) -> bool {
         let flight = &self.snd.flight;
-        seq.at_or_after(flight.una) && seq.at_or_before(flight.max)
+        seq.at_or_after(flight.una()) && seq.at_or_before(flight.max())
     }
 }

@@ -7,21 +7,20 @@
 use base::{Duration, Instant, SeqRange};
 use wire::TcpSegment;
 
-use crate::ack::reported;
-use crate::connection::Connection;
-use crate::output::{Choice, Why};
-use crate::prr::Before;
+use super::ack::reported;
+use super::control_block::Connection;
+use super::output::{Choice, Why};
+use crate::episode::duplicate;
 use crate::recovery::{Feedback, Response};
 use crate::timer::Timer;
-use crate::undo::duplicate;
 
 impl Connection {
     /// Passes on to the recovery what an acknowledgment says; SND.UNA has moved by `advanced`.
-    pub(crate) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, advanced: u32) {
+    pub(super) fn give_feedback(&mut self, now: Instant, segment: &TcpSegment, advanced: u32) {
         let flight = &self.snd.flight;
-        let mut blocks = [SeqRange::new(flight.una, flight.una); 4];
+        let mut blocks = [SeqRange::new(flight.una(), flight.una()); 4];
         let mut count = 0;
-        for (place, block) in blocks.iter_mut().zip(reported(segment, flight.una, flight.max)) {
+        for (place, block) in blocks.iter_mut().zip(reported(segment, flight.una(), flight.max())) {
             *place = block;
             count += 1;
         }
@@ -34,7 +33,7 @@ impl Connection {
             srtt: self.snd.rtt.srtt().unwrap_or(Duration::ZERO),
             held: self.snd.held.is_some(),
         };
-        let before = self.snd.flight.before;
+        let before = self.snd.flight.before();
         match self.snd.recovery.on_feedback(now, &mut self.snd.flight, &feedback) {
             Response::Nothing => {}
             Response::Recover => self.recovery_began(now, before),
@@ -47,7 +46,7 @@ impl Connection {
     }
 
     /// Sets both timers as they are wanted after an acknowledgment.
-    pub(crate) fn move_recovery_timers(&mut self, now: Instant) {
+    pub(super) fn move_recovery_timers(&mut self, now: Instant) {
         match self.snd.recovery.next_timeout().filter(|_| self.snd.held.is_none()) {
             Some(at) => self.set_recovery_timer(now, at),
             None => self.timers.stop(Timer::Recovery),
@@ -62,7 +61,7 @@ impl Connection {
 
     /// Something other than an acknowledgment has happened to the recovery, which wanted to be
     /// called at `before`. One that wants no call any more takes a late one.
-    pub(crate) fn follow_recovery_timer(&mut self, now: Instant, before: Option<Instant>) {
+    pub(super) fn follow_recovery_timer(&mut self, now: Instant, before: Option<Instant>) {
         let wanted = self.snd.recovery.next_timeout().filter(|_| self.snd.held.is_none());
         if let Some(at) = wanted.filter(|_| wanted != before) {
             self.set_recovery_timer(now, at);
@@ -71,12 +70,12 @@ impl Connection {
 
     /// An aid has ended its hold. What was reported meanwhile counts now; a frozen probe keeps its
     /// time.
-    pub(crate) fn resume_recovery_timers(&mut self, now: Instant) {
+    pub(super) fn resume_recovery_timers(&mut self, now: Instant) {
         if !self.snd.recovery.has_timer() {
             return;
         }
         let waits = self.snd.recovery.next_timeout().is_some();
-        if waits || !self.snd.flight.board.is_empty() {
+        if waits || !self.snd.flight.board().is_empty() {
             self.recovery_timeout(now);
         } else if self.timers.get(Timer::LossProbe).is_none() {
             self.move_recovery_timers(now);
@@ -84,7 +83,7 @@ impl Connection {
     }
 
     /// RFC 8985 §7.2
-    pub(crate) fn schedule_tail_probe(&mut self, now: Instant) {
+    pub(super) fn schedule_tail_probe(&mut self, now: Instant) {
         if !self.snd.recovery.has_timer() {
             return;
         }
@@ -101,7 +100,7 @@ impl Connection {
     }
 
     /// RFC 8985 §7.3
-    pub(crate) fn loss_probe_timeout(&mut self, now: Instant) {
+    pub(super) fn loss_probe_timeout(&mut self, now: Instant) {
         if self.probe_after().is_some() {
             self.snd.tail_probe_due = true;
         }
@@ -113,21 +112,21 @@ impl Connection {
 
     /// What a probe sends: new data, if there is any, or else the last segment.
     #[cold]
-    pub(crate) fn tail_probe(&mut self, new: Option<Choice>) -> Option<Choice> {
+    pub(super) fn tail_probe(&mut self, new: Option<Choice>) -> Option<Choice> {
         let again = new.is_none();
         let last = || self.snd.recovery.last_sent();
         let choice =
             new.or_else(|| last().map(|range| Choice::new(range.start, range.end, Why::Tail)))?;
         self.stats.tail_probes += 1;
-        let end = self.snd.flight.max.max(choice.range.end);
+        let end = self.snd.flight.max().max(choice.range.end);
         self.snd.recovery.on_probe(end, again);
         Some(choice)
     }
 
     /// The time that the recovery has asked for has come.
-    pub(crate) fn recovery_timeout(&mut self, now: Instant) {
-        let before = self.snd.flight.before;
-        let delivered = Before::of(&self.snd.flight);
+    pub(super) fn recovery_timeout(&mut self, now: Instant) {
+        let before = self.snd.flight.before();
+        let delivered = self.snd.flight.delivered();
         if self.snd.recovery.on_timeout(now, &mut self.snd.flight) {
             self.recovery_began(now, before);
             if let Some(delivered) = delivered {

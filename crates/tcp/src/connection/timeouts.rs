@@ -2,10 +2,10 @@
 
 use base::{Duration, Instant};
 
+use super::control_block::{Connection, Event};
 use crate::clock::LEAST_SPAN;
-use crate::connection::{Connection, Event};
+use crate::disruption::Disruption;
 use crate::flight::Phase;
-use crate::lcd::Disruption;
 use crate::state::Cause;
 use crate::timer::Timer;
 
@@ -33,7 +33,7 @@ impl Connection {
     }
 
     /// RFC 6298 §5.4–5.7.
-    pub(crate) fn retransmission_timeout(&mut self, now: Instant) {
+    pub(super) fn retransmission_timeout(&mut self, now: Instant) {
         if self.snd.flight.outstanding() == 0 {
             return;
         }
@@ -60,7 +60,7 @@ impl Connection {
             return;
         }
         self.stats.slow_starts += 1;
-        let (before, phase) = (self.snd.flight.before, self.snd.flight.phase);
+        let (before, phase) = (self.snd.flight.before(), self.snd.flight.phase());
         let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.flight);
         self.follow_recovery_timer(now, timed);
@@ -112,7 +112,7 @@ impl Connection {
     }
 
     /// Starts the retransmission timer anew, or stops it where nothing is outstanding.
-    pub(crate) fn restart_retransmission_timer(&mut self, now: Instant) {
+    pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
         let at = self.config.clock.deadline(now, self.snd.rtt.rto());
         if self.snd.flight.outstanding() > 0 && self.snd.held.is_none() {
             self.timers.set(Timer::Retransmission, at);

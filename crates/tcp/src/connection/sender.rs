@@ -7,25 +7,23 @@ use alloc::collections::VecDeque;
 use base::{Duration, Instant, ProbeSpacing, Release, Seq, SeqRange};
 
 use crate::config::Config;
-use crate::flight::{Flight, Phase};
+use crate::disruption::Disruption;
+use crate::episode::{Episode, Remembered};
+use crate::flight::Flight;
 use crate::growth::{self, MOST_WINDOW, Window};
-use crate::lcd::Disruption;
-use crate::prr::Prr;
 use crate::recovery::{self, LossRecovery};
 use crate::rtt::RttEstimator;
-use crate::scoreboard::Scoreboard;
-use crate::undo::{Episode, Remembered};
 
 /// Sending stopped by an aid.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub(super) struct Held {
     pub release: Release,
     pub probe: Option<ProbeSpacing>,
 }
 
 /// ECN at the sender (RFC 3168 §6.1.2).
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct EcnSender {
+pub(super) struct EcnSender {
     /// Negotiated.
     pub on: bool,
     /// The next new data carries CWR.
@@ -36,7 +34,7 @@ pub(crate) struct EcnSender {
 
 /// The sending half of a connection.
 #[derive(Debug)]
-pub(crate) struct Sender {
+pub(super) struct Sender {
     pub iss: Seq,
     /// Our SYN is acknowledged. Numbers can't tell: SND.UNA comes by the SYN's again every 4 GiB.
     pub syn_acked: bool,
@@ -99,30 +97,15 @@ impl Sender {
         Self {
             iss,
             syn_acked: false,
-            flight: Flight {
-                una: iss,
-                nxt: iss,
-                max: iss,
+            flight: Flight::new(
+                iss,
                 mss,
-                window: Window {
-                    cwnd: initial_window(config, mss),
-                    // RFC 5681 §3.1: as high as it can be.
-                    ssthresh: MOST_WINDOW,
-                },
-                growth: growth::new(config.growth),
-                dup_acks: 0,
-                before_limited: 0,
-                phase: Phase::Open,
-                recover: None,
-                board: Scoreboard::default(),
-                resend_first: false,
-                high_rxt: iss,
-                before: None,
-                timed_out: None,
-                prr: config.prr.then(Prr::default),
-                forward: None,
-                limited_transmit: config.limited_transmit,
-            },
+                // RFC 5681 §3.1: the threshold as high as it can be.
+                Window { cwnd: initial_window(config, mss), ssthresh: MOST_WINDOW },
+                growth::new(config.growth),
+                config.prr,
+                config.limited_transmit,
+            ),
             recovery: recovery::new(config.recovery),
             rtt: RttEstimator::new(
                 config.initial_rto,
@@ -163,7 +146,7 @@ impl Sender {
 
     /// Sequence number of the first byte of data not acknowledged.
     fn data_una(&self) -> Seq {
-        if self.syn_acked { self.flight.una } else { self.iss + 1 }
+        if self.syn_acked { self.flight.una() } else { self.iss + 1 }
     }
 
     /// Offset in our stream of the byte at `seq`.
@@ -179,8 +162,8 @@ impl Sender {
     /// Is there anything to send beyond `nxt`, the FIN included?
     pub fn has_unsent(&self) -> bool {
         let fin_waits = self.closing && self.fin.is_none();
-        self.flight.nxt.before(self.flight.max)
-            || self.waiting_from(self.flight.nxt) > 0
+        self.flight.nxt().before(self.flight.max())
+            || self.waiting_from(self.flight.nxt()) > 0
             || fin_waits
     }
 
@@ -190,25 +173,25 @@ impl Sender {
         self.reductions += 1;
         if self.ecn.on {
             self.ecn.cwr_due = true;
-            self.ecn.point = Some(self.flight.max);
+            self.ecn.point = Some(self.flight.max());
         }
     }
 
     /// Bytes that the peer's window, and an aid's limit, leave from `nxt` on.
     pub fn peer_room(&self) -> u32 {
-        self.peer_room_from(self.flight.nxt)
+        self.peer_room_from(self.flight.nxt())
     }
 
     /// The same from `seq` on.
     pub fn peer_room_from(&self, seq: Seq) -> u32 {
-        let limit = self.limit.map_or(u32::MAX, |limit| limit.max(self.flight.mss));
+        let limit = self.limit.map_or(u32::MAX, |limit| limit.max(self.flight.mss()));
         (self.data_una() + self.wnd.min(limit)).since(seq)
     }
 }
 
 /// The initial window in bytes (RFC 6928 §2: at most so many segments and never over 14,600 bytes
 /// unless two segments are).
-pub(crate) fn initial_window(config: &Config, mss: u32) -> u32 {
+pub(super) fn initial_window(config: &Config, mss: u32) -> u32 {
     let segments = config.initial_window.max(1);
     if segments <= 4 {
         return segments.saturating_mul(mss);

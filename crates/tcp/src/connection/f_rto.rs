@@ -1,0 +1,96 @@
+//! The steps of F-RTO (RFC 5682).
+
+use base::Instant;
+use wire::TcpSegment;
+
+use super::control_block::Connection;
+use crate::flight::Phase;
+use crate::forward::Forward;
+
+/// What an acknowledgment brought.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct News {
+    /// SND.UNA has moved.
+    pub advanced: bool,
+    /// It was a duplicate; with SACK, it reported something new.
+    pub duplicate: bool,
+}
+
+impl Connection {
+    /// The timer went off (§2.1, step 1). `fresh`: nothing was being recovered; after a timeout, or
+    /// in fast recovery, losses are known already.
+    pub(super) fn begin_forward(&mut self, fresh: bool) {
+        let flight = &mut self.snd.flight;
+        let resent = (flight.una() + flight.mss()).min(flight.max());
+        flight.set_forward((self.config.f_rto && fresh).then_some(Forward::Waiting { resent }));
+    }
+
+    /// An acknowledgment came: steps 2 and 3 of §2.1, or of §3.1 where SACK is on.
+    pub(super) fn go_forward(&mut self, now: Instant, segment: &TcpSegment, news: News) {
+        let Some(forward) = self.snd.flight.forward() else { return };
+        let sack = self.agreed.sack;
+        let Phase::Loss { point } = self.snd.flight.phase() else {
+            self.snd.flight.set_forward(None);
+            if !sack && news.advanced && matches!(forward, Forward::Probing { .. }) {
+                // All has arrived, of which but the first segment went again.
+                self.take_response_back(now, segment);
+            }
+            return;
+        };
+        match forward {
+            Forward::Waiting { .. } if !news.advanced => {
+                // Without SACK, a duplicate may be the answer to anything.
+                if news.duplicate && !sack {
+                    self.snd.flight.set_forward(None);
+                }
+            }
+            Forward::Waiting { resent } => {
+                let whole = sack || self.snd.flight.una().at_or_after(resent);
+                let goes = whole && self.could_go_on();
+                let flight = &mut self.snd.flight;
+                let left = flight.mss().saturating_mul(2);
+                flight.set_forward(goes.then_some(Forward::Probing { left }));
+                if goes {
+                    flight.go_on();
+                }
+            }
+            Forward::Probing { .. } => {
+                let flight = &self.snd.flight;
+                let above = flight.board().highest().is_some_and(|highest| highest.after(point));
+                if sack && above {
+                    // §3.1, step 3a: what is new arrives and what is old does not.
+                    self.go_back();
+                } else if news.advanced || (sack && news.duplicate) {
+                    self.take_response_back(now, segment);
+                } else if news.duplicate {
+                    self.go_back();
+                }
+            }
+        }
+    }
+
+    /// The detection ends without a result, so the loss counts as real.
+    pub(super) fn end_forward(&mut self) {
+        if let Some(Forward::Probing { .. }) = self.snd.flight.forward() {
+            self.go_back();
+        }
+        self.snd.flight.set_forward(None);
+    }
+
+    /// The loss was real: slow start goes on with what is missing.
+    fn go_back(&mut self) {
+        let flight = &mut self.snd.flight;
+        flight.set_forward(None);
+        flight.window.cwnd = flight.window.cwnd.min(flight.mss().saturating_mul(3));
+        if self.snd.recovery.goes_back() {
+            flight.go_back();
+        }
+    }
+
+    /// Is there a segment of new data, and a place for it at the peer? (§2.1, step 2b)
+    fn could_go_on(&self) -> bool {
+        let flight = &self.snd.flight;
+        let room = self.snd.peer_room_from(flight.max());
+        room >= flight.mss() && self.snd.waiting_from(flight.max()) >= u64::from(flight.mss())
+    }
+}

@@ -1,0 +1,30 @@
+//! Fast recovery in proportion to what arrives: where [`Prr`](crate::prr) meets the connection.
+
+use super::control_block::Connection;
+use crate::flight::{Delivered, Phase};
+use crate::prr::{Arrived, Prr};
+
+impl Connection {
+    /// An acknowledgment was taken: the window for what may go now.
+    pub(super) fn reduce_in_proportion(&mut self, before: Delivered) {
+        let flight = &mut self.snd.flight;
+        let Phase::Recovery { .. } = flight.phase() else { return };
+        let Some(mut prr) = flight.prr() else { return };
+        let reported = flight.board().bytes();
+        let advanced = flight.una().since(before.una);
+        let bytes = advanced.saturating_add(reported).saturating_sub(before.reported);
+        let begins = !prr.is_on();
+        if begins {
+            let out = flight.outstanding().saturating_sub(reported).saturating_add(bytes);
+            prr = Prr::begin(out);
+        }
+        let further = self.snd.recovery.found_more(flight);
+        if bytes > 0 || begins {
+            let arrived = Arrived { bytes, safe: advanced > 0 && !further };
+            let pipe = self.snd.recovery.pipe(flight);
+            let goes = prr.on_ack(arrived, pipe, flight.window.ssthresh, flight.mss());
+            flight.window.cwnd = pipe.saturating_add(goes);
+        }
+        flight.set_prr(prr);
+    }
+}

@@ -1,0 +1,88 @@
+//! Losses that were none: the original arrives after all, and the window gets back what the
+//! response to the loss took. Eifel (RFC 3522, RFC 4015) learns it from the first timestamp that
+//! comes back, D-SACK (RFC 2883, RFC 3708) from the duplicates that the peer reports; F-RTO has a
+//! file of its own.
+
+use base::{Duration, Instant, Seq};
+use wire::{TcpFlags, TcpSegment};
+
+use super::control_block::Connection;
+use crate::episode::{Episode, Remembered, duplicate};
+use crate::growth::Window;
+
+impl Connection {
+    /// The window was reduced for a loss; `before` is what an undo would have restored until now.
+    pub(super) fn begin_episode(&mut self, by_timeout: bool, before: Option<Window>) {
+        if !(self.config.eifel || self.config.dsack || self.config.f_rto) {
+            return;
+        }
+        let snd = &mut self.snd;
+        let una = snd.flight.una();
+        if let Some(episode) = snd.episode.as_mut().filter(|episode| episode.begins_at(una)) {
+            episode.joins(by_timeout);
+            snd.flight.keep_before(before);
+            return;
+        }
+        // RFC 4015 §3.2, step 0.
+        let granularity = self.config.clock.rtt.times(2);
+        let round_trip = snd.rtt.srtt().map(|srtt| (srtt + granularity, snd.rtt.variation()));
+        let max = snd.flight.max();
+        snd.episode = Some(Episode::new(by_timeout, una, max, snd.episode, round_trip));
+    }
+
+    /// RFC 3522 §3.2, steps 4 and 5: does the first acknowledgment answer the original?
+    pub(super) fn detect_by_timestamp(&mut self, now: Instant, segment: &TcpSegment) {
+        let Some(stamp) = self.snd.episode.and_then(|episode| episode.stamp()) else { return };
+        if !self.config.eifel || !self.agreed.timestamps || duplicate(segment).is_some() {
+            return;
+        }
+        let echo = segment.options.timestamps.map_or(0, |timestamps| timestamps.echo);
+        if echo != 0 && Seq(echo).before(Seq(stamp)) {
+            self.take_response_back(now, segment);
+        }
+    }
+
+    /// RFC 3708 §2: every retransmission has arrived beside its original.
+    pub(super) fn detect_by_duplicate(&mut self, now: Instant, segment: &TcpSegment) {
+        if !self.config.dsack {
+            return;
+        }
+        let Some(range) = duplicate(segment) else { return };
+        if self.snd.episode.as_mut().is_some_and(|episode| episode.on_duplicate(range)) {
+            self.take_response_back(now, segment);
+        }
+    }
+
+    /// RFC 4015 §3.2, steps 8 to 11. The window is what it was, as Linux does it, and not what is
+    /// outstanding and a little more: the path was never congested.
+    pub(super) fn take_response_back(&mut self, now: Instant, segment: &TcpSegment) {
+        let episode = self.snd.episode.take();
+        let flight = &mut self.snd.flight;
+        flight.set_forward(None);
+        // Step 9: congestion after all.
+        let echo = self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE);
+        if echo || !flight.undo() {
+            return;
+        }
+        self.snd.recovery.on_undo();
+        let flight = &mut self.snd.flight;
+        // RFC 5682 §4: what comes now may start a recovery of its own.
+        flight.unbar();
+        self.stats.undone += 1;
+        let eifel = episode.filter(|_| self.config.eifel);
+        let before = eifel.and_then(|episode| episode.round_trip_before_timeout());
+        if let Some((srtt, variation)) = before {
+            self.snd.remembered = Some(Remembered::new(self.snd.flight.max(), srtt, variation));
+        }
+        self.restart_retransmission_timer(now);
+    }
+
+    /// RFC 4015 §3.2, step 11: a round trip of `rtt` was measured by the acknowledgment `ack`.
+    pub(super) fn remember_round_trip(&mut self, ack: Seq, rtt: Duration) {
+        let with = self.snd.remembered.and_then(|remembered| remembered.with(ack, rtt));
+        if let Some((srtt, variation)) = with {
+            self.snd.remembered = None;
+            self.snd.rtt.resume(srtt, variation);
+        }
+    }
+}
