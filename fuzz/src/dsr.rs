@@ -4,8 +4,8 @@
 use base::{Duration, Instant, Ipv4Addr};
 use route::{CacheKind, Dsr, DsrConfig, Hop, Output};
 use wire::{
-    Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrLead, DsrOption, DsrReply, DsrRequest, DsrSourceRoute,
-    IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
+    Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrLead, DsrOption, DsrReply, DsrRequest,
+    DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
 };
 
 use crate::Bytes;

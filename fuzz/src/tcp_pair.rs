@@ -2,7 +2,8 @@
 //! read; acts of an aid; time that passes. What is delivered is what was written, in order.
 
 use base::{
-    Act, Duration, Ecn, Endpoint, Instant, Ipv4Addr, ProbeSpacing, Release, Seq, SeqRange, Setting,
+    Act, Duration, Ecn, Endpoint, Instant, Ipv4Addr, ProbeSize, ProbeSpacing, Release, Retransmit,
+    Seq, SeqRange, Setting,
 };
 use tcp::{Config, Connection, GrowthKind, RecoveryKind, pairs};
 use wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
@@ -118,6 +119,7 @@ fn act(bytes: &mut Bytes, end: &Connection) -> Act {
             probe: (bytes.u8() & 1 != 0).then_some(ProbeSpacing {
                 first: Duration::from_millis(1 + u64::from(bytes.u16())),
                 max: Duration::from_secs(60),
+                size: if bytes.u8() & 1 != 0 { ProbeSize::Segment } else { ProbeSize::Byte },
             }),
             step_back: bytes.u8() & 1 != 0,
             freeze_timers: bytes.u8() & 1 != 0,
@@ -135,7 +137,12 @@ fn act(bytes: &mut Bytes, end: &Connection) -> Act {
         },
         4 => Act::Undo,
         5 => Act::Cut,
-        6 => Act::SetTimer { keep_rto: true },
+        6 => Act::SetTimer {
+            keep_rto: bytes.u8() & 1 != 0,
+            retransmit: if bytes.u8() & 1 != 0 { Retransmit::Oldest } else { Retransmit::Own },
+            cwnd: Setting::Keep,
+            ssthresh: Setting::Value(bytes.u32()),
+        },
         _ => Act::Limit { cwnd: (bytes.u8() & 1 != 0).then(|| bytes.u32()) },
     }
 }

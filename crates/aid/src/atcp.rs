@@ -129,7 +129,7 @@ impl Atcp {
     fn disconnect(&self, cx: &mut Context<'_, State>) {
         let AtcpOptions { persist_min, persist_max, .. } = self.options;
         cx.ask(Act::Hold {
-            probe: Some(ProbeSpacing { first: persist_min, max: persist_max.max(persist_min) }),
+            probe: Some(ProbeSpacing::new(persist_min, persist_max.max(persist_min))),
             // The BSD that the paper changed goes back to SND.UNA when the peer's window closes.
             step_back: true,
             freeze_timers: false,

@@ -313,7 +313,7 @@ impl Carry {
 
 fn hold(gap: Duration) -> Act {
     Act::Hold {
-        probe: Some(ProbeSpacing { first: gap, max: gap }),
+        probe: Some(ProbeSpacing::new(gap, gap)),
         // All that was out is lost, as far as one knows: it goes first, and in order.
         step_back: true,
         freeze_timers: true,

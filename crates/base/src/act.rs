@@ -25,6 +25,16 @@ pub enum Release {
     Resume,
 }
 
+/// What a persist probe carries, from SND.UNA on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ProbeSize {
+    /// One byte (RFC 9293 §3.8.6.1).
+    #[default]
+    Byte,
+    /// A whole segment (ELFN's probe is the packet that was lost: yu-2004 §3.1).
+    Segment,
+}
+
 /// How persist probes are spaced: `first`, then doubling up to `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeSpacing {
@@ -32,6 +42,25 @@ pub struct ProbeSpacing {
     pub first: Duration,
     /// The longest gap between probes.
     pub max: Duration,
+    /// What each carries.
+    pub size: ProbeSize,
+}
+
+impl ProbeSpacing {
+    /// Probes of a byte.
+    pub const fn new(first: Duration, max: Duration) -> Self {
+        Self { first, max, size: ProbeSize::Byte }
+    }
+}
+
+/// What a retransmission timeout sends again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Retransmit {
+    /// What TCP's own loss recovery does.
+    #[default]
+    Own,
+    /// The oldest segment. The rest counts as under way still, and the windows stay as they are.
+    Oldest,
 }
 
 /// What an own node does to find the peer.
@@ -52,7 +81,7 @@ pub enum Seek {
 pub enum Act {
     /// Persist mode: no data leaves, the retransmission timer stops.
     Hold {
-        /// Probe with one byte at SND.UNA at this spacing; `None`: stay silent.
+        /// Probe from SND.UNA at this spacing; `None`: stay silent.
         probe: Option<ProbeSpacing>,
         /// Pull the next sequence number back to SND.UNA, so that sending starts over there.
         step_back: bool,
@@ -88,10 +117,16 @@ pub enum Act {
     Undo,
     /// Respond to congestion now.
     Cut,
-    /// Changes what the next retransmission timeout does.
+    /// Changes what the next retransmission timeout does, in place of what was asked for before.
     SetTimer {
         /// Do not double the RTO.
         keep_rto: bool,
+        /// What goes again.
+        retransmit: Retransmit,
+        /// The congestion window after it (bytes); [`Setting::Keep`]: what that makes of it.
+        cwnd: Setting<u32>,
+        /// The slow-start threshold after it (bytes); as with `cwnd`.
+        ssthresh: Setting<u32>,
     },
     /// Bounds what may be outstanding.
     Limit {

@@ -18,7 +18,7 @@ mod signal;
 mod time;
 mod view;
 
-pub use act::{Act, Done, ProbeSpacing, Release, Seek, Setting};
+pub use act::{Act, Done, ProbeSize, ProbeSpacing, Release, Retransmit, Seek, Setting};
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
 pub use random::{Chance, RandomStream};
 pub use rate::Rate;

@@ -10,8 +10,8 @@ use aid::cwnd_limit::{CwndLimit, CwndLimitOptions};
 use aid::tcp_f::{TcpF, TcpFOptions};
 use aid::{Aid, Verdict};
 use base::{
-    Act, Done, Duration, Instant, Known, ProbeSpacing, Release, Seek, SeqRange, Setting, Signal,
-    SignalKind, TcpView,
+    Act, Done, Duration, Instant, Known, ProbeSpacing, Release, Retransmit, Seek, SeqRange,
+    Setting, Signal, SignalKind, TcpView,
 };
 use common::line::{HELD, IN_HOLD, IN_REPAIR, Line, OURS, Offers, THEIRS, ack, config, data, nth};
 use shim::{Config, Fate, Shim, Swallowed};
@@ -311,15 +311,22 @@ fn what_is_known_from_below() {
     line.at(301);
 }
 
+const SET_TIMER: Act = Act::SetTimer {
+    keep_rto: true,
+    retransmit: Retransmit::Own,
+    cwnd: Setting::Keep,
+    ssthresh: Setting::Keep,
+};
+
 #[test]
 fn acts_that_cannot_be_done_are_refused_and_counted() {
     let puppet = Puppet::default();
     let mut line = puppet.line();
     line.at(200);
     line.sends(0..2);
-    let spacing = ProbeSpacing { first: Duration::from_secs(1), max: Duration::from_secs(1) };
+    let spacing = ProbeSpacing::new(Duration::from_secs(1), Duration::from_secs(1));
     let refused = [
-        Act::SetTimer { keep_rto: true },
+        SET_TIMER,
         Act::Limit { cwnd: Some(1000) },
         Act::Undo,
         resume(Setting::Keep),

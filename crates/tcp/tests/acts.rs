@@ -2,14 +2,17 @@
 
 mod common;
 
-use base::{Act, Done, Duration, ProbeSpacing, RecoveryState, Release, SeqRange, Setting};
+use base::{
+    Act, Done, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, Retransmit, SeqRange,
+    Setting,
+};
 use common::line::*;
 use tcp::{Config, RecoveryKind, State};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
 fn hold(release: Release) -> Act {
-    let probe = Some(ProbeSpacing { first: MS(2000), max: MS(5000) });
+    let probe = Some(ProbeSpacing::new(MS(2000), MS(5000)));
     let cwnd = Setting::Keep;
     Act::Hold { probe, step_back: false, freeze_timers: false, cwnd, release }
 }
@@ -260,10 +263,65 @@ fn a_cut_halves_once_and_tells_the_receiver() {
 fn a_timeout_may_keep_the_rto() {
     // singh-iyer-2002: once.
     let mut line = Line::in_flight(&plain(), 1);
-    line.acts(Act::SetTimer { keep_rto: true });
+    line.acts(SET_TIMER);
     for ms in [1100, 2100, 4100] {
         line.at(ms);
         line.sends(["1..1001"]);
+    }
+}
+
+const SET_TIMER: Act = Act::SetTimer {
+    keep_rto: true,
+    retransmit: Retransmit::Own,
+    cwnd: Setting::Keep,
+    ssthresh: Setting::Keep,
+};
+
+#[test]
+fn a_timeout_may_leave_the_windows_at_a_value() {
+    let mut line = Line::in_flight(&plain(), 8);
+    let (cwnd, ssthresh) = (Setting::Value(3000), Setting::Value(7000));
+    let retransmit = Retransmit::Own;
+    line.acts(Act::SetTimer { keep_rto: false, retransmit, cwnd, ssthresh });
+    line.at(1100);
+    assert_eq!((line.cwnd(), line.ssthresh()), (3000, 7000));
+    line.sends(["1..1001", "1001..2001", "2001..3001"]);
+    // Once.
+    line.at(3100);
+    assert_eq!(line.cwnd(), 1000);
+}
+
+#[test]
+fn a_timeout_may_send_the_oldest_segment_and_nothing_else() {
+    for (name, recovery) in RecoveryKind::ALL {
+        let mut line = Line::in_flight(&Config { recovery: *recovery, ..plain() }, 8);
+        let (cwnd, ssthresh) = (line.cwnd(), line.ssthresh());
+        let (keep, retransmit) = (Setting::Keep, Retransmit::Oldest);
+        line.acts(Act::SetTimer { keep_rto: true, retransmit, cwnd: keep, ssthresh: keep });
+        line.at(1100);
+        line.sends(["1..1001"]);
+        assert_eq!((line.cwnd(), line.ssthresh()), (cwnd, ssthresh), "{name}");
+        line.receives(ack(8001));
+        line.sends([""; 0]);
+    }
+}
+
+#[test]
+fn a_probe_may_be_a_whole_segment() {
+    for (size, probe) in [(ProbeSize::Byte, "1..2"), (ProbeSize::Segment, "1..1001")] {
+        let mut line = Line::in_flight(&plain(), 4);
+        let spacing = ProbeSpacing { first: MS(2000), max: MS(2000), size };
+        line.acts(Act::Hold {
+            probe: Some(spacing),
+            step_back: false,
+            freeze_timers: true,
+            cwnd: Setting::Keep,
+            release: Release::Resume,
+        });
+        for ms in [2100, 4100] {
+            line.at(ms);
+            line.sends([probe]);
+        }
     }
 }
 

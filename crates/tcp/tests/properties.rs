@@ -3,8 +3,8 @@
 mod common;
 
 use base::{
-    Act, Duration, Ecn, Endpoint, Instant, ProbeSpacing, RandomStream, Release, Seq, SeqRange,
-    Setting,
+    Act, Duration, Ecn, Endpoint, Instant, ProbeSize, ProbeSpacing, RandomStream, Release,
+    Retransmit, Seq, SeqRange, Setting,
 };
 use common::line::{Line, OURS, THEIRS, ack, plain, syn_ack};
 use common::{Fate, MS, Pair, address};
@@ -184,6 +184,7 @@ fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
             probe: (random.below(2) == 0).then(|| ProbeSpacing {
                 first: MS(random.below(3000)),
                 max: MS(random.below(5000)),
+                size: if random.below(2) == 0 { ProbeSize::Byte } else { ProbeSize::Segment },
             }),
             step_back: random.below(2) == 0,
             freeze_timers: random.below(2) == 0,
@@ -202,7 +203,12 @@ fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
         }
         4 => Act::Undo,
         5 => Act::Cut,
-        6 => Act::SetTimer { keep_rto: random.below(2) == 0 },
+        6 => Act::SetTimer {
+            keep_rto: random.below(2) == 0,
+            retransmit: if random.below(2) == 0 { Retransmit::Own } else { Retransmit::Oldest },
+            cwnd: setting(random),
+            ssthresh: setting(random),
+        },
         7 => Act::Limit { cwnd: (random.below(2) == 0).then(|| random.below(20_000) as u32) },
         _ => Act::Emit {
             ack: rcv_nxt - random.below(2000) as u32,

@@ -80,7 +80,7 @@ fn hold_in_loss() -> Act {
 
 fn hold_in_partition(first: Duration, max: Duration) -> Act {
     Act::Hold {
-        probe: Some(ProbeSpacing { first, max }),
+        probe: Some(ProbeSpacing::new(first, max)),
         step_back: true,
         freeze_timers: false,
         cwnd: Setting::Value(100),

@@ -82,7 +82,7 @@ const UNDONE: fn(u64) -> (u64, Act, Done) = |at| (at, Act::Undo, Done::Done);
 
 fn hold(gap: u64) -> Act {
     Act::Hold {
-        probe: Some(ProbeSpacing { first: ms(gap), max: ms(gap) }),
+        probe: Some(ProbeSpacing::new(ms(gap), ms(gap))),
         step_back: true,
         freeze_timers: true,
         cwnd: Setting::Keep,

@@ -28,9 +28,9 @@ impl Flow {
     ) -> ProbeSpacing {
         let longest = self.longest_gap(cx.config);
         match wanted {
-            None => ProbeSpacing { first: longest, max: longest },
-            Some(ProbeSpacing { first, max }) => {
-                ProbeSpacing { first: first.min(longest), max: max.min(longest) }
+            None => ProbeSpacing::new(longest, longest),
+            Some(ProbeSpacing { first, max, .. }) => {
+                ProbeSpacing::new(first.min(longest), max.min(longest))
             }
         }
     }
@@ -97,7 +97,7 @@ impl Flow {
     fn relapse(&mut self, cx: &mut Context<'_>) {
         let State::Resuming(outage, _) = self.state else { return };
         let first = self.round_trip.least().max(cx.config.probe_min);
-        let probe = ProbeSpacing { first, max: first.max(outage.held.probe.max) };
+        let probe = ProbeSpacing::new(first, first.max(outage.held.probe.max));
         let held = Held { outage: true, probe, step_back: true, any_ack: true, ..outage.held };
         self.hold_tcp(cx, held);
         self.probe_now(cx.now);

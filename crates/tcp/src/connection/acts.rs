@@ -8,7 +8,7 @@ use base::{
 use wire::{TcpFlags, TcpSegment};
 
 use super::control_block::{Connection, Transmit};
-use super::sender::{Held, initial_window};
+use super::sender::{Held, NextTimeout, initial_window};
 use crate::flight::Phase;
 use crate::growth::MOST_WINDOW;
 use crate::timer::Timer;
@@ -61,15 +61,7 @@ impl Connection {
                 // One that ended while held; what the aid wants comes after it.
                 self.snd.flight.end_recovery();
                 self.set_cwnd(cwnd);
-                match ssthresh {
-                    Setting::Keep => {}
-                    Setting::Default => self.snd.flight.window.ssthresh = MOST_WINDOW,
-                    // RFC 5681 §3.1, equation 4: never below two segments.
-                    Setting::Value(bytes) => {
-                        let least = self.snd.flight.mss().saturating_mul(2);
-                        self.snd.flight.window.ssthresh = bytes.max(least).min(MOST_WINDOW);
-                    }
-                }
+                self.set_ssthresh(ssthresh);
                 match rto {
                     Setting::Keep => {}
                     Setting::Default => self.snd.rtt.restart(None),
@@ -96,8 +88,8 @@ impl Connection {
                 self.snd.reduced();
                 Done::Done
             }
-            Act::SetTimer { keep_rto } => {
-                self.snd.keep_rto = keep_rto;
+            Act::SetTimer { keep_rto, retransmit, cwnd, ssthresh } => {
+                self.snd.next_timeout = NextTimeout { keep_rto, retransmit, cwnd, ssthresh };
                 Done::Done
             }
             Act::Limit { cwnd } => {
@@ -117,7 +109,19 @@ impl Connection {
         }
     }
 
-    fn set_cwnd(&mut self, cwnd: Setting<u32>) {
+    pub(super) fn set_ssthresh(&mut self, ssthresh: Setting<u32>) {
+        match ssthresh {
+            Setting::Keep => {}
+            Setting::Default => self.snd.flight.window.ssthresh = MOST_WINDOW,
+            // RFC 5681 §3.1, equation 4: never below two segments.
+            Setting::Value(bytes) => {
+                let least = self.snd.flight.mss().saturating_mul(2);
+                self.snd.flight.window.ssthresh = bytes.max(least).min(MOST_WINDOW);
+            }
+        }
+    }
+
+    pub(super) fn set_cwnd(&mut self, cwnd: Setting<u32>) {
         let mss = self.snd.flight.mss();
         let before = self.snd.flight.window.cwnd;
         match cwnd {

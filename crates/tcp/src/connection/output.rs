@@ -1,6 +1,6 @@
 //! What leaves: RFC 9293 §3.8, with what loss recovery, aids and the persist timer want sent.
 
-use base::{Duration, Ecn, Instant, Seq, SeqRange};
+use base::{Duration, Ecn, Instant, ProbeSize, Seq, SeqRange};
 use wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use super::control_block::{Connection, Transmit};
@@ -219,7 +219,11 @@ impl Connection {
             let len = waiting.min(u64::from(room)) as u32;
             return Some(Choice::new(start, start + len, Why::Next));
         }
-        let waiting = waiting.min(1) as u32;
+        let most = match snd.held.and_then(|held| held.probe).map(|probe| probe.size) {
+            Some(ProbeSize::Segment) => snd.flight.mss(),
+            Some(ProbeSize::Byte) | None => 1,
+        };
+        let waiting = waiting.min(most.into()) as u32;
         // With all data sent, the FIN's number is what can be probed with.
         let fin = waiting == 0 && snd.fin.map_or(snd.closing, |fin| fin == start);
         let len = waiting + u32::from(fin);

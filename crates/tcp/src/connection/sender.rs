@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use base::{Duration, Instant, ProbeSpacing, Release, Seq, SeqRange};
+use base::{Duration, Instant, ProbeSpacing, Release, Retransmit, Seq, SeqRange, Setting};
 
 use crate::config::Config;
 use crate::disruption::Disruption;
@@ -19,6 +19,16 @@ use crate::rtt::RttEstimator;
 pub(super) struct Held {
     pub release: Release,
     pub probe: Option<ProbeSpacing>,
+}
+
+/// What an aid wants of the next retransmission timeout.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NextTimeout {
+    /// The RTO is not doubled.
+    pub keep_rto: bool,
+    pub retransmit: Retransmit,
+    pub cwnd: Setting<u32>,
+    pub ssthresh: Setting<u32>,
 }
 
 /// ECN at the sender (RFC 3168 §6.1.2).
@@ -83,8 +93,8 @@ pub(super) struct Sender {
     pub remembered: Option<Remembered>,
     /// The timeouts of the segment at SND.UNA.
     pub disruption: Option<Disruption>,
-    /// The next timeout does not double the RTO.
-    pub keep_rto: bool,
+    /// What an aid wants of the next timeout.
+    pub next_timeout: NextTimeout,
     /// What an aid lets be outstanding at the most (bytes).
     pub limit: Option<u32>,
     /// When data last left.
@@ -138,7 +148,7 @@ impl Sender {
             episode: None,
             remembered: None,
             disruption: None,
-            keep_rto: false,
+            next_timeout: NextTimeout::default(),
             limit: None,
             last_sent: Instant::ZERO,
         }

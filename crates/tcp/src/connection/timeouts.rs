@@ -1,6 +1,6 @@
 //! A timer goes off.
 
-use base::{Duration, Instant};
+use base::{Duration, Instant, Retransmit};
 
 use super::control_block::{Connection, Event};
 use crate::clock::LEAST_SPAN;
@@ -49,7 +49,8 @@ impl Connection {
             self.end(Event::TimedOut);
             return;
         }
-        if !core::mem::take(&mut self.snd.keep_rto) {
+        let wanted = core::mem::take(&mut self.snd.next_timeout);
+        if !wanted.keep_rto {
             self.snd.rtt.back_off();
         }
         self.snd.disruption = Some(Disruption::goes_on(self.snd.disruption, now));
@@ -59,6 +60,17 @@ impl Connection {
             self.syn_lost = true;
             return;
         }
+        match wanted.retransmit {
+            Retransmit::Own => self.respond_to_timeout(now),
+            Retransmit::Oldest => self.snd.flight.resend_first(),
+        }
+        self.set_cwnd(wanted.cwnd);
+        self.set_ssthresh(wanted.ssthresh);
+        self.restart_retransmission_timer(now);
+    }
+
+    /// RFC 5681 §3.1, equation 4; what goes again is the loss recovery's.
+    fn respond_to_timeout(&mut self, now: Instant) {
         self.stats.slow_starts += 1;
         let (before, phase) = (self.snd.flight.before(), self.snd.flight.phase());
         let timed = self.snd.recovery.next_timeout();
@@ -67,7 +79,6 @@ impl Connection {
         self.begin_episode(true, before);
         self.begin_forward(phase == Phase::Open);
         self.snd.reduced();
-        self.restart_retransmission_timer(now);
     }
 
     fn persist_timeout(&mut self, now: Instant) {
