@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use base::{Instant, Seq, SeqRange};
 
-use crate::forward::Forward;
+use crate::f_rto::FRto;
 use crate::growth::{Acked, Growth, Window};
 use crate::prr::Prr;
 use crate::scoreboard::Scoreboard;
@@ -31,7 +31,7 @@ pub enum Phase {
 
 /// What had arrived at some time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivered {
+pub(crate) struct DeliverySnapshot {
     pub una: Seq,
     pub reported: u32,
 }
@@ -72,7 +72,7 @@ pub struct Flight {
     /// How fast recovery is paced, if in proportion (RFC 9937).
     prr: Option<Prr>,
     /// New data instead of old after a timeout (RFC 5682).
-    forward: Option<Forward>,
+    f_rto: Option<FRto>,
     /// Send new data on the first two duplicates (RFC 3042).
     limited_transmit: bool,
 }
@@ -104,7 +104,7 @@ impl Flight {
             before: None,
             timed_out: None,
             prr: prr.then(Prr::default),
-            forward: None,
+            f_rto: None,
             limited_transmit,
         }
     }
@@ -154,8 +154,8 @@ impl Flight {
         self.before
     }
     /// How far F-RTO is.
-    pub(crate) fn forward(&self) -> Option<Forward> {
-        self.forward
+    pub(crate) fn f_rto(&self) -> Option<FRto> {
+        self.f_rto
     }
     /// The account of proportional rate reduction.
     pub(crate) fn prr(&self) -> Option<Prr> {
@@ -193,7 +193,7 @@ impl Flight {
     /// It was next, and had `len` bytes: SND.NXT moves along.
     pub(crate) fn on_next_sent(&mut self, end: Seq, len: u32) {
         self.nxt = end;
-        if let Some(Forward::Probing { left }) = &mut self.forward {
+        if let Some(FRto::Probing { left }) = &mut self.f_rto {
             *left = left.saturating_sub(len);
         }
     }
@@ -257,8 +257,8 @@ impl Flight {
         core::mem::take(&mut self.resend_first)
     }
     /// F-RTO goes on to this step, or ends.
-    pub(crate) fn set_forward(&mut self, forward: Option<Forward>) {
-        self.forward = forward;
+    pub(crate) fn set_f_rto(&mut self, f_rto: Option<FRto>) {
+        self.f_rto = f_rto;
     }
 
     /// No fast retransmit until more than all that is out now is acknowledged (RFC 6582 §3.2).
@@ -306,7 +306,7 @@ impl Flight {
         self.nxt = self.una;
         self.dup_acks = 0;
         self.resend_first = false;
-        self.forward = None;
+        self.f_rto = None;
         if self.outstanding() > 0 {
             self.recover = Some(self.max);
         }
@@ -329,9 +329,9 @@ impl Flight {
     }
 
     /// What has arrived, if rates are reduced in proportion here.
-    pub(crate) fn delivered(&self) -> Option<Delivered> {
+    pub(crate) fn delivered(&self) -> Option<DeliverySnapshot> {
         let reported = || self.board.bytes();
-        self.prr.is_some().then(|| Delivered { una: self.una, reported: reported() })
+        self.prr.is_some().then(|| DeliverySnapshot { una: self.una, reported: reported() })
     }
 
     /// Fast recovery ends otherwise than by an acknowledgment.

@@ -48,9 +48,8 @@ mod clock;
 mod config;
 mod connection;
 mod disruption;
-mod episode;
+pub mod f_rto;
 pub mod flight;
-pub mod forward;
 pub mod growth;
 pub mod prr;
 mod reassembly;
@@ -61,6 +60,7 @@ mod scoreboard;
 mod state;
 mod stats;
 mod timer;
+mod undo_state;
 
 pub use clock::Clock;
 pub use config::{Config, DelayedAck};

@@ -4,7 +4,7 @@ use base::{Instant, Release, Seq, SeqRange};
 use wire::{TcpFlags, TcpSegment, Timestamps};
 
 use super::control_block::{Connection, Event};
-use super::f_rto::News;
+use super::f_rto::AckOutcome;
 use crate::flight::Phase;
 use crate::growth::{Acked, Window};
 use crate::state::{Cause, State};
@@ -80,7 +80,7 @@ impl Connection {
             self.on_congestion_echo(now);
         }
         self.take_window(segment, window);
-        self.go_forward(now, segment, News { advanced, duplicate });
+        self.advance_f_rto(now, segment, AckOutcome { advanced, duplicate });
         self.detect_by_duplicate(now, segment);
         if self.snd.recovery.has_timer() {
             self.move_recovery_timers(now);
@@ -99,7 +99,7 @@ impl Connection {
 
     /// Fast recovery has begun; `before` is what an undo would have restored until then.
     pub(super) fn recovery_began(&mut self, now: Instant, before: Option<Window>) {
-        self.begin_episode(false, before);
+        self.begin_undo_state(false, before);
         self.stats.fast_retransmits += 1;
         self.snd.timed = None;
         self.snd.reduced();
@@ -148,8 +148,8 @@ impl Connection {
         self.sample_round_trip(now, segment, outstanding);
         self.detect_by_timestamp(now, segment);
         let (una, max) = (self.snd.flight.una(), self.snd.flight.max());
-        if self.snd.episode.as_mut().is_some_and(|episode| !episode.goes_on(una, max)) {
-            self.snd.episode = None;
+        if self.snd.undo.as_mut().is_some_and(|state| !state.goes_on(una, max)) {
+            self.snd.undo = None;
         }
         let srtt = self.snd.rtt.srtt();
         let flight = &mut self.snd.flight;
@@ -220,7 +220,7 @@ impl Connection {
             return;
         }
         snd.flight.cut(now);
-        snd.episode = None;
+        snd.undo = None;
         snd.reduced();
         self.stats.ecn_reductions += 1;
     }

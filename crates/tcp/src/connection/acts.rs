@@ -75,7 +75,7 @@ impl Connection {
             }
             Act::Resend { range, ahead_of_queue } => self.resend(range, ahead_of_queue),
             Act::Undo => {
-                self.snd.episode = None;
+                self.snd.undo = None;
                 let undone = self.snd.flight.undo();
                 if undone {
                     self.snd.recovery.on_undo();
@@ -84,7 +84,7 @@ impl Connection {
             }
             Act::Cut => {
                 self.snd.flight.cut(now);
-                self.snd.episode = None;
+                self.snd.undo = None;
                 self.snd.reduced();
                 Done::Done
             }
@@ -162,10 +162,10 @@ impl Connection {
         self.snd.probe_due = false;
         self.snd.resend.clear();
         // The window is the aid's now: nothing of before is given back, and a further timeout must
-        // not begin an episode that could (RFC 3522 §3.2: RetransmitTS is the first one's).
-        self.snd.episode = None;
+        // not make undo state that could (RFC 3522 §3.2: RetransmitTS is the first one's).
+        self.snd.undo = None;
         self.snd.flight.forget_before();
-        self.end_forward();
+        self.end_f_rto();
         if step_back {
             self.snd.flight.step_back();
         }

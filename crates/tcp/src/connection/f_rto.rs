@@ -4,12 +4,12 @@ use base::Instant;
 use wire::TcpSegment;
 
 use super::control_block::Connection;
+use crate::f_rto::FRto;
 use crate::flight::Phase;
-use crate::forward::Forward;
 
 /// What an acknowledgment brought.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct News {
+pub(super) struct AckOutcome {
     /// SND.UNA has moved.
     pub advanced: bool,
     /// It was a duplicate; with SACK, it reported something new.
@@ -19,50 +19,55 @@ pub(super) struct News {
 impl Connection {
     /// The timer went off (§2.1, step 1). `fresh`: nothing was being recovered; after a timeout, or
     /// in fast recovery, losses are known already.
-    pub(super) fn begin_forward(&mut self, fresh: bool) {
+    pub(super) fn begin_f_rto(&mut self, fresh: bool) {
         let flight = &mut self.snd.flight;
         let resent = (flight.una() + flight.mss()).min(flight.max());
-        flight.set_forward((self.config.f_rto && fresh).then_some(Forward::Waiting { resent }));
+        flight.set_f_rto((self.config.f_rto && fresh).then_some(FRto::Waiting { resent }));
     }
 
     /// An acknowledgment came: steps 2 and 3 of §2.1, or of §3.1 where SACK is on.
-    pub(super) fn go_forward(&mut self, now: Instant, segment: &TcpSegment, news: News) {
-        let Some(forward) = self.snd.flight.forward() else { return };
+    pub(super) fn advance_f_rto(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        outcome: AckOutcome,
+    ) {
+        let Some(f_rto) = self.snd.flight.f_rto() else { return };
         let sack = self.agreed.sack;
         let Phase::Loss { point } = self.snd.flight.phase() else {
-            self.snd.flight.set_forward(None);
-            if !sack && news.advanced && matches!(forward, Forward::Probing { .. }) {
+            self.snd.flight.set_f_rto(None);
+            if !sack && outcome.advanced && matches!(f_rto, FRto::Probing { .. }) {
                 // All has arrived, of which but the first segment went again.
                 self.take_response_back(now, segment);
             }
             return;
         };
-        match forward {
-            Forward::Waiting { .. } if !news.advanced => {
+        match f_rto {
+            FRto::Waiting { .. } if !outcome.advanced => {
                 // Without SACK, a duplicate may be the answer to anything.
-                if news.duplicate && !sack {
-                    self.snd.flight.set_forward(None);
+                if outcome.duplicate && !sack {
+                    self.snd.flight.set_f_rto(None);
                 }
             }
-            Forward::Waiting { resent } => {
+            FRto::Waiting { resent } => {
                 let whole = sack || self.snd.flight.una().at_or_after(resent);
                 let goes = whole && self.could_go_on();
                 let flight = &mut self.snd.flight;
                 let left = flight.mss().saturating_mul(2);
-                flight.set_forward(goes.then_some(Forward::Probing { left }));
+                flight.set_f_rto(goes.then_some(FRto::Probing { left }));
                 if goes {
                     flight.go_on();
                 }
             }
-            Forward::Probing { .. } => {
+            FRto::Probing { .. } => {
                 let flight = &self.snd.flight;
                 let above = flight.board().highest().is_some_and(|highest| highest.after(point));
                 if sack && above {
                     // §3.1, step 3a: what is new arrives and what is old does not.
                     self.go_back();
-                } else if news.advanced || (sack && news.duplicate) {
+                } else if outcome.advanced || (sack && outcome.duplicate) {
                     self.take_response_back(now, segment);
-                } else if news.duplicate {
+                } else if outcome.duplicate {
                     self.go_back();
                 }
             }
@@ -70,17 +75,17 @@ impl Connection {
     }
 
     /// The detection ends without a result, so the loss counts as real.
-    pub(super) fn end_forward(&mut self) {
-        if let Some(Forward::Probing { .. }) = self.snd.flight.forward() {
+    pub(super) fn end_f_rto(&mut self) {
+        if let Some(FRto::Probing { .. }) = self.snd.flight.f_rto() {
             self.go_back();
         }
-        self.snd.flight.set_forward(None);
+        self.snd.flight.set_f_rto(None);
     }
 
     /// The loss was real: slow start goes on with what is missing.
     fn go_back(&mut self) {
         let flight = &mut self.snd.flight;
-        flight.set_forward(None);
+        flight.set_f_rto(None);
         flight.window.cwnd = flight.window.cwnd.min(flight.mss().saturating_mul(3));
         if self.snd.recovery.goes_back() {
             flight.go_back();

@@ -5,8 +5,8 @@ use wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use super::control_block::{Connection, Transmit};
 use super::sender::initial_window;
+use crate::f_rto::FRto;
 use crate::flight::Phase;
-use crate::forward::Forward;
 use crate::state::State;
 use crate::timer::Timer;
 
@@ -151,13 +151,13 @@ impl Connection {
         }
         // RFC 8985 §7.3: a probe is new data, whatever the congestion window.
         let probes = core::mem::take(&mut self.snd.tail_probe_due);
-        let budget = match self.snd.flight.forward() {
+        let budget = match self.snd.flight.f_rto() {
             _ if probes => self.snd.flight.mss(),
-            Some(Forward::Probing { left }) => left,
+            Some(FRto::Probing { left }) => left,
             _ => self.snd.recovery.budget(&self.snd.flight),
         };
         if self.snd.flight.phase() != Phase::Open
-            && !matches!(self.snd.flight.forward(), Some(Forward::Probing { .. }))
+            && !matches!(self.snd.flight.f_rto(), Some(FRto::Probing { .. }))
             && budget >= self.snd.flight.mss()
             && let Some(range) = self.snd.recovery.resend(&self.snd.flight, false)
             && let Some(range) = self.repairable(range)
@@ -394,11 +394,11 @@ impl Connection {
         if retransmission {
             self.stats.retransmissions += u64::from(choice.why != Why::Probe);
             let stamp = self.timestamp(now);
-            if let Some(episode) = &mut self.snd.episode
+            if let Some(state) = &mut self.snd.undo
                 && matches!(choice.why, Why::Next | Why::Repair)
             {
                 // RFC 2883 §4: no report of duplicates has a FIN's number.
-                episode.on_resent(SeqRange::new(start, start + len), stamp);
+                state.on_resent(SeqRange::new(start, start + len), stamp);
             }
             // Karn: what was sent twice can't be timed (RFC 6298 §3).
             self.snd.timed = self.snd.timed.filter(|(timed, _)| timed.at_or_before(start));

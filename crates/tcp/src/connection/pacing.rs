@@ -1,12 +1,12 @@
 //! Fast recovery in proportion to what arrives: where [`Prr`](crate::prr) meets the connection.
 
 use super::control_block::Connection;
-use crate::flight::{Delivered, Phase};
+use crate::flight::{DeliverySnapshot, Phase};
 use crate::prr::{Arrived, Prr};
 
 impl Connection {
     /// An acknowledgment was taken: the window for what may go now.
-    pub(super) fn reduce_in_proportion(&mut self, before: Delivered) {
+    pub(super) fn reduce_in_proportion(&mut self, before: DeliverySnapshot) {
         let flight = &mut self.snd.flight;
         let Phase::Recovery { .. } = flight.phase() else { return };
         let Some(mut prr) = flight.prr() else { return };

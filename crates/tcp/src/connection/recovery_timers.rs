@@ -10,9 +10,9 @@ use wire::TcpSegment;
 use super::ack::reported;
 use super::control_block::Connection;
 use super::output::{Choice, Why};
-use crate::episode::duplicate;
 use crate::recovery::{Feedback, Response};
 use crate::timer::Timer;
+use crate::undo_state::duplicate;
 
 impl Connection {
     /// Passes on to the recovery what an acknowledgment says; SND.UNA has moved by `advanced`.
@@ -39,7 +39,7 @@ impl Connection {
             Response::Recover => self.recovery_began(now, before),
             Response::Cut => {
                 self.snd.flight.cut(now);
-                self.snd.episode = None;
+                self.snd.undo = None;
                 self.snd.reduced();
             }
         }
@@ -59,9 +59,12 @@ impl Connection {
         self.timers.set(Timer::Recovery, at);
     }
 
-    /// Something other than an acknowledgment has happened to the recovery, which wanted to be
-    /// called at `before`. One that wants no call any more takes a late one.
+    /// The recovery was notified of something other than an acknowledgment; `before` is when it
+    /// wanted to be called until then. One that wants no call any more takes a late one.
     pub(super) fn follow_recovery_timer(&mut self, now: Instant, before: Option<Instant>) {
+        if !self.snd.recovery.has_timer() {
+            return;
+        }
         let wanted = self.snd.recovery.next_timeout().filter(|_| self.snd.held.is_none());
         if let Some(at) = wanted.filter(|_| wanted != before) {
             self.set_recovery_timer(now, at);

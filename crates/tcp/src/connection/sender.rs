@@ -8,11 +8,11 @@ use base::{Duration, Instant, ProbeSpacing, Release, Retransmit, Seq, SeqRange, 
 
 use crate::config::Config;
 use crate::disruption::Disruption;
-use crate::episode::{Episode, Remembered};
 use crate::flight::Flight;
 use crate::growth::{self, MOST_WINDOW, Window};
 use crate::recovery::{self, LossRecovery};
 use crate::rtt::RttEstimator;
+use crate::undo_state::{Remembered, UndoState};
 
 /// Sending stopped by an aid.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,7 @@ pub(super) struct Sender {
     /// Timeouts, or unanswered probes, in a row.
     pub retries: u32,
     /// The last response to a loss, while it may have been for nothing.
-    pub episode: Option<Episode>,
+    pub undo: Option<UndoState>,
     /// What the next round trip is taken together with.
     pub remembered: Option<Remembered>,
     /// The timeouts of the segment at SND.UNA.
@@ -145,7 +145,7 @@ impl Sender {
             keep_alive_due: false,
             probe_gap: Duration::ZERO,
             retries: 0,
-            episode: None,
+            undo: None,
             remembered: None,
             disruption: None,
             next_timeout: NextTimeout::default(),

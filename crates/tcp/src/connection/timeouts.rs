@@ -76,8 +76,8 @@ impl Connection {
         let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.flight);
         self.follow_recovery_timer(now, timed);
-        self.begin_episode(true, before);
-        self.begin_forward(phase == Phase::Open);
+        self.begin_undo_state(true, before);
+        self.begin_f_rto(phase == Phase::Open);
         self.snd.reduced();
     }
 

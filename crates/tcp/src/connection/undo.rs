@@ -7,19 +7,19 @@ use base::{Duration, Instant, Seq};
 use wire::{TcpFlags, TcpSegment};
 
 use super::control_block::Connection;
-use crate::episode::{Episode, Remembered, duplicate};
 use crate::growth::Window;
+use crate::undo_state::{Remembered, UndoState, duplicate};
 
 impl Connection {
     /// The window was reduced for a loss; `before` is what an undo would have restored until now.
-    pub(super) fn begin_episode(&mut self, by_timeout: bool, before: Option<Window>) {
+    pub(super) fn begin_undo_state(&mut self, by_timeout: bool, before: Option<Window>) {
         if !(self.config.eifel || self.config.dsack || self.config.f_rto) {
             return;
         }
         let snd = &mut self.snd;
         let una = snd.flight.una();
-        if let Some(episode) = snd.episode.as_mut().filter(|episode| episode.begins_at(una)) {
-            episode.joins(by_timeout);
+        if let Some(state) = snd.undo.as_mut().filter(|state| state.begins_at(una)) {
+            state.joins(by_timeout);
             snd.flight.keep_before(before);
             return;
         }
@@ -27,12 +27,12 @@ impl Connection {
         let granularity = self.config.clock.rtt.times(2);
         let round_trip = snd.rtt.srtt().map(|srtt| (srtt + granularity, snd.rtt.variation()));
         let max = snd.flight.max();
-        snd.episode = Some(Episode::new(by_timeout, una, max, snd.episode, round_trip));
+        snd.undo = Some(UndoState::new(by_timeout, una, max, snd.undo, round_trip));
     }
 
     /// RFC 3522 §3.2, steps 4 and 5: does the first acknowledgment answer the original?
     pub(super) fn detect_by_timestamp(&mut self, now: Instant, segment: &TcpSegment) {
-        let Some(stamp) = self.snd.episode.and_then(|episode| episode.stamp()) else { return };
+        let Some(stamp) = self.snd.undo.and_then(|state| state.stamp()) else { return };
         if !self.config.eifel || !self.agreed.timestamps || duplicate(segment).is_some() {
             return;
         }
@@ -48,7 +48,7 @@ impl Connection {
             return;
         }
         let Some(range) = duplicate(segment) else { return };
-        if self.snd.episode.as_mut().is_some_and(|episode| episode.on_duplicate(range)) {
+        if self.snd.undo.as_mut().is_some_and(|state| state.on_duplicate(range)) {
             self.take_response_back(now, segment);
         }
     }
@@ -56,9 +56,9 @@ impl Connection {
     /// RFC 4015 §3.2, steps 8 to 11. The window is what it was, as Linux does it, and not what is
     /// outstanding and a little more: the path was never congested.
     pub(super) fn take_response_back(&mut self, now: Instant, segment: &TcpSegment) {
-        let episode = self.snd.episode.take();
+        let state = self.snd.undo.take();
         let flight = &mut self.snd.flight;
-        flight.set_forward(None);
+        flight.set_f_rto(None);
         // Step 9: congestion after all.
         let echo = self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE);
         if echo || !flight.undo() {
@@ -69,8 +69,8 @@ impl Connection {
         // RFC 5682 §4: what comes now may start a recovery of its own.
         flight.unbar();
         self.stats.undone += 1;
-        let eifel = episode.filter(|_| self.config.eifel);
-        let before = eifel.and_then(|episode| episode.round_trip_before_timeout());
+        let eifel = state.filter(|_| self.config.eifel);
+        let before = eifel.and_then(|state| state.round_trip_before_timeout());
         if let Some((srtt, variation)) = before {
             self.snd.remembered = Some(Remembered::new(self.snd.flight.max(), srtt, variation));
         }

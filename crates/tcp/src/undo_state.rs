@@ -5,7 +5,7 @@ use wire::TcpSegment;
 
 /// A response to a loss that may still turn out to have been for nothing.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Episode {
+pub(crate) struct UndoState {
     /// To a timeout, or to duplicates?
     by_timeout: bool,
     /// SND.UNA when it began.
@@ -47,7 +47,7 @@ impl Remembered {
     }
 }
 
-impl Episode {
+impl UndoState {
     /// One begins at `una`; `max` is the highest number sent, `open` the one before, and
     /// `round_trip` the estimator as it is (SRTT_prev, RTTVAR_prev).
     pub fn new(
@@ -57,14 +57,14 @@ impl Episode {
         open: Option<Self>,
         round_trip: Option<(Duration, Duration)>,
     ) -> Self {
-        let open = open.filter(|episode| una.before(episode.resent));
+        let open = open.filter(|state| una.before(state.resent));
         Self {
             by_timeout,
             start: una,
             end: max,
             late: false,
             resent: una,
-            unreported: open.map_or(0, |episode| episode.unreported),
+            unreported: open.map_or(0, |state| state.unreported),
             stamp: None,
             answered: false,
             round_trip,

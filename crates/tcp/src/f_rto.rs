@@ -5,7 +5,7 @@ use base::Seq;
 
 /// How far the detection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Forward {
+pub enum FRto {
     /// The first segment went again; its acknowledgment is waited for (§2.1, step 2).
     Waiting {
         /// Where that segment ends.
