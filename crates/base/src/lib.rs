@@ -15,6 +15,7 @@ mod random;
 mod rate;
 mod seq;
 mod signal;
+mod strength;
 mod time;
 mod view;
 
@@ -24,5 +25,6 @@ pub use random::{Chance, RandomStream};
 pub use rate::Rate;
 pub use seq::{Seq, SeqRange};
 pub use signal::{About, FailedLink, LostPacket, Ranges, Scope, Signal, SignalKind};
+pub use strength::Strength;
 pub use time::{Duration, Instant};
 pub use view::{Known, RecoveryState, TcpView};

@@ -1,6 +1,6 @@
 //! What an aid sees of a connection.
 
-use crate::{Duration, Instant, Seq, SeqRange};
+use crate::{Duration, Instant, Seq, SeqRange, Strength};
 
 /// How well a field is known. Our own TCP is known exactly; under a foreign kernel much is
 /// estimated from the packets that pass, or not known at all.
@@ -71,6 +71,9 @@ pub struct TcpView {
     pub rcv_nxt: Known<Seq>,
     /// The receive window we advertise (bytes).
     pub advertised_window: Known<u32>,
+    /// What the node's radio knows of the neighbour over which packets leave; not known where there is
+    /// no radio, or nobody listens.
+    pub next_hop: Known<Strength>,
 }
 
 impl TcpView {

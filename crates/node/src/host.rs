@@ -1,6 +1,8 @@
 //! A host: its address, its sockets, and what arrives for it.
 
-use base::{About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Seek, Signal, SignalKind};
+use base::{
+    About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Seek, Signal, SignalKind, Strength,
+};
 use tcp::{Transmit, reset_for};
 use wire::{Body, IcmpMessage, IpHeader, Packet, Quoted, TcpSegment, UdpDatagram, UnreachableCode};
 
@@ -217,6 +219,15 @@ impl Host {
 
     fn sockets_to(&self, peer: Ipv4Addr) -> impl Iterator<Item = &Socket> {
         self.sockets.iter().filter(move |socket| socket.tcp().remote().address == peer)
+    }
+
+    /// What the node's radio knows of the neighbour over which packets to this destination leave.
+    pub fn set_next_hop(&mut self, to: Ipv4Addr, strength: Strength) {
+        for socket in &mut self.sockets {
+            if socket.tcp().remote().address == to {
+                socket.set_next_hop(strength);
+            }
+        }
     }
 
     /// The next packet that a socket sends, and whether it goes ahead of the own queue.

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 
 use aid::{Aid, Verdict};
-use base::{Act, Done, Ecn, FlowKey, Instant, Ipv4Addr, Seek, Signal, SignalKind};
+use base::{
+    Act, Done, Ecn, FlowKey, Instant, Ipv4Addr, Known, Seek, Signal, SignalKind, Strength, TcpView,
+};
 use tcp::{Connection, Received, Transmit};
 use wire::TcpSegment;
 
@@ -19,6 +21,7 @@ pub struct Socket {
     kept_up: VecDeque<(Ipv4Addr, TcpSegment, Ecn)>,
     /// What the aid wants its node to do; `None`: the node looks for no peers.
     seek: Option<Wish>,
+    next_hop: Known<Strength>,
 }
 
 /// What the aid wants its node to do, and what the node has heard of.
@@ -31,12 +34,24 @@ struct Wish {
 impl Socket {
     /// `aid` helps `tcp`, if there is one.
     pub fn new(tcp: Connection, aid: Option<Box<dyn Aid>>) -> Self {
-        Self { tcp, aid, kept_down: VecDeque::new(), kept_up: VecDeque::new(), seek: None }
+        Self {
+            tcp,
+            aid,
+            kept_down: VecDeque::new(),
+            kept_up: VecDeque::new(),
+            seek: None,
+            next_hop: Known::Unknown,
+        }
     }
 
     /// At a node that finds peers if it is asked to.
     pub(crate) fn at_seeking_node(&mut self) {
         self.seek = Some(Wish::default());
+    }
+
+    /// What the node's radio knows of the neighbour over which packets leave.
+    pub(crate) fn set_next_hop(&mut self, strength: Strength) {
+        self.next_hop = Known::Exact(strength);
     }
 
     /// What the aid wants its node to do to find the peer.
@@ -106,7 +121,7 @@ impl Socket {
         ecn: Ecn,
     ) -> Option<Received> {
         let verdict = match &mut self.aid {
-            Some(aid) => aid.on_up(now, &segment, &self.tcp.view()),
+            Some(aid) => aid.on_up(now, &segment, &view(&self.tcp, self.next_hop)),
             None => Verdict::Pass,
         };
         self.settle(now);
@@ -135,7 +150,7 @@ impl Socket {
     /// The network, or this host, says something. TCP has its own, older, reactions to some.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let flow = FlowKey { source: self.tcp.local(), destination: self.tcp.remote() };
-        let view = self.tcp.view();
+        let view = view(&self.tcp, self.next_hop);
         if let Some(aid) = &mut self.aid
             && signal.concerns(flow, &view)
         {
@@ -152,7 +167,7 @@ impl Socket {
     /// The aid's time has come.
     pub fn on_aid_timeout(&mut self, now: Instant) {
         if let Some(aid) = &mut self.aid {
-            aid.on_timeout(now, &self.tcp.view());
+            aid.on_timeout(now, &view(&self.tcp, self.next_hop));
             self.settle(now);
         }
         self.offer_kept(now);
@@ -176,7 +191,7 @@ impl Socket {
                 (Act::Seek(Seek::Route | Seek::Nothing), None) => Done::Done,
                 _ => self.tcp.act(now, &act),
             };
-            aid.on_done(now, &act, done, &self.tcp.view());
+            aid.on_done(now, &act, done, &view(&self.tcp, self.next_hop));
         }
     }
 
@@ -185,7 +200,7 @@ impl Socket {
         for _ in 0..self.kept_down.len() {
             let Some(aid) = &mut self.aid else { break };
             let Some(kept) = self.kept_down.pop_front() else { break };
-            let verdict = aid.on_down(now, &kept.segment, &self.tcp.view());
+            let verdict = aid.on_down(now, &kept.segment, &view(&self.tcp, self.next_hop));
             self.settle(now);
             match verdict {
                 Verdict::Pass => return Some(kept),
@@ -196,7 +211,7 @@ impl Socket {
         }
         loop {
             let Some(aid) = &mut self.aid else { return self.tcp.poll_transmit(now) };
-            let view = self.tcp.view();
+            let view = view(&self.tcp, self.next_hop);
             let transmit = self.tcp.poll_transmit(now)?;
             if transmit.for_aid {
                 return Some(transmit);
@@ -211,4 +226,9 @@ impl Socket {
             }
         }
     }
+}
+
+/// What an aid sees of a connection at this node.
+fn view(tcp: &Connection, next_hop: Known<Strength>) -> TcpView {
+    TcpView { next_hop, ..tcp.view() }
 }

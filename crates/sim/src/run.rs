@@ -2,6 +2,8 @@
 
 mod adhoc;
 mod hosts;
+#[cfg(test)]
+mod listener;
 mod outcome;
 mod path;
 

@@ -71,6 +71,10 @@ pub struct Adhoc {
     /// as `{ every = "2 s", most = 10 }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seek: Option<Seek>,
+    /// What a node's connections learn of the link to the neighbour over which their packets leave, such
+    /// as `{ lead = "2 s" }`. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_signals: Option<LinkSignals>,
     /// Whose defaults hold, those of the standards or those of ns-2.35: see `docs/ns-2.md` for the
     /// keys that this changes. Each of them can be written by itself. Default `"standard"`.
     #[serde(default)]
@@ -169,6 +173,15 @@ pub enum Feedback {
     Rfn,
     /// Nothing but what the routing protocol itself says.
     None,
+}
+
+/// `link_signals = { … }`: that the link layer has given up on the neighbour, that it is heard again, and,
+/// from the received power of what is heard of it and the trend of that, that it will not be for long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table with the key `lead`")]
+pub struct LinkSignals {
+    /// How long before its end a link is said to fade.
+    pub lead: Time,
 }
 
 /// `seek = { … }`: a source that was told to be silent sends nothing for which routing would look for

@@ -8,7 +8,9 @@ use crate::adhoc::arp::{Again, Arp};
 use crate::adhoc::dsr::{Highest, Memory, Numbers};
 use crate::adhoc::mac::Timeout;
 use crate::adhoc::mobility::{Mobility, Model, Point};
-use crate::adhoc::{Adhoc, Aodv, Dcf, Dsr, Feedback, Mac, Propagation, Radio, Routing, Tdma};
+use crate::adhoc::{
+    Adhoc, Aodv, Dcf, Dsr, Feedback, LinkSignals, Mac, Propagation, Radio, Routing, Tdma,
+};
 use crate::{Distance, Lifetime, OrNone, Time};
 
 /// Node n has the address 10.0.0.1 + n, and all share one subnet of 16 bits.
@@ -58,6 +60,10 @@ pub(super) fn check(network: &Adhoc) -> Checked {
         Routing::Static(_) => {}
     }
     seek(network)?;
+    if let Some(LinkSignals { lead }) = network.link_signals {
+        positive("network.link_signals.lead".into(), lead)?;
+        at_most("network.link_signals.lead".into(), lead, LONGEST)?;
+    }
     arp(&network.arp)
 }
 

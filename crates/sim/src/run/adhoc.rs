@@ -8,6 +8,7 @@ mod air;
 mod arp;
 mod feedback;
 mod ledger;
+mod neighbours;
 mod relay;
 mod routing;
 mod seek;
@@ -30,6 +31,7 @@ use crate::results::RunResult;
 use air::Air;
 use arp::Waiting;
 use ledger::Ledger;
+use neighbours::LinkWatch;
 use routing::Routing;
 use seek::Seeker;
 use tell::Telling;
@@ -52,6 +54,8 @@ pub struct AdhocAtWork {
     /// packet is so long on its way from routing to the interface queue, and no time on its way up.
     delay: Duration,
     telling: Telling,
+    /// `None`: hosts learn nothing of their links.
+    link_watch: Option<LinkWatch>,
 }
 
 /// What a node has below its host.
@@ -157,7 +161,7 @@ impl NetworkAtWork for AdhocAtWork {
 }
 
 impl AdhocAtWork {
-    fn new(air: Air, nodes: Vec<Node>, delay: Duration) -> Self {
+    fn new(air: Air, nodes: Vec<Node>, delay: Duration, link_watch: Option<LinkWatch>) -> Self {
         Self {
             air,
             reports: Vec::with_capacity(64),
@@ -167,6 +171,7 @@ impl AdhocAtWork {
             ledger: Ledger::default(),
             delay,
             telling: Telling::default(),
+            link_watch,
         }
     }
 }

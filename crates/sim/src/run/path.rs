@@ -156,49 +156,13 @@ fn share(part: Duration, whole: Duration) -> Option<f64> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use aid::{Aid, Verdict};
-    use base::{Act, Done, Endpoint, FailedLink, Seq, SignalKind, TcpView};
-    use node::Socket;
-    use std::sync::{Arc, Mutex};
-    use tcp::{Config, Connection};
-    use wire::TcpSegment;
+    use base::{FailedLink, SignalKind};
 
+    use super::super::listener::{Heard, listen};
     use crate::nodes::address;
 
-    type Heard = Arc<Mutex<Vec<(u64, SignalKind, Option<FailedLink>)>>>;
-
-    /// Writes down what it hears.
-    struct Listener(Heard);
-
-    impl Aid for Listener {
-        fn name(&self) -> &'static str {
-            "listener"
-        }
-        fn state(&self) -> &'static str {
-            "listening"
-        }
-        fn on_down(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
-            Verdict::Pass
-        }
-        fn on_up(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
-            Verdict::Pass
-        }
-        fn on_signal(&mut self, now: Instant, signal: &Signal, _: &TcpView) {
-            let heard = (now.as_millis(), signal.kind, signal.about.failed_link);
-            self.0.lock().unwrap().push(heard);
-        }
-        fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
-        fn on_done(&mut self, _: Instant, _: &Act, _: Done, _: &TcpView) {}
-        fn next_timeout(&self) -> Option<Instant> {
-            None
-        }
-        fn poll_act(&mut self) -> Option<Act> {
-            None
-        }
-    }
-
     /// What connections at node 1 and 3 hear of cuts of the hop between 1 and 2.
-    fn heard(signal: &str) -> [Vec<(u64, SignalKind, Option<FailedLink>)>; 2] {
+    fn heard(signal: &str) -> [Vec<Heard>; 2] {
         let text = format!(
             r#"
             name = "seen"
@@ -221,16 +185,9 @@ mod test {
         );
         let scenario = Scenario::parse("seen.toml", &text, &[]).unwrap();
         let mut run = Run::<PathAtWork>::new(&scenario, 1, None).unwrap();
-        let heard = [1, 3].map(|node| {
-            let heard = Heard::default();
-            let ends = [node, 0].map(|node| Endpoint::new(address(node), 99));
-            let tcp =
-                Connection::connect(&Config::default(), ends[0], ends[1], Seq(1), 9, Instant::ZERO);
-            run.hosts[node].add(Socket::new(tcp, Some(Box::new(Listener(heard.clone())))));
-            heard
-        });
+        let heard = [1, 3].map(|node| listen(&mut run.hosts[node], address(0)).0);
         while run.step().unwrap() {}
-        heard.map(|heard| heard.lock().unwrap().clone())
+        heard.map(|heard| std::mem::take(&mut *heard.lock().unwrap()))
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::timer::Timer;
 const MOST_RESENDS: usize = 64;
 
 impl Connection {
-    /// A snapshot of both halves; every field is exact.
+    /// A snapshot of both halves; every field of TCP's is exact.
     pub fn view(&self) -> TcpView {
         let flight = &self.snd.flight;
         let held = self.snd.held.is_some();
@@ -43,6 +43,7 @@ impl Connection {
             ecn: Known::Exact(self.snd.ecn.on),
             rcv_nxt: Known::Exact(self.rcv.nxt()),
             advertised_window: Known::Exact(self.rcv.window()),
+            next_hop: Known::Unknown,
         }
     }
 

@@ -48,11 +48,16 @@ impl Air {
 
     /// Can the one decode what the other sends, where they are now?
     pub fn in_range(&mut self, now: Instant, from: u32, to: u32) -> bool {
+        let power = self.power(now, from, to);
+        each!(self, mac => power >= mac.propagation().receive_power())
+    }
+
+    /// The power with which the one hears the other, where they are now (W).
+    pub fn power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
         each!(self, mac => {
             let (a, b) = (mac.field().position(from, now), mac.field().position(to, now));
             let (dx, dy) = (a.0 - b.0, a.1 - b.1);
-            let propagation = mac.propagation();
-            propagation.power_between(from, to, dx * dx + dy * dy) >= propagation.receive_power()
+            mac.propagation().power_between(from, to, dx * dx + dy * dy)
         })
     }
 

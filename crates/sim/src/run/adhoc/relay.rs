@@ -132,6 +132,9 @@ impl Run<'_, AdhocAtWork> {
                 None => return self.lose(node, &packet, Drop::Nobody),
             },
         };
+        if let Some(neighbour) = next_hop.filter(|_| packet.packet.ip.source == address(node)) {
+            self.leaves_to(node, packet.packet.ip.destination, neighbour);
+        }
         let id = self.packets.make(packet);
         let item = item_of(&packet, id, next_hop);
         if self.resolves(node, &item, place) {
@@ -242,6 +245,7 @@ impl Run<'_, AdhocAtWork> {
                 let Some(packet) = self.packets.get(id).copied() else { return };
                 self.fingerprint.packet(self.now, node, RECEIVED, &packet.packet);
                 self.tell_received(node, from, &packet);
+                self.neighbour_heard(node, from);
                 if self.is_for_arp(node as usize, &packet, broadcast) {
                     return;
                 }
@@ -256,8 +260,11 @@ impl Run<'_, AdhocAtWork> {
                 let Some(packet) = self.packets.get(id).filter(|packet| !is_arp(packet)) else {
                     return;
                 };
-                let (from, to) = (address(from as usize), address(to as usize));
-                self.net.nodes[node as usize].routing.on_overheard(self.now, from, to, packet);
+                let ends = (address(from as usize), address(to as usize));
+                self.net.nodes[node as usize]
+                    .routing
+                    .on_overheard(self.now, ends.0, ends.1, packet);
+                self.neighbour_heard(node, from);
                 self.stir(node as usize);
             }
             Report::Sent { node, id, .. } => {
@@ -292,6 +299,8 @@ impl Run<'_, AdhocAtWork> {
             None => ledger.arp_failures += 1,
         }
         ledger.false_link_failures += u64::from(in_range);
+        self.neighbour_lost(node, to);
+        let ledger = &mut self.net.ledger;
         if !packet.is_control() {
             ledger.enters();
         }

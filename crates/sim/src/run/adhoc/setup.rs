@@ -2,13 +2,14 @@
 
 use base::{Duration, Instant, Ipv4Addr};
 use link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
-use radio::{Dcf, Field, Hearer, Propagation, Tdma};
+use radio::{Dcf, Field, Hearer, Neighbours, Propagation, Tdma};
 use route::feedback::{Feedback, IcmpConfig, RfnConfig, Setup};
 use route::{Aodv, Dsr, Fixed, shortest_paths};
 use scenario::{Adhoc, Scenario, Time};
 
 use super::super::RunError;
 use super::air::Air;
+use super::neighbours::LinkWatch;
 use super::routing::Routing;
 use super::seek::Seeker;
 use super::{AdhocAtWork, Node};
@@ -21,6 +22,10 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
     let nodes = adhoc.nodes();
     let wrong = |bad: radio::BadParameter| RunError::Setup(bad.to_string());
     let propagation = Propagation::new(&adhoc.radio.config(), nodes, seed).map_err(wrong)?;
+    let link_watch = adhoc.link_signals.map(|scenario::LinkSignals { lead: Time(lead) }| {
+        let neighbours = Neighbours::new(nodes as usize, propagation.receive_power());
+        LinkWatch::new(neighbours, lead, nodes as usize)
+    });
     let field = Field::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
     let routing = protocols(adhoc, scenario, field.clone(), &propagation, seed);
     let (mut air, delay) = match (adhoc.dcf(), adhoc.tdma()) {
@@ -54,7 +59,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         },
         stirred: false,
     });
-    Ok(AdhocAtWork::new(air, nodes.collect(), delay))
+    Ok(AdhocAtWork::new(air, nodes.collect(), delay, link_watch))
 }
 
 /// How each node says that it could not deliver a packet, or that a route has failed.

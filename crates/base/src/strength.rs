@@ -1,0 +1,44 @@
+//! What a node's radio knows of a neighbour.
+
+use crate::{Duration, Instant};
+
+/// The received power of what a node has heard of a neighbour, and its trend.
+///
+/// Powers are in mBm, hundredths of a dBm, as Linux' drivers give them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strength {
+    /// When the neighbour was heard last.
+    pub at: Instant,
+    /// The power then (mBm).
+    pub power: i32,
+    /// How that changes (hundredths of a decibel per second); `None` before it was heard often enough.
+    pub trend: Option<i32>,
+    /// The least power at which a frame is received (mBm).
+    pub least: i32,
+}
+
+impl Strength {
+    /// For how long from [`at`](Self::at) on the neighbour is heard, if the trend holds; `None` if it
+    /// does not fade, or if that is not known.
+    pub fn lead(&self) -> Option<Duration> {
+        let fall = self.trend.filter(|trend| *trend < 0)?.unsigned_abs();
+        let left = self.power.saturating_sub(self.least).max(0).unsigned_abs();
+        Some(Duration::from_nanos(u64::from(left) * 1_000_000_000 / u64::from(fall)))
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn what_fades_is_heard_for_as_long_as_its_power_lasts() {
+        let lead = |power, trend| Strength { at: Instant::ZERO, power, trend, least: -9000 }.lead();
+        assert_eq!(lead(-8500, Some(-250)), Some(Duration::from_secs(2)));
+        assert_eq!(lead(-9100, Some(-250)), Some(Duration::ZERO));
+        assert_eq!(lead(i32::MAX, Some(i32::MIN)), Some(Duration::from_nanos(999_999_999)));
+        for trend in [None, Some(0), Some(9)] {
+            assert_eq!(lead(-8500, trend), None);
+        }
+    }
+}

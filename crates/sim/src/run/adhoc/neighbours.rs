@@ -1,0 +1,182 @@
+//! What a node's host learns of its own links: of neighbours that fade, are gone, and are back.
+
+use base::{About, Duration, FailedLink, Ipv4Addr, Signal, SignalKind};
+use radio::Neighbours;
+
+use super::super::Run;
+use super::AdhocAtWork;
+use crate::nodes::address;
+
+/// Links of the nodes of a network whose scenario has `link_signals`.
+pub struct LinkWatch {
+    neighbours: Neighbours,
+    lead: Duration,
+    /// The next hops of each node's host.
+    hops: Vec<Vec<NextHop>>,
+}
+
+/// The neighbour over which packets of a host leave.
+#[derive(Clone, Copy, Debug)]
+struct NextHop {
+    to: Ipv4Addr,
+    neighbour: u32,
+    link: Link,
+}
+
+/// What the host knows of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Link {
+    Up,
+    Fading,
+    Down,
+}
+
+impl LinkWatch {
+    /// `lead`: how long before its end a link is said to fade.
+    pub fn new(neighbours: Neighbours, lead: Duration, nodes: usize) -> Self {
+        Self { neighbours, lead, hops: vec![Vec::new(); nodes] }
+    }
+
+    /// A packet of a node's host, to this destination, leaves to a neighbour.
+    pub fn on_sent(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
+        let Some(hops) = self.hops.get_mut(node) else { return };
+        match hops.iter_mut().find(|hop| hop.to == to) {
+            Some(hop) if hop.neighbour == neighbour => {}
+            Some(hop) => *hop = NextHop { to, neighbour, link: Link::Up },
+            None => hops.push(NextHop { to, neighbour, link: Link::Up }),
+        }
+    }
+
+    /// The state of the link to a neighbour may have changed: the destinations behind it whose
+    /// connections are to know.
+    fn turn(
+        &mut self,
+        node: usize,
+        neighbour: u32,
+        next: impl Fn(Link) -> Link,
+    ) -> Vec<(Ipv4Addr, Link)> {
+        let Some(hops) = self.hops.get_mut(node) else { return Vec::new() };
+        let mut changed = Vec::new();
+        for hop in hops.iter_mut().filter(|hop| hop.neighbour == neighbour) {
+            let link = next(hop.link);
+            if std::mem::replace(&mut hop.link, link) != link {
+                changed.push((hop.to, link));
+            }
+        }
+        changed
+    }
+}
+
+impl Run<'_, AdhocAtWork> {
+    /// A node has heard a neighbour.
+    pub(super) fn neighbour_heard(&mut self, node: u32, from: u32) {
+        let Some(watch) = &mut self.net.link_watch else { return };
+        let power = self.net.air.power(self.now, from, node);
+        watch.neighbours.on_heard(self.now, node, from, power);
+        let Some(strength) = watch.neighbours.strength(node, from) else { return };
+        let (within, lead) = (watch.lead, strength.lead());
+        let ends_in = |span| lead.is_some_and(|lead| lead <= span);
+        let changed = watch.turn(node as usize, from, |link| match link {
+            // What has begun to fade does so until it has twice as long.
+            Link::Fading if ends_in(within.times(2)) => Link::Fading,
+            _ if ends_in(within) => Link::Fading,
+            _ => Link::Up,
+        });
+        let node = node as usize;
+        for hop in watch.hops.get(node).into_iter().flatten().filter(|hop| hop.neighbour == from) {
+            self.hosts[node].set_next_hop(hop.to, strength);
+        }
+        for (to, link) in changed {
+            let kind = match (link, lead) {
+                (Link::Fading, Some(lead)) => SignalKind::LinkFading { lead },
+                _ => SignalKind::LinkUp,
+            };
+            self.link_signal(node, from, to, kind);
+        }
+    }
+
+    /// A node's link layer has given up on a neighbour.
+    pub(super) fn neighbour_lost(&mut self, node: usize, neighbour: u32) {
+        let Some(watch) = &mut self.net.link_watch else { return };
+        for (to, _) in watch.turn(node, neighbour, |_| Link::Down) {
+            self.link_signal(node, neighbour, to, SignalKind::LinkDown);
+        }
+    }
+
+    /// A packet of a node's own host leaves to a neighbour.
+    pub(super) fn leaves_to(&mut self, node: usize, to: Ipv4Addr, neighbour: u32) {
+        if let Some(watch) = &mut self.net.link_watch {
+            watch.on_sent(node, to, neighbour);
+        }
+    }
+
+    fn link_signal(&mut self, node: usize, neighbour: u32, to: Ipv4Addr, kind: SignalKind) {
+        let link = FailedLink { from: address(node), to: address(neighbour as usize) };
+        let about = About { destination: Some(to), failed_link: Some(link), ..About::default() };
+        self.on_signal(node, &Signal { kind, about });
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use base::Known;
+    use scenario::Scenario;
+
+    use super::super::super::listener::{Heard, Seen, listen};
+
+    /// What a connection of node 0 hears of the link to node 1, which is in reach up to 250 m, drives
+    /// from 150 to 300 m and back, and in the end stands still, 150 m away.
+    fn heard(more: &str) -> (Vec<Heard>, Seen) {
+        let text = format!(
+            r#"
+            name = "to and fro"
+            duration = "12 s"
+            [network]
+            kind = "adhoc"
+            area = ["300 m", "300 m"]
+            routing = {{ protocol = "static" }}
+            {more}
+            [network.mobility]
+            model = "constant-velocity"
+            positions = [["0 m", "0 m"], ["150 m", "0 m"]]
+            velocities = [["0 m/s", "0 m/s"], ["25 m/s", "0 m/s"]]
+            [[flow]]
+            from = 0
+            to = 1
+            application = "ftp"
+            "#
+        );
+        let scenario = Scenario::parse("fro.toml", &text, &[]).unwrap();
+        let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
+        let (heard, seen) = listen(&mut run.hosts[0], address(1));
+        while run.step().unwrap() {}
+        let heard = std::mem::take(&mut *heard.lock().unwrap());
+        (heard, seen)
+    }
+
+    #[test]
+    fn a_neighbour_fades_is_gone_and_is_back() {
+        let link = Some(FailedLink { from: address(0), to: address(1) });
+        let (news, seen) = heard("link_signals = { lead = \"1 s\" }");
+        assert!(news.iter().all(|(.., about)| *about == link), "{news:?}");
+        let [fading, down, up, ..] = news[..] else { panic!("{news:?}") };
+        let SignalKind::LinkFading { lead } = fading.1 else { panic!("{news:?}") };
+        // In truth it is out of reach at 4 s.
+        assert!((2_800..3_300).contains(&fading.0) && lead <= Duration::from_secs(1), "{news:?}");
+        assert_eq!((down.1, up.1), (SignalKind::LinkDown, SignalKind::LinkUp), "{news:?}");
+        assert!((4_000..4_500).contains(&down.0) && (8_000..12_000).contains(&up.0), "{news:?}");
+        let Known::Exact(strength) = seen.lock().unwrap()[0] else { panic!("{seen:?}") };
+        assert_eq!(strength.lead(), Some(lead));
+    }
+
+    #[test]
+    fn without_the_key_nothing_is_heard() {
+        let (news, _) = heard("");
+        let link = |(_, kind, _): &Heard| {
+            use SignalKind::{LinkDown, LinkFading, LinkUp};
+            matches!(kind, LinkUp | LinkDown | LinkFading { .. })
+        };
+        assert!(!news.iter().any(link), "{news:?}");
+    }
+}

@@ -1,0 +1,63 @@
+//! For tests: an aid that writes down what it hears.
+
+use std::sync::{Arc, Mutex};
+
+use aid::{Aid, Verdict};
+use base::{
+    Act, Done, Endpoint, FailedLink, Instant, Ipv4Addr, Known, Seq, Signal, SignalKind, Strength,
+    TcpView,
+};
+use node::{Host, Socket};
+use tcp::{Config, Connection};
+use wire::TcpSegment;
+
+/// When (ms), what, and about which link.
+pub type Heard = (u64, SignalKind, Option<FailedLink>);
+
+/// What an aid hears, and what it sees of the next hop then.
+struct Listener {
+    heard: Arc<Mutex<Vec<Heard>>>,
+    seen: Arc<Mutex<Vec<Known<Strength>>>>,
+}
+
+impl Aid for Listener {
+    fn name(&self) -> &'static str {
+        "listener"
+    }
+    fn state(&self) -> &'static str {
+        "listening"
+    }
+    fn on_down(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
+        Verdict::Pass
+    }
+    fn on_up(&mut self, _: Instant, _: &TcpSegment, _: &TcpView) -> Verdict {
+        Verdict::Pass
+    }
+    fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {
+        let heard = (now.as_millis(), signal.kind, signal.about.failed_link);
+        self.heard.lock().unwrap().push(heard);
+        self.seen.lock().unwrap().push(view.next_hop);
+    }
+    fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
+    fn on_done(&mut self, _: Instant, _: &Act, _: Done, _: &TcpView) {}
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+    fn poll_act(&mut self) -> Option<Act> {
+        None
+    }
+}
+
+/// What an aid sees of the next hop, with each signal.
+pub type Seen = Arc<Mutex<Vec<Known<Strength>>>>;
+
+/// Adds a connection to `peer` whose aid looks and listens; gives what it will have heard and seen.
+pub fn listen(host: &mut Host, peer: Ipv4Addr) -> (Arc<Mutex<Vec<Heard>>>, Seen) {
+    let (heard, seen) = (Arc::default(), Seen::default());
+    let listener = Listener { heard: Arc::clone(&heard), seen: seen.clone() };
+    let ends = [host.address(), peer].map(|address| Endpoint::new(address, 99));
+    let config = Config::default();
+    let tcp = Connection::connect(&config, ends[0], ends[1], Seq(1), 9, Instant::ZERO);
+    host.add(Socket::new(tcp, Some(Box::new(listener))));
+    (heard, seen)
+}
