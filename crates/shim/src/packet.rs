@@ -1,7 +1,7 @@
 //! A packet as bytes: what the shim has to know of it, and where its fields stand.
 
 use base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
-use wire::{PlacedTcpOption, TcpFlags, TcpOption, TcpOptionReader, TcpOptions};
+use wire::{TcpFlags, TcpOption, TcpOptionReader, TcpOptions};
 
 use crate::counts::Untouched;
 
@@ -114,12 +114,12 @@ fn segment(packet: &[u8], tcp: usize) -> Option<Segment> {
     };
     let area = tcp + TCP_HEADER;
     for found in TcpOptionReader::new(packet.get(area..tcp + header)?) {
-        let PlacedTcpOption { at, len, option } = found.ok()?;
-        segment.options.set(option);
-        match option {
-            TcpOption::Timestamps(_) => segment.stamps_at = Some(area + at + 2),
-            TcpOption::Sack(_) => segment.sack_at = Some((area + at, len)),
-            TcpOption::Unknown { .. } => segment.unknown_option = true,
+        let found = found.ok()?;
+        let at = area + found.at;
+        match segment.options.add(&found) {
+            TcpOption::Timestamps => segment.stamps_at = Some(at + 2),
+            TcpOption::Sack => segment.sack_at = Some((at, found.size())),
+            TcpOption::Unknown => segment.unknown_option = true,
             _ => {}
         }
     }

@@ -99,44 +99,64 @@ impl TcpOptions {
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut options = Self::default();
         for found in TcpOptionReader::new(bytes) {
-            options.set(found?.option);
+            options.add(&found?);
         }
         Ok(options)
     }
 
-    /// Takes one option in; an earlier one of its kind no longer counts.
+    /// Takes one option in, and says which it is; an earlier one of its kind no longer counts.
     #[inline]
-    pub fn set(&mut self, option: TcpOption) {
-        match option {
-            TcpOption::Mss(mss) => self.mss = Some(mss),
-            TcpOption::WindowScale(shift) => self.window_scale = Some(shift),
-            TcpOption::SackPermitted => self.sack_permitted = true,
-            TcpOption::Sack(blocks) => self.sack = blocks,
-            TcpOption::Timestamps(timestamps) => self.timestamps = Some(timestamps),
-            TcpOption::Unknown { .. } => {}
+    pub fn add(&mut self, option: &PlacedTcpOption<'_>) -> TcpOption {
+        match (option.kind, option.data) {
+            (MSS, &[a, b]) => {
+                self.mss = Some(u16::from_be_bytes([a, b]));
+                TcpOption::Mss
+            }
+            (WINDOW_SCALE, &[shift]) => {
+                self.window_scale = Some(shift.min(14));
+                TcpOption::WindowScale
+            }
+            (SACK_PERMITTED, []) => {
+                self.sack_permitted = true;
+                TcpOption::SackPermitted
+            }
+            (SACK, data) if matches!(data.len(), 8 | 16 | 24 | 32) => {
+                self.sack = SackBlocks::EMPTY;
+                for &[a, b, c, d, e, f, g, h] in data.as_chunks().0 {
+                    let (start, end) = ([a, b, c, d], [e, f, g, h]);
+                    let edge = |bytes| Seq(u32::from_be_bytes(bytes));
+                    self.sack.push(SeqRange::new(edge(start), edge(end)));
+                }
+                TcpOption::Sack
+            }
+            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => {
+                self.timestamps = Some(Timestamps {
+                    value: u32::from_be_bytes([a, b, c, d]),
+                    echo: u32::from_be_bytes([e, f, g, h]),
+                });
+                TcpOption::Timestamps
+            }
+            _ => TcpOption::Unknown,
         }
     }
 }
 
-/// One option of a header, as it is read.
+/// Which option of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpOption {
     /// Maximum segment size (RFC 9293 §3.7.1).
-    Mss(u16),
-    /// Window scale shift, at most 14 (RFC 7323 §2.3).
-    WindowScale(u8),
+    Mss,
+    /// Window scale shift (RFC 7323 §2).
+    WindowScale,
     /// SACK permitted (RFC 2018 §2).
     SackPermitted,
     /// SACK blocks (RFC 2018 §3).
-    Sack(SackBlocks),
+    Sack,
     /// Timestamps (RFC 7323 §3).
-    Timestamps(Timestamps),
+    Timestamps,
     /// An option that we don't know, or one that we know with a length that its definition does
     /// not know.
-    Unknown {
-        /// Its first byte.
-        kind: u8,
-    },
+    Unknown,
 }
 
 impl TcpOption {
@@ -144,15 +164,20 @@ impl TcpOption {
     pub const NOP: u8 = NOP;
 }
 
-/// An option, and where it stands.
+/// An option's bytes, and where they stand; [`TcpOptions::add`] says what they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PlacedTcpOption {
+pub struct PlacedTcpOption<'a> {
     /// Where its first byte stands in the options area; its data begins two bytes further on.
     pub at: usize,
+    kind: u8,
+    data: &'a [u8],
+}
+
+impl PlacedTcpOption<'_> {
     /// Bytes that it takes, kind and length included.
-    pub len: usize,
-    /// What it says.
-    pub option: TcpOption,
+    pub const fn size(&self) -> usize {
+        self.data.len() + 2
+    }
 }
 
 /// Reads the options area of a TCP header one option at a time, without copying it: for those that
@@ -170,43 +195,10 @@ impl<'a> TcpOptionReader<'a> {
     pub const fn new(area: &'a [u8]) -> Self {
         Self { area, at: 0 }
     }
-
-    #[inline]
-    fn read(&mut self, at: usize, kind: u8) -> Result<PlacedTcpOption, DecodeError> {
-        // RFC 9293 §3.1 (MUST-7): a length below 2, or one that leads out of the header, is
-        // illegal. Nothing behind it can be found, so the whole segment is refused; the RFC's
-        // suggestion to reset and log is left to the caller, because it lets anybody who
-        // guesses the ports tear a connection down.
-        let illegal = DecodeError::TcpOptionLength { kind };
-        let len = self.area.get(at + 1).map_or(0, |len| usize::from(*len));
-        let data = self.area.get(at + 2..at + len).ok_or(illegal)?;
-        self.at = at + len;
-        let option = match (kind, data) {
-            (MSS, &[a, b]) => TcpOption::Mss(u16::from_be_bytes([a, b])),
-            (WINDOW_SCALE, &[shift]) => TcpOption::WindowScale(shift.min(14)),
-            (SACK_PERMITTED, []) => TcpOption::SackPermitted,
-            (SACK, data) if matches!(data.len(), 8 | 16 | 24 | 32) => {
-                let (edges, _) = data.as_chunks::<4>();
-                let (pairs, _) = edges.as_chunks::<2>();
-                let mut blocks = SackBlocks::EMPTY;
-                for [start, end] in pairs {
-                    let edge = |bytes: &[u8; 4]| Seq(u32::from_be_bytes(*bytes));
-                    blocks.push(SeqRange::new(edge(start), edge(end)));
-                }
-                TcpOption::Sack(blocks)
-            }
-            (TIMESTAMPS, &[a, b, c, d, e, f, g, h]) => TcpOption::Timestamps(Timestamps {
-                value: u32::from_be_bytes([a, b, c, d]),
-                echo: u32::from_be_bytes([e, f, g, h]),
-            }),
-            _ => TcpOption::Unknown { kind },
-        };
-        Ok(PlacedTcpOption { at, len, option })
-    }
 }
 
-impl Iterator for TcpOptionReader<'_> {
-    type Item = Result<PlacedTcpOption, DecodeError>;
+impl<'a> Iterator for TcpOptionReader<'a> {
+    type Item = Result<PlacedTcpOption<'a>, DecodeError>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -219,11 +211,17 @@ impl Iterator for TcpOptionReader<'_> {
                 }
                 NOP => self.at = at + 1,
                 kind => {
-                    let read = self.read(at, kind);
-                    if read.is_err() {
+                    // RFC 9293 §3.1 (MUST-7): a length below 2, or one that leads out of the
+                    // header, is illegal. Nothing behind it can be found, so the whole segment is
+                    // refused; the RFC's suggestion to reset and log is left to the caller, because
+                    // it lets anybody who guesses the ports tear a connection down.
+                    let len = self.area.get(at + 1).map_or(0, |len| usize::from(*len));
+                    let Some(data) = self.area.get(at + 2..at + len) else {
                         self.at = self.area.len();
-                    }
-                    return Some(read);
+                        return Some(Err(DecodeError::TcpOptionLength { kind }));
+                    };
+                    self.at = at + len;
+                    return Some(Ok(PlacedTcpOption { at, kind, data }));
                 }
             }
         }
@@ -320,13 +318,13 @@ mod test {
     #[test]
     fn an_option_is_found_where_it_stands() {
         let area = [NOP, NOP, TIMESTAMPS, 10, 0, 0, 0, 1, 0, 0, 0, 2, NOP, 254, 3, 9, END, MSS];
-        let stamps = TcpOption::Timestamps(Timestamps { value: 1, echo: 2 });
-        let unknown = TcpOption::Unknown { kind: 254 };
-        let expected = [
-            Ok(PlacedTcpOption { at: 2, len: 10, option: stamps }),
-            Ok(PlacedTcpOption { at: 13, len: 3, option: unknown }),
-        ];
-        assert!(TcpOptionReader::new(&area).eq(expected));
+        let mut options = TcpOptions::default();
+        let found = TcpOptionReader::new(&area).map(|found| {
+            let found = found.unwrap();
+            (found.at, found.size(), options.add(&found))
+        });
+        assert!(found.eq([(2, 10, TcpOption::Timestamps), (13, 3, TcpOption::Unknown)]));
+        assert_eq!(options.timestamps, Some(Timestamps { value: 1, echo: 2 }));
         let mut cut = TcpOptionReader::new(&area[..8]);
         assert_eq!(cut.next(), Some(Err(DecodeError::TcpOptionLength { kind: TIMESTAMPS })));
         assert_eq!(cut.next(), None, "nothing behind it can be found");
