@@ -132,6 +132,7 @@ fn view(bytes: &mut Bytes, now: Instant) -> TcpView {
         ecn: Known::Exact(bytes.u8() & 1 == 0),
         rcv_nxt: Known::Exact(Seq(bytes.u32())),
         advertised_window: Known::Unknown,
+        next_hop: Known::Unknown,
     }
 }
 

@@ -106,7 +106,7 @@ mod test {
     /// Heard each `gap` ms at 10 m/s away from 150 m on, where power falls with the fourth power of the
     /// distance, and received up to 250 m.
     fn driving_away(gap: u64, until: u64) -> Neighbours {
-        let power = |metres: f64| 1e-3 / metres.powi(4);
+        let power = |metres: f64| 1e-3 / (metres * metres * metres * metres);
         let mut neighbours = Neighbours::new(2, power(250.0));
         for now in (0..=until).step_by(gap as usize) {
             neighbours.on_heard(at(now), 0, 1, power(150.0 + now as f64 / 100.0));
