@@ -96,8 +96,9 @@ pub fn forward<D: Drive>(d: &mut D, node: usize, id: u32, place: Place) {
     } else {
         let path = d.path();
         let feedback = &mut path.feedback[node];
-        feedback.on_packet(now, to);
-        path.stirred.push_back(node);
+        if feedback.on_packet(now, to) {
+            path.stirred.push_back(node);
+        }
         let usable = |exit| feedback.is_usable(now, to, routes::way(exit));
         let may_try = |exit| feedback.may_try(&packet, routes::way(exit));
         let exit = path.topology.exit(node, goal, usable);

@@ -142,8 +142,10 @@ pub trait Scheme: Debug + Send {
         Passage::Forward
     }
     /// A packet for `destination` is about to be forwarded: what is not believed any more is
-    /// forgotten. There are no timers.
-    fn on_packet(&mut self, _now: Instant, _destination: Ipv4Addr) {}
+    /// forgotten. There are no timers. Are packets [free](Self::poll_freed) by that?
+    fn on_packet(&mut self, _now: Instant, _destination: Ipv4Addr) -> bool {
+        false
+    }
 
     /// Does it close ways, and keep packets?
     fn remembers(&self) -> bool {
@@ -173,7 +175,10 @@ pub trait Scheme: Debug + Send {
 /// answers ([`only`](Self::only)).
 #[derive(Debug)]
 pub struct Feedback {
+    /// Those that remember first: they are asked about each packet once a failure is known.
     schemes: Vec<(Name, Box<dyn Scheme>)>,
+    /// How many these are.
+    remembering: usize,
     /// No scheme has heard of a failure.
     is_new: bool,
 }
@@ -181,8 +186,10 @@ pub struct Feedback {
 impl Feedback {
     /// The feedback of the node at `address`.
     pub fn new(address: Ipv4Addr, schemes: &[Setup]) -> Self {
-        let schemes = schemes.iter().map(|setup| setup.scheme(address)).collect();
-        Self { schemes, is_new: true }
+        let mut schemes: Vec<_> = schemes.iter().map(|setup| setup.scheme(address)).collect();
+        schemes.sort_by_key(|(_, scheme)| !scheme.remembers());
+        let remembering = schemes.iter().filter(|(_, scheme)| scheme.remembers()).count();
+        Self { schemes, remembering, is_new: true }
     }
 
     /// Has it heard of no failure? Then every way is usable, and no packet is kept.
@@ -195,6 +202,14 @@ impl Feedback {
         let (_, scheme) = self.schemes.iter_mut().find(|(known, _)| *known == name)?;
         self.is_new &= !scheme.remembers();
         Some(scheme.as_mut())
+    }
+
+    fn memories(&self) -> impl Iterator<Item = &dyn Scheme> {
+        self.schemes.iter().take(self.remembering).map(|(_, scheme)| scheme.as_ref())
+    }
+
+    fn memories_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Scheme>> {
+        self.schemes.iter_mut().take(self.remembering).map(|(_, scheme)| scheme)
     }
 
     fn each(&mut self) -> impl Iterator<Item = &mut Box<dyn Scheme>> {
@@ -265,24 +280,25 @@ impl Scheme for Feedback {
         passage
     }
 
-    fn on_packet(&mut self, now: Instant, destination: Ipv4Addr) {
-        self.each().for_each(|scheme| scheme.on_packet(now, destination));
+    fn on_packet(&mut self, now: Instant, destination: Ipv4Addr) -> bool {
+        let free = |any, scheme: &mut Box<dyn Scheme>| any | scheme.on_packet(now, destination);
+        self.memories_mut().fold(false, free)
     }
 
     fn remembers(&self) -> bool {
-        self.schemes.iter().any(|(_, scheme)| scheme.remembers())
+        self.remembering > 0
     }
 
     fn is_usable(&self, now: Instant, destination: Ipv4Addr, way: Way) -> bool {
-        self.schemes.iter().all(|(_, scheme)| scheme.is_usable(now, destination, way))
+        self.memories().all(|scheme| scheme.is_usable(now, destination, way))
     }
 
     fn may_try(&self, packet: &Packet, way: Way) -> bool {
-        self.schemes.iter().all(|(_, scheme)| scheme.may_try(packet, way))
+        self.memories().all(|scheme| scheme.may_try(packet, way))
     }
 
     fn kept(&self) -> usize {
-        self.schemes.iter().map(|(_, scheme)| scheme.kept()).sum()
+        self.memories().map(Scheme::kept).sum()
     }
 
     fn poll(&mut self) -> Option<Output> {
@@ -290,7 +306,7 @@ impl Scheme for Feedback {
     }
 
     fn poll_freed(&mut self) -> Option<u32> {
-        self.each().find_map(|scheme| scheme.poll_freed())
+        self.memories_mut().find_map(|scheme| scheme.poll_freed())
     }
 }
 
@@ -344,7 +360,7 @@ mod test {
         assert_eq!(feedback.on_given_up(Instant::ZERO, &lost), Fate::Lost);
         assert!(matches!(
             messages(&mut feedback)[..],
-            [IcmpMessage::Unreachable { .. }, IcmpMessage::RouteFailed { .. }]
+            [IcmpMessage::RouteFailed { .. }, IcmpMessage::Unreachable { .. }]
         ));
         let only = feedback.only(Name::Rfn).unwrap();
         only.on_given_up(Instant::ZERO, &lost);

@@ -230,12 +230,13 @@ impl Scheme for Rfn {
         }
     }
 
-    fn on_packet(&mut self, now: Instant, destination: Ipv4Addr) {
-        let Ok(place) = self.place(destination) else { return };
-        let Some(known) = self.destinations.get_mut(place) else { return };
+    fn on_packet(&mut self, now: Instant, destination: Ipv4Addr) -> bool {
+        let Ok(place) = self.place(destination) else { return false };
+        let Some(known) = self.destinations.get_mut(place) else { return false };
         if known.forgets(now) {
             self.freed.extend(known.kept.drain(..));
         }
+        !self.freed.is_empty()
     }
 
     fn remembers(&self) -> bool {
