@@ -1,7 +1,7 @@
 //! What nodes hear of their neighbours' signals.
 //!
-//! A node knows the power of each packet that it receives or overhears. How that changes tells it how
-//! long a neighbour stays in reach, before a frame is lost.
+//! A node knows the power of each packet that it receives or overhears. From how that changes it
+//! knows how long a neighbour stays in reach, before a frame is lost.
 
 use base::{Duration, Instant, Strength};
 

@@ -63,7 +63,7 @@ pub enum Output {
     Salvaged {
         /// The packet.
         packet: Packet,
-        /// The how-manieth time on its way, where packets say so, else 1.
+        /// How often that was done on its way, this time included, where packets say so; else 1.
         times: u8,
     },
 }

@@ -16,7 +16,7 @@ pub(crate) struct Learning {
     config: DsrConfig,
     /// How soon seeing a route again may renew what is known of it; `None`: it does not.
     renew: Option<Duration>,
-    /// Routes seen in use since something was forgotten: seeing them again tells nothing.
+    /// Routes seen in use since something was forgotten: seeing them again brings nothing new.
     seen: [Option<Seen>; SEEN],
 }
 

@@ -238,7 +238,7 @@ const SLOTS: usize = 2 * NODES;
 /// The numbers of addresses: a table with open addressing. None is ever taken out by itself.
 #[derive(Clone, Debug)]
 struct Numbers {
-    /// Made with the first node: whoever keeps paths needs none.
+    /// Made with the first node: a cache of paths needs none.
     slots: Vec<u16>,
 }
 

@@ -68,7 +68,7 @@ pub struct Net {
     pub log: Vec<String>,
     /// Searches begun for the own host, at which node, for whom.
     pub searches: Vec<(Node, Ipv4Addr)>,
-    /// Packets given another route, at which node, the how-manieth time.
+    /// Packets given another route: at which node, and how often on their way so far.
     pub salvaged: Vec<(Node, u8)>,
     pub news: Vec<(Instant, Node, News)>,
     pub sent: u64,

@@ -45,7 +45,7 @@ pub struct Net {
     pub dropped: Vec<(Instant, usize, Routed, DropReason)>,
     /// Searches begun for the own host, at which node, for whom.
     pub searches: Vec<(usize, Ipv4Addr)>,
-    /// Packets given another route, at which node, the how-manieth time.
+    /// Packets given another route: at which node, and how often on their way so far.
     pub salvaged: Vec<(usize, u8)>,
     /// Routes found and lost, at which node, to whom.
     pub news: Vec<(Instant, usize, bool, Ipv4Addr)>,

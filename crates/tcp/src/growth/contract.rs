@@ -16,7 +16,7 @@ pub struct Window {
 /// The largest window that can be advertised (RFC 7323 §2.3); cwnd never needs more.
 pub const MOST_WINDOW: u32 = 65_535 << 14;
 
-/// What an acknowledgment of new data tells a growth.
+/// An acknowledgment of new data, as a growth is notified of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
     /// Bytes newly acknowledged.
