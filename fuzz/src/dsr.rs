@@ -50,7 +50,9 @@ pub fn run(input: &[u8]) {
                 node.takes(&packet);
                 node.dsr.on_packet(node.now, from, packet);
             }
-            3 => node.dsr.on_overheard(node.now, from, to, &routed(&mut bytes)),
+            3 => {
+                node.dsr.on_overheard(node.now, from, to, &routed(&mut bytes));
+            }
             4 => {
                 // What it has sent comes back, and something with it.
                 let packet = node.last.take().unwrap_or_else(|| routed(&mut bytes));

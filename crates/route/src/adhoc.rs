@@ -1,13 +1,12 @@
 //! What every routing protocol of an ad hoc network has in common.
 //!
-//! A protocol is one machine a node (AODV, DSR,
-//! static routes) with the same methods:
+//! A protocol is one machine a node (AODV, DSR, static routes) with the same methods:
 //!
 //! - commands: `send(now, packet)`, a packet of the own host; `watch(destination)`, the next route to
 //!   there is to be told of ([`Output::RouteFound`]), whether or not the own host wants one;
 //! - events: `on_packet(now, from, packet)`, what the link layer got for this node or for all, from
-//!   that neighbour; `on_overheard(now, from, to, packet)`, what it heard for others;
-//!   `on_link_failure(now, to, packet, queued)`, the link layer gave up on a packet to a neighbour,
+//!   that neighbour; `on_overheard(now, from, to, packet)`, what it heard for others; the answer is
+//!   whether there may be something to poll for; `on_link_failure(now, to, packet, queued)`, the link layer gave up on a packet to a neighbour,
 //!   and each call of `queued` takes the next packet to the same neighbour out of the interface
 //!   queue (what is not taken stays); `on_timeout(now)`;
 //! - polls: `poll(now)`, until there is no [`Output`]; `next_timeout()`;

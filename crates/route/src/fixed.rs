@@ -98,7 +98,8 @@ impl Fixed {
         _from: Ipv4Addr,
         _to: Ipv4Addr,
         _packet: &Routed,
-    ) {
+    ) -> bool {
+        false
     }
 
     /// The link layer gave up on a packet to `to`. What is queued for that neighbour stays.

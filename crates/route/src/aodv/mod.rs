@@ -182,9 +182,16 @@ impl Aodv {
     }
 
     /// What it heard for others says that they are there.
-    pub fn on_overheard(&mut self, now: Instant, from: Ipv4Addr, _to: Ipv4Addr, _packet: &Routed) {
+    pub fn on_overheard(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        _to: Ipv4Addr,
+        _packet: &Routed,
+    ) -> bool {
         self.begin(now);
         self.heard(now, from);
+        true
     }
 
     /// The next thing to be done.

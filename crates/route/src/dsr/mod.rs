@@ -167,11 +167,19 @@ impl Dsr {
         self.finish(now);
     }
 
-    /// What it heard for others.
-    pub fn on_overheard(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr, packet: &Routed) {
-        if self.config.tap && self.overhear(now, from, to, packet) {
+    /// What it heard for others; is there anything to poll for?
+    pub fn on_overheard(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        to: Ipv4Addr,
+        packet: &Routed,
+    ) -> bool {
+        let new = self.config.tap && self.overhear(now, from, to, packet);
+        if new {
             self.finish(now);
         }
+        new
     }
 
     /// The link layer gave up on a packet to `to`; each call of `queued` takes the next packet to

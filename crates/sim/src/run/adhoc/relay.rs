@@ -261,11 +261,11 @@ impl Run<'_, AdhocAtWork> {
                     return;
                 };
                 let ends = (address(from as usize), address(to as usize));
-                self.net.nodes[node as usize]
-                    .routing
-                    .on_overheard(self.now, ends.0, ends.1, packet);
+                let routing = &mut self.net.nodes[node as usize].routing;
+                if routing.on_overheard(self.now, ends.0, ends.1, packet) {
+                    self.stir(node as usize);
+                }
                 self.neighbour_heard(node, from);
-                self.stir(node as usize);
             }
             Report::Sent { node, id, .. } => {
                 self.packets.deliver(id);

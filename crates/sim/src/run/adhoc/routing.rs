@@ -58,8 +58,15 @@ impl Routing {
         each!(self, protocol => protocol.on_packet(now, from, packet));
     }
 
-    pub fn on_overheard(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr, packet: &Routed) {
-        each!(self, protocol => protocol.on_overheard(now, from, to, packet));
+    /// Is there anything to poll for?
+    pub fn on_overheard(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        to: Ipv4Addr,
+        packet: &Routed,
+    ) -> bool {
+        each!(self, protocol => protocol.on_overheard(now, from, to, packet))
     }
 
     pub fn on_link_failure(
