@@ -6,11 +6,13 @@
 //!   there is to be told of ([`Output::RouteFound`]), whether or not the own host wants one;
 //! - events: `on_packet(now, from, packet)`, what the link layer got for this node or for all, from
 //!   that neighbour; `on_overheard(now, from, to, packet)`, what it heard for others; the answer is
-//!   whether there may be something to poll for; `on_link_failure(now, to, packet, queued)`, the link layer gave up on a packet to a neighbour,
+//!   whether there may be something to poll for; `on_strength(neighbour, strength)`, how strong a
+//!   neighbour was that is heard now, before what it sent, for a protocol that `wants_strength`;
+//!   `on_link_failure(now, to, packet, queued)`, the link layer gave up on a packet to a neighbour,
 //!   and each call of `queued` takes the next packet to the same neighbour out of the interface
 //!   queue (what is not taken stays); `on_timeout(now)`;
 //! - polls: `poll(now)`, until there is no [`Output`]; `next_timeout()`;
-//! - looks: `kept()`, how many packets of hosts it holds.
+//! - looks: `kept()`, how many packets of hosts it holds; `wants_strength()`.
 //!
 //! A packet of a host that goes in comes out once, as [`Output::Transmit`], [`Output::Deliver`] or
 //! [`Output::Drop`], or it is kept. What is routing's own is made and consumed without an account.

@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Instant, Ipv4Addr};
+use base::{Instant, Ipv4Addr, Strength};
 use wire::{Body, Packet, Routed};
 
 use crate::watched::Watched;
@@ -90,6 +90,14 @@ impl Fixed {
             self.route(packet);
         }
     }
+
+    /// Does it ask how strong its neighbours are? Its routes are given.
+    pub const fn wants_strength(&self) -> bool {
+        false
+    }
+
+    /// How strong a neighbour is that is heard now.
+    pub const fn on_strength(&mut self, _neighbour: Ipv4Addr, _strength: Strength) {}
 
     /// What it heard for others: nothing to learn.
     pub const fn on_overheard(

@@ -26,6 +26,7 @@ mod dsr;
 pub mod feedback;
 mod fixed;
 mod shortest;
+mod strengths;
 mod watched;
 
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};

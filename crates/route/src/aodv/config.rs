@@ -84,6 +84,10 @@ pub struct AodvConfig {
     /// For how long requests are ignored of a neighbour that a reply did not reach. RFC 3561 §10:
     /// `BLACKLIST_TIMEOUT`, 5.6 s. ns-2.35: they never are (0).
     pub blacklist_timeout: Duration,
+    /// Requests are ignored that come over a link whose end, by the received power and its trend, is
+    /// nearer than this: no route is found over it (after dube-1997's signal stability). The standard
+    /// and ns-2.35: none are.
+    pub avoid_fading: Option<Duration>,
     /// Beacons, for want of a link layer that says what it did not carry. RFC 3561 §6.9: a choice;
     /// none. ns-2.35: none.
     pub hello: Option<Hello>,
@@ -223,6 +227,7 @@ impl AodvConfig {
         destination_only: false,
         ack_replies: false,
         blacklist_timeout: Duration::from_millis(5600),
+        avoid_fading: None,
         hello: None,
         link_layer_detection: true,
         control_detection: true,
@@ -268,6 +273,7 @@ impl AodvConfig {
         destination_only: false,
         ack_replies: false,
         blacklist_timeout: Duration::ZERO,
+        avoid_fading: None,
         hello: None,
         link_layer_detection: true,
         control_detection: false,

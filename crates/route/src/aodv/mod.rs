@@ -30,9 +30,10 @@ pub use config::{AodvConfig, ErrorRule, Hello, LocalRepair, Refresh, SearchRule}
 
 use alloc::collections::VecDeque;
 
-use base::{Duration, Instant, Ipv4Addr, RandomStream, Seq};
+use base::{Duration, Instant, Ipv4Addr, RandomStream, Seq, Strength};
 use wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Routed};
 
+use crate::strengths::Strengths;
 use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 use buffer::Buffer;
@@ -63,6 +64,7 @@ pub struct Aodv {
     awaited: Until,
     /// Neighbours that say hello, until they are taken for gone.
     neighbours: Until,
+    strengths: Strengths,
     /// When what is still under repair is given up ([`LocalRepair::PastHalf`]).
     repairs: VecDeque<(Instant, Ipv4Addr)>,
     /// Part of a route that carries packets until then (RFC 3561 §6.9).
@@ -117,6 +119,7 @@ impl Aodv {
             blacklist: Until::default(),
             awaited: Until::default(),
             neighbours: Until::default(),
+            strengths: Strengths::default(),
             repairs: VecDeque::new(),
             active_until: Instant::ZERO,
             last_broadcast: Instant::ZERO,
@@ -192,6 +195,22 @@ impl Aodv {
         self.begin(now);
         self.heard(now, from);
         true
+    }
+
+    /// Does it ask how strong its neighbours are?
+    pub const fn wants_strength(&self) -> bool {
+        self.config.avoid_fading.is_some()
+    }
+
+    /// How strong a neighbour is that is heard now.
+    pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: Strength) {
+        self.strengths.on_strength(neighbour, strength);
+    }
+
+    /// Does the link from a neighbour end too soon for a route over it?
+    fn avoids(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
+        let within = self.config.avoid_fading;
+        within.is_some_and(|within| self.strengths.ends_within(now, neighbour, within))
     }
 
     /// The next thing to be done.

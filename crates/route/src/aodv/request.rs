@@ -16,7 +16,8 @@ impl Aodv {
         request: &AodvRequest,
     ) {
         // RFC 3561 §6.8.
-        if self.blacklist.get(from).is_some_and(|until| until > now) {
+        let blacklisted = self.blacklist.get(from).is_some_and(|until| until > now);
+        if blacklisted || self.avoids(now, from) {
             return;
         }
         self.on_neighbour(now, from);

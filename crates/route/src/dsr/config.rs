@@ -35,6 +35,10 @@ pub struct DsrConfig {
     pub request_retries: Option<u8>,
     /// By what a request is known to have been here before.
     pub request_memory: RequestMemory,
+    /// Requests are ignored that come over a link whose end, by the received power and its trend, is
+    /// nearer than this: no route is found over it (after dube-1997's signal stability). The standard
+    /// and ns-2.35: none are.
+    pub avoid_fading: Option<Duration>,
     /// A broadcast, and what answers one, is put off by up to this. Both: 10 ms.
     pub jitter: Duration,
     /// The target answers every copy of a request. RFC 4728 §8.2.4: should. ns-2.35: does.
@@ -221,6 +225,7 @@ impl DsrConfig {
         request_period_max: Duration::from_secs(10),
         request_retries: Some(16),
         request_memory: RequestMemory::Numbers { nodes: 64, numbers: 16 },
+        avoid_fading: None,
         jitter: Duration::from_millis(10),
         answer_every_copy: true,
         reply_from_cache: ReplyFromCache::Always,
@@ -266,6 +271,7 @@ impl DsrConfig {
         request_backoff: 4,
         request_retries: None,
         request_memory: RequestMemory::Highest { nodes: 128 },
+        avoid_fading: None,
         jitter_cached_replies: false,
         cache_forwarded_replies: false,
         cache_requests: false,

@@ -93,7 +93,7 @@ impl Dsr {
         let Some(dsr) = &packet.dsr else { return };
         let Some(request) = dsr.request().copied() else { return };
         // RFC 4728 §8.2.1 leaves open what a request with a source route would be.
-        if ip.source == self.address || dsr.source_route.is_some() {
+        if ip.source == self.address || dsr.source_route.is_some() || self.avoids(now, from) {
             return;
         }
         if self.config.snoop_errors {

@@ -49,9 +49,10 @@ mod tap;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use base::{FailedLink, Instant, Ipv4Addr, RandomStream};
+use base::{FailedLink, Instant, Ipv4Addr, RandomStream, Strength};
 use wire::{Packet, Routed};
 
+use crate::strengths::Strengths;
 use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 use cache::RouteCache;
@@ -83,6 +84,7 @@ pub struct Dsr {
     flows: FlowTable,
     replies: Replies,
     tap: Tap,
+    strengths: Strengths,
     /// The last error that has reached this node as its destination, and when.
     held_error: Option<(FailedLink, Instant)>,
     wanted: Wanted,
@@ -120,6 +122,7 @@ impl Dsr {
             flows: FlowTable::default(),
             replies: Replies::default(),
             tap: Tap::default(),
+            strengths: Strengths::default(),
             held_error: None,
             wanted: Wanted::default(),
             watched: Watched::default(),
@@ -180,6 +183,22 @@ impl Dsr {
             self.finish(now);
         }
         new
+    }
+
+    /// Does it ask how strong its neighbours are?
+    pub const fn wants_strength(&self) -> bool {
+        self.config.avoid_fading.is_some()
+    }
+
+    /// How strong a neighbour is that is heard now.
+    pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: Strength) {
+        self.strengths.on_strength(neighbour, strength);
+    }
+
+    /// Does the link from a neighbour end too soon for a route over it?
+    fn avoids(&self, now: Instant, neighbour: Ipv4Addr) -> bool {
+        let within = self.config.avoid_fading;
+        within.is_some_and(|within| self.strengths.ends_within(now, neighbour, within))
     }
 
     /// The link layer gave up on a packet to `to`; each call of `queued` takes the next packet to

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::{Chance, Duration, Instant, Ipv4Addr, RandomStream};
+use base::{Chance, Duration, Instant, Ipv4Addr, RandomStream, Strength};
 use route::{Aodv, AodvConfig, AodvRoute, DropReason, Hop, Output};
 use wire::{AodvMessage, Body, IpHeader, Packet, Payload, Routed, UdpDatagram};
 
@@ -124,6 +124,11 @@ impl Net {
 
     pub fn watch(&mut self, node: Node, destination: Node) {
         self.hosts[node].aodv.watch(at(destination));
+    }
+
+    /// A node hears another so well.
+    pub fn strength(&mut self, node: Node, neighbour: Node, strength: Strength) {
+        self.hosts[node].aodv.on_strength(at(neighbour), strength);
     }
 
     pub fn len(&self) -> usize {

@@ -1,6 +1,6 @@
 //! Time lines of RFC 3561. A frame takes 1 ms, a link layer gives up after 5.
 
-use base::Duration;
+use base::{Duration, Instant, Strength};
 use route::{AodvConfig, DropReason, Hello, Hop, LocalRepair};
 use wire::{AodvMessage, AodvRequest};
 
@@ -96,6 +96,26 @@ fn only_the_destination_answers_if_it_is_to() {
     net.run(ms(2000));
     assert_eq!(net.node(1).stats().replies_from_cache, 0);
     assert!(net.log.contains(&"1003 3 RREP 3#0 for 0 hops 0 life 6000 to 2".to_owned()));
+}
+
+/// A diamond: the link from the source to one of two relays fades, and says so.
+#[test]
+fn a_route_leads_around_a_link_that_fades() {
+    for (avoid_fading, through) in [(None, 1), (Some(1_990), 1), (Some(2_000), 2)] {
+        let avoid_fading = avoid_fading.map(Duration::from_millis);
+        let mut net = Net::new(AodvConfig { avoid_fading, ..WIDE }, 4, 1);
+        for relay in [1, 2] {
+            net.link(0, relay, true);
+            net.link(relay, 3, true);
+        }
+        // 4 dB at 2 dB a second.
+        let (now, trend) = (Instant::ZERO, Some(-200));
+        assert_eq!(net.node(1).wants_strength(), avoid_fading.is_some());
+        net.strength(1, 0, Strength { at: now, power: -8600, trend, least: -9000 });
+        net.send(0, 3);
+        net.run(ms(100));
+        assert_eq!(net.path(0, 3), [0, through, 3], "{avoid_fading:?}");
+    }
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Each switch changes what is sent, in one run or another.
 
-use base::{Duration, Instant, RandomStream};
+use base::{Duration, Instant, RandomStream, Strength};
 use route::{
     CacheKind, CacheLimits, CachePart, DsrConfig, ReplyFromCache, RequestMemory, RingZero,
     SalvageReplies, Shorten,
 };
 
-use crate::net::Net;
+use crate::net::{Net, address};
 
 /// When who sent how many bytes to whom, in a network whose links come and go, and lose `loss` frames
 /// in a hundred.
@@ -152,4 +152,27 @@ fn each_switch_makes_a_difference() {
 fn a_run_is_the_same_again() {
     assert_eq!(run(DsrConfig::STANDARD, 1, 8), run(DsrConfig::STANDARD, 1, 8));
     assert_eq!(run(DsrConfig::NS2, 1, 8), run(DsrConfig::NS2, 1, 8));
+}
+
+/// A diamond: the link from the source to one of two relays fades, and says so.
+#[test]
+fn a_route_leads_around_a_link_that_fades() {
+    let ms = Duration::from_millis;
+    for (avoid_fading, through) in [(None, 1), (Some(ms(1_900)), 1), (Some(ms(2_000)), 2)] {
+        let config = DsrConfig { avoid_fading, jitter: ms(0), ..DsrConfig::STANDARD };
+        let mut net = Net::new(config, 4, 1);
+        for relay in [1, 2] {
+            net.link(0, relay, true);
+            net.link(relay, 3, true);
+        }
+        // 4 dB at 2 dB a second.
+        let (at, trend) = (Instant::ZERO, Some(-200));
+        assert_eq!(net.nodes[1].wants_strength(), avoid_fading.is_some());
+        net.nodes[1].on_strength(address(0), Strength { at, power: -8600, trend, least: -9000 });
+        net.send(0, 3, 0);
+        net.run(Instant::from_millis(100));
+        assert_eq!(net.delivered.len(), 1);
+        let route = net.nodes[0].route(net.now, address(3)).unwrap();
+        assert_eq!(route[1], address(through), "{avoid_fading:?}");
+    }
 }

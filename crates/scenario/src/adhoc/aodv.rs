@@ -78,6 +78,9 @@ table! {
     ack_replies: bool,
     /// For how long requests are ignored of a neighbour that a reply did not reach. Default 5.6 s.
     blacklist_timeout: Time,
+    /// Requests that come over a link which ends within this, by the received power and its trend, are
+    /// ignored; `"none"`: none are. Default `"none"`.
+    avoid_fading: OrNone<Time>,
     /// `{ interval = "1 s", allowed_loss = 2 }`: beacons, or `"none"`. Default `"none"`, but over
     /// TDMA, which reports no failure, those of RFC 3561.
     hello: OrNone<Hello>,

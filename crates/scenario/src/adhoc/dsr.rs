@@ -44,6 +44,9 @@ table! {
     /// By what a request is known: `{ numbers = { nodes = 64, numbers = 16 } }` or
     /// `{ highest = { nodes = 128 } }`. Default: numbers.
     request_memory: Memory,
+    /// Requests that come over a link which ends within this, by the received power and its trend, are
+    /// ignored; `"none"`: none are. Default `"none"`.
+    avoid_fading: OrNone<Time>,
     /// A broadcast, and what answers one, is put off by up to this. Default 10 ms.
     jitter: Time,
     /// The target answers every copy of a request. Default true.

@@ -358,7 +358,7 @@ help: add propagation = "log-distance""#,
         "a key of another protocol",
         ROUTING,
         r#"routing = { protocol = "aodv", promiscuous = true }"#,
-        "test.toml:12:32: unknown key `promiscuous`\nhelp: the keys here are active_route_timeout, my_route_timeout, node_traversal_time, net_diameter, ttl_start, ttl_increment, ttl_threshold, timeout_buffer, rreq_retries, search, rreq_rate, rerr_rate, request_memory, reverse_route_life, delete_period, expiry_interval, refresh, neighbour_routes, local_repair, rescue, errors, purge_on_error, jitter, release_spacing, buffer_packets, buffer_timeout, data_ttl, gratuitous, destination_only, ack_replies, blacklist_timeout, hello, link_layer_detection, control_detection, whole_seconds, repairing_is_valid, answer_next_hop, even_numbers, udp, timestamps, table_size",
+        "test.toml:12:32: unknown key `promiscuous`\nhelp: the keys here are active_route_timeout, my_route_timeout, node_traversal_time, net_diameter, ttl_start, ttl_increment, ttl_threshold, timeout_buffer, rreq_retries, search, rreq_rate, rerr_rate, request_memory, reverse_route_life, delete_period, expiry_interval, refresh, neighbour_routes, local_repair, rescue, errors, purge_on_error, jitter, release_spacing, buffer_packets, buffer_timeout, data_ttl, gratuitous, destination_only, ack_replies, blacklist_timeout, avoid_fading, hello, link_layer_detection, control_detection, whole_seconds, repairing_is_valid, answer_next_hop, even_numbers, udp, timestamps, table_size",
     ),
     (
         "static routing with a key",

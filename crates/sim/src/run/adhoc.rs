@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use base::{Duration, Instant, Ipv4Addr, Seek};
 use link::{AdhocQueue, Item, Place};
 use node::Arp;
-use radio::Report;
+use radio::{Neighbours, Report};
 use route::feedback::Feedback;
 use scenario::{Network, Scenario};
 use wire::{Packet, Routed};
@@ -54,6 +54,8 @@ pub struct AdhocAtWork {
     /// packet is so long on its way from routing to the interface queue, and no time on its way up.
     delay: Duration,
     telling: Telling,
+    /// How strong nodes hear each other; `None`: nobody asks.
+    strengths: Option<Neighbours>,
     /// `None`: hosts learn nothing of their links.
     link_watch: Option<LinkWatch>,
 }
@@ -161,7 +163,13 @@ impl NetworkAtWork for AdhocAtWork {
 }
 
 impl AdhocAtWork {
-    fn new(air: Air, nodes: Vec<Node>, delay: Duration, link_watch: Option<LinkWatch>) -> Self {
+    fn new(
+        air: Air,
+        nodes: Vec<Node>,
+        delay: Duration,
+        strengths: Option<Neighbours>,
+        link_watch: Option<LinkWatch>,
+    ) -> Self {
         Self {
             air,
             reports: Vec::with_capacity(64),
@@ -171,6 +179,7 @@ impl AdhocAtWork {
             ledger: Ledger::default(),
             delay,
             telling: Telling::default(),
+            strengths,
             link_watch,
         }
     }

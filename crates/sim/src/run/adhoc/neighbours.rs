@@ -1,7 +1,7 @@
-//! What a node's host learns of its own links: of neighbours that fade, are gone, and are back.
+//! What a node's radio hears of its neighbours, and what its host learns of its own links: of
+//! neighbours that fade, are gone, and are back.
 
-use base::{About, Duration, FailedLink, Ipv4Addr, Signal, SignalKind};
-use radio::Neighbours;
+use base::{About, Duration, FailedLink, Ipv4Addr, Signal, SignalKind, Strength};
 
 use super::super::Run;
 use super::AdhocAtWork;
@@ -9,7 +9,6 @@ use crate::nodes::address;
 
 /// Links of the nodes of a network whose scenario has `link_signals`.
 pub struct LinkWatch {
-    neighbours: Neighbours,
     lead: Duration,
     /// The next hops of each node's host.
     hops: Vec<Vec<NextHop>>,
@@ -33,8 +32,8 @@ enum Link {
 
 impl LinkWatch {
     /// `lead`: how long before its end a link is said to fade.
-    pub fn new(neighbours: Neighbours, lead: Duration, nodes: usize) -> Self {
-        Self { neighbours, lead, hops: vec![Vec::new(); nodes] }
+    pub fn new(lead: Duration, nodes: usize) -> Self {
+        Self { lead, hops: vec![Vec::new(); nodes] }
     }
 
     /// A packet of a node's host, to this destination, leaves to a neighbour.
@@ -68,12 +67,18 @@ impl LinkWatch {
 }
 
 impl Run<'_, AdhocAtWork> {
-    /// A node has heard a neighbour.
+    /// A node hears a neighbour.
     pub(super) fn neighbour_heard(&mut self, node: u32, from: u32) {
+        let Some(strengths) = &mut self.net.strengths else { return };
+        strengths.on_heard(self.now, node, from, self.net.air.power(self.now, from, node));
+        let Some(strength) = strengths.strength(node, from) else { return };
+        self.net.nodes[node as usize].routing.on_strength(address(from as usize), strength);
+        self.next_hop_heard(node, from, strength);
+    }
+
+    /// A node's host learns that a next hop is there, or that it fades.
+    fn next_hop_heard(&mut self, node: u32, from: u32, strength: Strength) {
         let Some(watch) = &mut self.net.link_watch else { return };
-        let power = self.net.air.power(self.now, from, node);
-        watch.neighbours.on_heard(self.now, node, from, power);
-        let Some(strength) = watch.neighbours.strength(node, from) else { return };
         let (within, lead) = (watch.lead, strength.lead());
         let ends_in = |span| lead.is_some_and(|lead| lead <= span);
         let changed = watch.turn(node as usize, from, |link| match link {
@@ -125,9 +130,9 @@ mod test {
 
     use super::super::super::listener::{Heard, Seen, listen};
 
-    /// What a connection of node 0 hears of the link to node 1, which is in reach up to 250 m, drives
-    /// from 150 to 300 m and back, and in the end stands still, 150 m away.
-    fn heard(more: &str) -> (Vec<Heard>, Seen) {
+    /// Node 1 is in reach of node 0 up to 250 m, drives from 150 to 300 m and back, and in the end
+    /// stands still, 150 m away. Node 2 is never in reach.
+    fn to_and_fro(network: &str, flow: &str) -> Scenario {
         let text = format!(
             r#"
             name = "to and fro"
@@ -135,19 +140,24 @@ mod test {
             [network]
             kind = "adhoc"
             area = ["300 m", "300 m"]
-            routing = {{ protocol = "static" }}
-            {more}
+            {network}
             [network.mobility]
             model = "constant-velocity"
-            positions = [["0 m", "0 m"], ["150 m", "0 m"]]
-            velocities = [["0 m/s", "0 m/s"], ["25 m/s", "0 m/s"]]
+            positions = [["0 m", "0 m"], ["150 m", "0 m"], ["300 m", "300 m"]]
+            velocities = [["0 m/s", "0 m/s"], ["25 m/s", "0 m/s"], ["0 m/s", "0 m/s"]]
             [[flow]]
             from = 0
             to = 1
-            application = "ftp"
+            {flow}
             "#
         );
-        let scenario = Scenario::parse("fro.toml", &text, &[]).unwrap();
+        Scenario::parse("fro.toml", &text, &[]).unwrap()
+    }
+
+    /// What a connection of node 0 hears of the link to node 1.
+    fn heard(more: &str) -> (Vec<Heard>, Seen) {
+        let network = format!("routing = {{ protocol = \"static\" }}\n{more}");
+        let scenario = to_and_fro(&network, "application = \"ftp\"");
         let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
         let (heard, seen) = listen(&mut run.hosts[0], address(1));
         while run.step().unwrap() {}
@@ -178,5 +188,30 @@ mod test {
             matches!(kind, LinkUp | LinkDown | LinkFading { .. })
         };
         assert!(!news.iter().any(link), "{news:?}");
+    }
+
+    /// A node hears another drive away, by its requests for a third: its routing answers no request of
+    /// it until it has come back. It is out of reach from 4 s to 8 s.
+    #[test]
+    fn routing_knows_what_fades() {
+        let first_delivered = |protocol: &str, avoid: &str| {
+            let network = format!("routing = {{ protocol = \"{protocol}\"{avoid} }}");
+            let datagrams = "transport = \"udp\"\n\
+                application = { cbr = { every = \"200 ms\", size = \"100 B\" } }";
+            let flows =
+                format!("start = \"3 s\"\n{datagrams}\n[[flow]]\nfrom = 0\nto = 2\n{datagrams}");
+            let scenario = to_and_fro(&network, &flows);
+            let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
+            while run.flows[0].delivered == 0 {
+                assert!(run.step().unwrap(), "{protocol}: never delivered");
+            }
+            run.now.as_millis()
+        };
+        for protocol in ["aodv", "dsr"] {
+            let plain = first_delivered(protocol, "");
+            let avoiding = first_delivered(protocol, ", avoid_fading = \"3 s\"");
+            assert!(plain < 3_100, "{protocol}: {plain} ms");
+            assert!(avoiding > 8_000, "{protocol}: {avoiding} ms");
+        }
     }
 }

@@ -257,6 +257,7 @@ impl Run<'_, AdhocAtWork> {
                 self.stir(node as usize);
             }
             Report::Overheard { node, from, to, id, .. } => {
+                self.neighbour_heard(node, from);
                 let Some(packet) = self.packets.get(id).filter(|packet| !is_arp(packet)) else {
                     return;
                 };
@@ -265,7 +266,6 @@ impl Run<'_, AdhocAtWork> {
                 if routing.on_overheard(self.now, ends.0, ends.1, packet) {
                     self.stir(node as usize);
                 }
-                self.neighbour_heard(node, from);
             }
             Report::Sent { node, id, .. } => {
                 self.packets.deliver(id);

@@ -1,6 +1,6 @@
 //! Whatever routing protocol a node speaks.
 
-use base::{Instant, Ipv4Addr};
+use base::{Instant, Ipv4Addr, Strength};
 use route::{Aodv, Dsr, Fixed, Output, RouteStats};
 use wire::{Packet, Routed};
 
@@ -67,6 +67,15 @@ impl Routing {
         packet: &Routed,
     ) -> bool {
         each!(self, protocol => protocol.on_overheard(now, from, to, packet))
+    }
+
+    /// Does it ask how strong its neighbours are?
+    pub fn wants_strength(&self) -> bool {
+        each!(self, protocol => protocol.wants_strength())
+    }
+
+    pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: Strength) {
+        each!(self, protocol => protocol.on_strength(neighbour, strength));
     }
 
     pub fn on_link_failure(

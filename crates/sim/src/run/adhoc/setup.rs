@@ -22,12 +22,13 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
     let nodes = adhoc.nodes();
     let wrong = |bad: radio::BadParameter| RunError::Setup(bad.to_string());
     let propagation = Propagation::new(&adhoc.radio.config(), nodes, seed).map_err(wrong)?;
-    let link_watch = adhoc.link_signals.map(|scenario::LinkSignals { lead: Time(lead) }| {
-        let neighbours = Neighbours::new(nodes as usize, propagation.receive_power());
-        LinkWatch::new(neighbours, lead, nodes as usize)
-    });
+    let link_watch = adhoc
+        .link_signals
+        .map(|scenario::LinkSignals { lead: Time(lead) }| LinkWatch::new(lead, nodes as usize));
     let field = Field::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
     let routing = protocols(adhoc, scenario, field.clone(), &propagation, seed);
+    let is_asked = link_watch.is_some() || routing.iter().any(Routing::wants_strength);
+    let strengths = is_asked.then(|| Neighbours::new(nodes as usize, propagation.receive_power()));
     let (mut air, delay) = match (adhoc.dcf(), adhoc.tdma()) {
         (Some(config), _) => {
             let delay = config.delay_down + config.delay_up;
@@ -59,7 +60,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         },
         stirred: false,
     });
-    Ok(AdhocAtWork::new(air, nodes.collect(), delay, link_watch))
+    Ok(AdhocAtWork::new(air, nodes.collect(), delay, strengths, link_watch))
 }
 
 /// How each node says that it could not deliver a packet, or that a route has failed.
