@@ -151,17 +151,33 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
         }
     }
     value *= u128::from(*steps);
-    // In integers, so that 0.1 s is exactly 10⁸ ns. 25 digits times an hour's steps fit.
-    let fraction = fraction.trim_end_matches('0');
-    let scale = |digits: &str| digits.bytes().fold(1_u128, |scale, _| scale * 10);
-    let part = |digits: &str| {
-        let number = digits.bytes().fold(0, |number, b| number * 10 + u128::from(b - b'0'));
-        let (steps, scale) = (number * u128::from(*steps), scale(digits));
-        (steps % scale == 0).then_some(steps / scale)
-    };
     let finer = || format!("`{found}` is finer than 1 {}, the smallest step there is", units[0].0);
-    value += if fraction.len() > 25 { None } else { part(fraction) }.ok_or_else(finer)?;
+    value += part(fraction, *steps, value).ok_or_else(finer)?;
     u64::try_from(value).map_err(|_| too_large())
+}
+
+/// What a program that reckons with doubles writes may differ by so much, relatively, from what it
+/// means: 0.1 + 0.2 is 0.30000000000000004.
+const ROUNDING: f64 = 1e-14;
+
+/// The digits behind the point, of a unit of so many steps, in steps. What is finer than a step is
+/// rounded if a double could not say it beside `whole` steps, and is else `None`.
+fn part(digits: &str, unit: u64, whole: u128) -> Option<u128> {
+    // In integers, so that 0.1 s is exactly 10⁸ ns. 25 digits times an hour's steps fit.
+    let digits = digits.trim_end_matches('0');
+    if digits.len() > 25 {
+        return None;
+    }
+    let (mut number, mut scale) = (0, 1);
+    for digit in digits.bytes() {
+        number = number * 10 + u128::from(digit - b'0');
+        scale *= 10;
+    }
+    let steps = number * u128::from(unit);
+    let (below, rest) = (steps / scale, steps % scale);
+    let (nearest, off) = if rest > scale / 2 { (below + 1, scale - rest) } else { (below, rest) };
+    let off = off as f64 / scale as f64;
+    (off <= (whole + nearest) as f64 * ROUNDING).then_some(nearest)
 }
 
 /// Writes `value` in the largest of `units` that gives a whole number.
@@ -292,6 +308,18 @@ mod test {
         assert_eq!("1.5 KiB".parse(), Ok(Size(1536)));
         assert_eq!("2 MiB".parse(), Ok(Size(2_097_152)));
         assert_eq!("12.8 kbit/s".parse(), Ok(BitRate(Rate::from_bps(12_800))));
+    }
+
+    #[test]
+    fn what_a_double_cannot_say_is_rounded() {
+        assert_eq!(nanos("1.2000000000000002 s"), Ok(1_200_000_000));
+        assert_eq!(nanos("0.30000000000000004 s"), Ok(300_000_000));
+        assert_eq!(nanos("0.8999999999999999 s"), Ok(900_000_000));
+        assert_eq!(nanos("70.10000000000001 ms"), Ok(70_100_000));
+        assert_eq!("1.4000000000000001 MB".parse(), Ok(Size(1_400_000)));
+        for text in ["1.2000000000002 s", "0.30000000000000004 ns", "0.0000000004 s"] {
+            assert!(nanos(text).unwrap_err().contains("finer than 1 ns"), "{text}");
+        }
     }
 
     #[test]
