@@ -1,6 +1,7 @@
 //! Rules for ad hoc networks.
 
 use ::radio::BadParameter;
+use base::{Duration, Rate};
 
 use super::{Checked, Problem, link, must, positive, probability, within};
 use crate::adhoc::aodv::Search;
@@ -11,7 +12,7 @@ use crate::adhoc::mobility::{Mobility, Model, Point};
 use crate::adhoc::{
     Adhoc, Aodv, Dcf, Dsr, Feedback, LinkSignals, Mac, Propagation, Radio, Routing, Tdma,
 };
-use crate::{Distance, Lifetime, OrNone, Time};
+use crate::{BitRate, Distance, Lifetime, OrNone, Time};
 
 /// Node n has the address 10.0.0.1 + n, and all share one subnet of 16 bits.
 const MOST_NODES: u64 = 65_000;
@@ -186,6 +187,37 @@ fn bad_parameter(bad: BadParameter, key: impl Fn(&str) -> String) -> Problem {
     Problem { key: key(parameter), message: format!("{message}\n{help}") }
 }
 
+/// IEEE 802.11-2007 §18.1: high-rate DSSS, after a preamble and header of 192 or 96 µs.
+const FASTEST_DSSS: BitRate = BitRate(Rate::from_bps(11_000_000));
+/// §17.3.2, §19.3.2: OFDM's preamble and signal field take 20 µs; mixed modes of later editions add to
+/// that, and stay below DSSS.
+const LONGEST_OFDM: Time = Time(Duration::from_micros(95));
+
+/// §7.1.2: the frame body holds so many bytes.
+const LARGEST_MSDU: u64 = 2304;
+/// RFC 4728 §6.1, §6.7: DSR's header and a Source Route option, without addresses.
+const DSR_BYTES: u64 = 8;
+
+/// Does a packet of so many bytes, for which `key` is the reason, fit into a frame?
+pub(super) fn fits(network: &Adhoc, key: String, packet: u64) -> Checked {
+    let Mac::Dcf(dcf) = &network.mac else { return Ok(()) };
+    let route = match &network.routing {
+        // Addresses of all nodes of a route but its ends.
+        Routing::Dsr(dsr) => DSR_BYTES + 4 * u64::from(dsr.max_nodes.saturating_sub(2)),
+        Routing::Aodv(_) | Routing::Static(_) => 0,
+    };
+    let found = packet + route + dcf.llc_bytes.0;
+    must(found <= LARGEST_MSDU, key, || {
+        let with = match (route, dcf.llc_bytes.0) {
+            (0, llc) => format!("{llc} B of LLC"),
+            (route, llc) => format!("{route} B of a source route and {llc} B of LLC"),
+        };
+        format!(
+            "packets of {packet} B with {with} are {found} B\n802.11 carries {LARGEST_MSDU} B in a frame"
+        )
+    })
+}
+
 fn dcf(dcf: &Dcf) -> Checked {
     let key = |name: &str| format!("network.mac.{name}");
     for (name, limit) in
@@ -199,6 +231,15 @@ fn dcf(dcf: &Dcf) -> Checked {
         must(fits, key(name), || {
             format!(
                 "a contention window of {window}\nit is a power of two less one: 15, 31, … 32767"
+            )
+        })?;
+    }
+    for (name, rate) in [("data_rate", dcf.data_rate), ("basic_rate", dcf.basic_rate)] {
+        must(rate <= FASTEST_DSSS || dcf.preamble <= LONGEST_OFDM, key(name), || {
+            format!(
+                "{rate} after a preamble of {}\n802.11b ends at {FASTEST_DSSS}; faster ones are OFDM: \
+                 preamble = \"20 us\", slot = \"9 us\", sifs = \"16 us\", cw_min = 15",
+                dcf.preamble
             )
         })?;
     }

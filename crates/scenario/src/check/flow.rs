@@ -2,7 +2,7 @@
 
 use tcp::RecoveryKind;
 
-use super::{Checked, must, node, positive, within};
+use super::{Checked, adhoc, must, node, positive, within};
 use crate::{Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};
 
 pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> Checked {
@@ -41,7 +41,10 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     }
     match flow.transport {
         Transport::Tcp => {
-            flow.tcp.as_ref().map_or(Ok(()), |tcp| self::tcp(&format!("{key}.tcp"), tcp))?
+            flow.tcp.as_ref().map_or(Ok(()), |tcp| self::tcp(&format!("{key}.tcp"), tcp))?;
+            if let (Some(tcp), Network::Adhoc(network)) = (&flow.tcp, network) {
+                adhoc::fits(network, format!("{key}.tcp.mss"), tcp.mss.0 + TCP_IP_BYTES)?;
+            }
         }
         Transport::Udp => {
             must(
@@ -51,6 +54,10 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
                     "this application needs TCP\nover UDP there is { cbr = { every = \"0.25 s\", size = \"512 B\" } }".into()
                 },
             )?;
+            if let (Application::Cbr(cbr), Network::Adhoc(network)) = (flow.application, network) {
+                let key = format!("{key}.application.cbr.size");
+                adhoc::fits(network, key, cbr.size.0 + UDP_IP_BYTES)?;
+            }
             must(flow.tcp.is_none(), format!("{key}.tcp"), || {
                 "`tcp` with transport = \"udp\"\nleave out one of them".into()
             })?;
@@ -62,6 +69,9 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     Ok(())
 }
 
+/// Headers of TCP without options and of IP: an mss leaves no room for options (RFC 6691).
+const TCP_IP_BYTES: u64 = 40;
+const UDP_IP_BYTES: u64 = 28;
 /// Linux's TCP_MIN_SND_MSS: 40 bytes of options at the most, and 8 of payload beside them.
 const SMALLEST_MSS: u64 = 48;
 /// An IP datagram without its headers.
