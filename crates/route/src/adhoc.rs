@@ -112,6 +112,8 @@ pub struct RouteStats {
     pub discoveries: u64,
     /// Route errors made.
     pub route_errors: u64,
+    /// Of these, notices of a cache to a neighbour (DSR).
+    pub notices: u64,
     /// Link failures heard from the link layer.
     pub link_failures: u64,
     /// Replies from a cache, or by an intermediate node.

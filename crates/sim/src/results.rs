@@ -157,6 +157,9 @@ pub struct RoutingResult {
     pub discoveries: u64,
     /// Route errors made.
     pub route_errors: u64,
+    /// Of these, notices of a cache to a neighbour (DSR).
+    #[serde(default)]
+    pub notices: u64,
     /// Packets that a link layer gave up.
     pub link_failures: u64,
     /// Packets that went back to routing because ARP found no address of the next hop.

@@ -37,6 +37,7 @@ impl Dsr {
             path::put(&mut packet, &way, 0);
         }
         self.stats.route_errors += 1;
+        self.stats.notices += 1;
         self.transmit(now, now, packet, Hop::To(to));
     }
 }

@@ -36,6 +36,7 @@ impl AdhocAtWork {
             result.bytes_sent += stats.bytes_sent;
             result.discoveries += stats.discoveries;
             result.route_errors += stats.route_errors;
+            result.notices += stats.notices;
             result.replies_from_cache += stats.replies_from_cache;
             result.salvaged += stats.salvaged;
             result.overheard += stats.overheard;
