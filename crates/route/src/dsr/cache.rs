@@ -23,8 +23,8 @@ pub(crate) trait RouteCache: Debug + Send {
     /// A route in a packet that this node has received, forwards or has overheard.
     fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool;
 
-    /// This node has answered a request from the cache (RFC 4728 §8.2.3): the reply lists `route`,
-    /// from the initiator to the target, and goes to the neighbour `to`.
+    /// This node makes a reply for another, from its cache (RFC 4728 §8.2.3) or gratuitously (§3.4.3):
+    /// it lists `route`, from the initiator to the target, and goes to the neighbour `to`.
     fn on_replied(&mut self, _now: Instant, _route: &Path, _to: Ipv4Addr) {}
 
     /// A packet leaves this node on `path`, which begins here; `data`: it is a host's. Its own packet,
@@ -33,6 +33,10 @@ pub(crate) trait RouteCache: Debug + Send {
 
     /// A link does not carry; was it known?
     fn on_broken(&mut self, now: Instant, link: FailedLink, news: News) -> bool;
+
+    /// The neighbour `to` hears of a link of this node by an ordinary error: it needs no notice. Comes
+    /// after `on_broken` and before notices are polled for.
+    fn on_told(&mut self, _link: FailedLink, _to: Ipv4Addr) {}
 
     /// A route to `destination`, to be looked at or listed in a reply.
     fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
@@ -96,8 +100,8 @@ pub(crate) enum News {
     /// The own link layer. An ordinary route error about it goes to the neighbour `error_to`, if to
     /// any (RFC 4728 §8.3.4).
     LinkLayer { error_to: Option<Ipv4Addr> },
-    /// A route error in a packet of `reporter`, heard from the neighbour `from` and passed on by this
-    /// node to the neighbour `error_to`, if to any.
+    /// A route error in a packet of `reporter`, heard from the neighbour `from`; the neighbour
+    /// `error_to` gets it, too: from this node, or as that for which it was on the air.
     RouteError { reporter: Ipv4Addr, from: Ipv4Addr, error_to: Option<Ipv4Addr> },
 }
 

@@ -87,6 +87,7 @@ impl Dsr {
         }
         if let Some(next) = back.get(1) {
             self.transmit(now, now, error, Hop::To(next));
+            self.cache.on_told(FailedLink { from: self.address, to }, next);
         }
     }
 

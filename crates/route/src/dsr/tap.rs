@@ -117,7 +117,7 @@ impl Dsr {
             return false;
         }
         if self.config.snoop_errors {
-            self.on_errors(now, packet, from, None);
+            self.on_errors(now, packet, from, Some(to));
         }
         let mut news = false;
         if let Some(reply) = &dsr.reply
@@ -159,6 +159,7 @@ impl Dsr {
         let back = back.reversed();
         let news = self.cache.on_learned(now, &back, LearnedBy::Shortening);
         if let Some((packet, to)) = self.reply(&shorter, &back) {
+            self.cache.on_replied(now, &shorter, to);
             let jitter = self.config.jitter_cached_replies;
             let at = if jitter { now + self.draw_jitter() } else { now };
             self.transmit(now, at, packet, Hop::To(to));
