@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 use core::fmt::Debug;
 
 use base::{FailedLink, Instant, Ipv4Addr};
+use wire::DsrHeader;
 
 use super::path::{Carried, Path};
 
@@ -32,11 +33,12 @@ pub(crate) trait RouteCache: Debug + Send {
     fn on_used(&mut self, _now: Instant, _path: &Path, _data: bool) {}
 
     /// A link does not carry; was it known?
-    fn on_broken(&mut self, now: Instant, link: FailedLink, news: News) -> bool;
+    fn on_broken(&mut self, now: Instant, link: FailedLink, news: News<'_>) -> bool;
 
-    /// The neighbour `to` hears of a link of this node by an ordinary error: it needs no notice. Comes
-    /// after `on_broken` and before notices are polled for.
-    fn on_told(&mut self, _link: FailedLink, _to: Ipv4Addr) {}
+    /// An error that this node has made, ordinary or a notice, leaves for the neighbour `to`, which
+    /// needs no other. It may be given further options. Comes after `on_broken`, for ordinary errors
+    /// before notices are polled for.
+    fn on_error(&mut self, _link: FailedLink, _to: Ipv4Addr, _header: &mut DsrHeader) {}
 
     /// A route to `destination`, to be looked at or listed in a reply.
     fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
@@ -96,13 +98,19 @@ pub(crate) enum Heard {
 /// Where the news of a failed link comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "the contract: a cache that informs nobody does not ask")]
-pub(crate) enum News {
+pub(crate) enum News<'a> {
     /// The own link layer. An ordinary route error about it goes to the neighbour `error_to`, if to
     /// any (RFC 4728 §8.3.4).
     LinkLayer { error_to: Option<Ipv4Addr> },
     /// A route error in a packet of `reporter`, heard from the neighbour `from`; the neighbour
-    /// `error_to` gets it, too: from this node, or as that for which it was on the air.
-    RouteError { reporter: Ipv4Addr, from: Ipv4Addr, error_to: Option<Ipv4Addr> },
+    /// `error_to` gets it, too: from this node, or as that for which it was on the air. Further options may stand in
+    /// the header.
+    RouteError {
+        reporter: Ipv4Addr,
+        from: Ipv4Addr,
+        error_to: Option<Ipv4Addr>,
+        header: &'a DsrHeader,
+    },
 }
 
 /// A neighbour has to hear that a link does not carry. It goes out as a route error (RFC 4728 §6.4)

@@ -57,7 +57,7 @@ impl RouteCache for LinkMaxLife {
         })
     }
 
-    fn on_broken(&mut self, _now: Instant, link: FailedLink, _news: News) -> bool {
+    fn on_broken(&mut self, _now: Instant, link: FailedLink, _news: News<'_>) -> bool {
         self.learning.forget_seen();
         let there = self.links.remove(link.from, link.to);
         let back = self.learning.forget_both_ways() && self.links.remove(link.to, link.from);

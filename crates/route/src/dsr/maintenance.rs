@@ -49,7 +49,7 @@ impl Dsr {
     }
 
     /// The link does not carry: nothing here uses it any more.
-    fn lose_link(&mut self, now: Instant, link: FailedLink, news: News) {
+    fn lose_link(&mut self, now: Instant, link: FailedLink, news: News<'_>) {
         self.flows.remove_link(link);
         if self.cache.on_broken(now, link, news) {
             self.note_lost_routes(now);
@@ -80,14 +80,16 @@ impl Dsr {
         told.note(source);
         self.stats.route_errors += 1;
         let back = back.reversed();
-        let dsr = DsrHeader { errors, ..DsrHeader::default() };
+        let mut dsr = DsrHeader { errors, ..DsrHeader::default() };
+        if let Some(next) = back.get(1) {
+            self.cache.on_error(FailedLink { from: self.address, to }, next, &mut dsr);
+        }
         let mut error = self.control(source, dsr);
         if back.len() > 2 || self.config.route_to_neighbour {
             path::put(&mut error, &back, 0);
         }
         if let Some(next) = back.get(1) {
             self.transmit(now, now, error, Hop::To(next));
-            self.cache.on_told(FailedLink { from: self.address, to }, next);
         }
     }
 
@@ -212,7 +214,8 @@ impl Dsr {
     ) {
         let Some(dsr) = packet.dsr.as_ref().filter(|dsr| dsr.errors[0].is_some()) else { return };
         let mut errors = dsr.errors;
-        let news = News::RouteError { reporter: packet.packet.ip.source, from, error_to: to };
+        let news =
+            News::RouteError { reporter: packet.packet.ip.source, from, error_to: to, header: dsr };
         for error in dsr.all_errors() {
             if let DsrErrorKind::NodeUnreachable(to) = error.kind {
                 self.lose_link(now, FailedLink { from: error.source, to }, news);

@@ -28,7 +28,8 @@ impl Dsr {
         let FailedLink { from, to: unreachable } = link;
         let kind = DsrErrorKind::NodeUnreachable(unreachable);
         let error = DsrError { kind, salvage: 0, source: from, destination: to };
-        let dsr = DsrHeader { errors: [Some(error), None, None], ..DsrHeader::default() };
+        let mut dsr = DsrHeader { errors: [Some(error), None, None], ..DsrHeader::default() };
+        self.cache.on_error(link, to, &mut dsr);
         let mut packet = self.control(to, dsr);
         packet.packet.ip.ttl = HOP_LIMIT;
         if self.config.route_to_neighbour {
@@ -88,7 +89,7 @@ mod test {
             self.given.extend(mine.map(|link| (to, link)));
         }
 
-        fn on_broken(&mut self, _: Instant, link: FailedLink, news: News) -> bool {
+        fn on_broken(&mut self, _: Instant, link: FailedLink, news: News<'_>) -> bool {
             let before = self.routes.len();
             self.routes.retain(|path| links(path).all(|known| known != link));
             let informed = match news {
