@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use base::{Instant, RandomStream};
 use proptest::prelude::*;
-use route::{CacheKind, Dsr, DsrConfig, Hop, RingZero, SalvageReplies};
+use route::{CACHES, CacheKind, CacheLimits, Dsr, DsrConfig, Hop, RingZero, SalvageReplies};
 use wire::Routed;
 
 use crate::net::{Net, address, number};
@@ -18,19 +18,18 @@ type Passes = BTreeMap<(usize, u32, u16), u32>;
 fn configs() -> impl Strategy<Value = DsrConfig> {
     let base = prop_oneof![Just(DsrConfig::STANDARD), Just(DsrConfig::NS2)];
     let switches = any::<[bool; 12]>();
-    (base, switches, 0..4u8).prop_map(|(config, on, one)| {
+    let caches = (0..CACHES.len()).prop_map(|at| {
+        let limits = CacheLimits { primary: 30, secondary: 64, timeout: None };
+        let listed = CACHES[at];
+        CacheKind::named(listed.name, listed.takes_limits.then_some(limits)).unwrap()
+    });
+    (base, switches, caches, 0..4u8).prop_map(|(config, on, cache, one)| {
         // Few at a time, so that most runs are near a real one.
         let on = on.map(|on| on && one == 0);
         let flip = |value: bool, on: bool| value ^ on;
         DsrConfig {
             tap: flip(config.tap, on[0]),
-            cache: if !on[1] {
-                config.cache
-            } else if config.cache == CacheKind::LINK_MAX_LIFE {
-                DsrConfig::NS2.cache
-            } else {
-                CacheKind::LINK_MAX_LIFE
-            },
+            cache: if on[1] { cache } else { config.cache },
             ring_zero: if on[2] { RingZero::Never } else { config.ring_zero },
             answer_every_copy: flip(config.answer_every_copy, on[3]),
             cache_requests: flip(config.cache_requests, on[4]),
