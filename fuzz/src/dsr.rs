@@ -2,7 +2,7 @@
 //! once or is kept, no route leads in a circle, and what it says can be written and read.
 
 use base::{Duration, Instant, Ipv4Addr};
-use route::{CacheKind, Dsr, DsrConfig, Hop, Output};
+use route::{CACHES, CacheKind, CacheLimits, Dsr, DsrConfig, Hop, Output};
 use wire::{
     Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrLead, DsrOption, DsrReply, DsrRequest,
     DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
@@ -11,6 +11,9 @@ use wire::{
 use crate::Bytes;
 
 const SELF: Ipv4Addr = address(1);
+
+/// Small, so that caches are full.
+const LIMITS: CacheLimits = CacheLimits { primary: 4, secondary: 8, timeout: None };
 
 const fn address(host: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, host)
@@ -28,11 +31,9 @@ pub fn run(input: &[u8]) {
     let mut bytes = Bytes(input);
     let mut config = if bytes.u8() & 1 == 0 { DsrConfig::STANDARD } else { DsrConfig::NS2 };
     if bytes.u8() & 3 == 0 {
-        config.cache = if config.cache == CacheKind::LINK_MAX_LIFE {
-            DsrConfig::NS2.cache
-        } else {
-            CacheKind::LINK_MAX_LIFE
-        };
+        let listed = CACHES[usize::from(bytes.u8()) % CACHES.len()];
+        let limits = listed.takes_limits.then_some(LIMITS);
+        config.cache = CacheKind::named(listed.name, limits).unwrap_or(config.cache);
         config.reply_delay = Some(Duration::from_millis(3));
         config.forget_both_ways = true;
     }

@@ -21,11 +21,12 @@ pub(crate) trait RouteCache: Debug + Send {
     /// A route that begins at this node.
     fn on_learned(&mut self, now: Instant, path: &Path, by: LearnedBy) -> bool;
 
-    /// A route in a packet that this node has received, forwards or has overheard.
+    /// A route in a packet that this node has received, forwards or has overheard. Of packets on an
+    /// established flow, which carry none (RFC 4728 §3.5), nothing is heard.
     fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool;
 
-    /// This node makes a reply for another, from its cache (RFC 4728 §8.2.3) or gratuitously (§3.4.3):
-    /// it lists `route`, from the initiator to the target, and goes to the neighbour `to`.
+    /// A reply of this node leaves, from its cache (RFC 4728 §8.2.3) or gratuitous (§3.4.3): it lists
+    /// `route`, from the initiator to the target, and goes to the neighbour `to`.
     fn on_replied(&mut self, _now: Instant, _route: &Path, _to: Ipv4Addr) {}
 
     /// A packet leaves this node on `path`, which begins here; `data`: it is a host's. Its own packet,
@@ -35,9 +36,9 @@ pub(crate) trait RouteCache: Debug + Send {
     /// A link does not carry; was it known?
     fn on_broken(&mut self, now: Instant, link: FailedLink, news: News<'_>) -> bool;
 
-    /// An error that this node has made, ordinary or a notice, leaves for the neighbour `to`, which
-    /// needs no other. It may be given further options. Comes after `on_broken`, for ordinary errors
-    /// before notices are polled for.
+    /// An error of this node about a link, ordinary or a notice, leaves for the neighbour `to`, which
+    /// needs no other; the cache may add options to it. It comes after `on_broken`, and if it is an
+    /// ordinary one, before notices are polled for.
     fn on_error(&mut self, _link: FailedLink, _to: Ipv4Addr, _header: &mut DsrHeader) {}
 
     /// A route to `destination`, to be looked at or listed in a reply.
@@ -99,18 +100,12 @@ pub(crate) enum Heard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "the contract: a cache that informs nobody does not ask")]
 pub(crate) enum News<'a> {
-    /// The own link layer. An ordinary route error about it goes to the neighbour `error_to`, if to
-    /// any (RFC 4728 §8.3.4).
-    LinkLayer { error_to: Option<Ipv4Addr> },
-    /// A route error in a packet of `reporter`, heard from the neighbour `from`; the neighbour
-    /// `error_to` gets it, too: from this node, or as that for which it was on the air. Further options may stand in
-    /// the header.
-    RouteError {
-        reporter: Ipv4Addr,
-        from: Ipv4Addr,
-        error_to: Option<Ipv4Addr>,
-        header: &'a DsrHeader,
-    },
+    /// The own link layer. Ordinary route errors about it (RFC 4728 §8.3.4) follow as `on_error`.
+    LinkLayer,
+    /// A route error in a packet of `reporter`, heard from the neighbour `from`. The neighbour `also`
+    /// gets it, too: from this node, or because it was on the air to that one. In a header with a
+    /// request it goes on to all. Further options may stand there.
+    RouteError { reporter: Ipv4Addr, from: Ipv4Addr, also: Option<Ipv4Addr>, header: &'a DsrHeader },
 }
 
 /// A neighbour has to hear that a link does not carry. It goes out as a route error (RFC 4728 §6.4)

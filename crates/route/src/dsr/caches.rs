@@ -17,8 +17,6 @@ pub const CACHES: &[&ListedCache] = &[&link_cache::LISTED, &path_cache::LISTED];
 pub struct ListedCache {
     /// The name by which scenarios know it.
     pub name: &'static str,
-    /// What it is, in one line.
-    pub about: &'static str,
     /// It takes limits; else its name is all there is to be said.
     pub takes_limits: bool,
     /// The cache of the node at that address.

@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use base::{Duration, FailedLink, Instant, Ipv4Addr};
-use wire::{DsrError, DsrErrorKind, DsrFlow, DsrHeader, Routed};
+use wire::{DsrError, DsrErrorKind, DsrFlow, Routed};
 
 use super::Dsr;
 use super::config::FlowState;
@@ -300,11 +300,11 @@ impl Dsr {
         if source == self.address {
             return self.drop_packet(packet, DropReason::Loop);
         }
-        let errors = self.error_about(&packet, kind, source);
+        let header = self.error_about(&packet, kind, source);
         self.save(now, packet, None);
-        let Some(errors) = errors else { return };
+        let Some(header) = header else { return };
         self.stats.route_errors += 1;
-        let error = self.control(source, DsrHeader { errors, ..DsrHeader::default() });
+        let error = self.control(source, header);
         self.route_own(now, error);
     }
 

@@ -13,7 +13,6 @@ use super::path::{Carried, NODES_MAX, Path};
 
 pub(crate) const LISTED: ListedCache = ListedCache {
     name: "link-max-life",
-    about: "links with a lifetime each, from which the best route is worked out (RFC 4728 App. A)",
     takes_limits: false,
     build: |me, config| {
         let learning = Learning::new(me, config, Some(RENEW));

@@ -1,7 +1,7 @@
 //! Route maintenance (RFC 4728 §8.3): links that fail, errors, salvaging.
 
 use base::{FailedLink, Instant, Ipv4Addr};
-use wire::{DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, Routed};
+use wire::{DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrLead, Routed};
 
 use super::Dsr;
 use super::cache::News;
@@ -29,7 +29,7 @@ impl Dsr {
             self.recall_route(&mut packet);
         }
         let link = FailedLink { from: self.address, to };
-        self.lose_link(now, link, News::LinkLayer { error_to: self.error_to(&packet) });
+        self.lose_link(now, link, News::LinkLayer);
         let mut told = Told::default();
         if self.config.error_first {
             self.tell(now, to, &packet, &mut told);
@@ -56,14 +56,6 @@ impl Dsr {
         }
     }
 
-    /// The neighbour to which an error about `packet` goes, if there is one.
-    fn error_to(&self, packet: &Routed) -> Option<Ipv4Addr> {
-        let carried = Carried::of(packet)?;
-        let me = carried.next.checked_sub(1)?;
-        let before = carried.path.get(me.checked_sub(1)?);
-        before.filter(|_| carried.path.get(me) == Some(self.address))
-    }
-
     /// RFC 4728 §8.3.4: an error to where the packet's route begins, back on the way that it has
     /// come.
     fn tell(&mut self, now: Instant, to: Ipv4Addr, packet: &Routed, told: &mut Told) {
@@ -76,11 +68,10 @@ impl Dsr {
             return;
         }
         let kind = DsrErrorKind::NodeUnreachable(to);
-        let Some(errors) = self.error_about(packet, kind, source) else { return };
+        let Some(mut dsr) = self.error_about(packet, kind, source) else { return };
         told.note(source);
         self.stats.route_errors += 1;
         let back = back.reversed();
-        let mut dsr = DsrHeader { errors, ..DsrHeader::default() };
         if let Some(next) = back.get(1) {
             self.cache.on_error(FailedLink { from: self.address, to }, next, &mut dsr);
         }
@@ -94,7 +85,7 @@ impl Dsr {
     }
 
     /// An error for `destination`, because of `packet`. One that the packet holds goes on inside of
-    /// it, while there is room and it has not met too many failures: each draws a new packet for the
+    /// it, with its further options, while there is room and it has not met too many failures: each draws a new packet for the
     /// old one, and without an end to that a network that loses frames is soon full of errors about
     /// errors. RFC 4728 §8.3.4 would send the new one alone then.
     pub(super) fn error_about(
@@ -102,7 +93,7 @@ impl Dsr {
         packet: &Routed,
         kind: DsrErrorKind,
         destination: Ipv4Addr,
-    ) -> Option<[Option<DsrError>; DSR_ERRORS_MAX]> {
+    ) -> Option<DsrHeader> {
         let before = packet.dsr.as_ref().map_or([None; DSR_ERRORS_MAX], |dsr| dsr.errors);
         let full = self.config.nest_errors && before.iter().all(Option::is_some);
         let ends = self.config.count_errors && before[0].is_some();
@@ -117,14 +108,15 @@ impl Dsr {
         };
         let mut errors = [None; DSR_ERRORS_MAX];
         errors[0] = Some(DsrError { kind, salvage, source: self.address, destination });
-        if !self.config.nest_errors {
-            return Some(errors);
+        if !self.config.nest_errors || before[0].is_none() {
+            return Some(DsrHeader { errors, ..DsrHeader::default() });
         }
-        self.stats.nested_errors += u64::from(before[0].is_some());
+        self.stats.nested_errors += 1;
         for (slot, error) in errors.iter_mut().skip(1).zip(before) {
             *slot = error;
         }
-        Some(errors)
+        let lead = packet.dsr.as_ref().map_or(DsrLead::None, further);
+        Some(DsrHeader { errors, lead, ..DsrHeader::default() })
     }
 
     /// How many failures a packet has met: each has it salvaged, or puts the error that it was into a
@@ -203,19 +195,19 @@ impl Dsr {
     }
 
     /// RFC 4728 §8.3.5.
-    /// `from`: the neighbour that has sent the packet; `to`: the one that it goes on to, if this node
-    /// forwards it.
+    /// `from`: the neighbour that has sent the packet; `also`: another that gets it, from this node or
+    /// as the one that it was on the air to.
     pub(super) fn on_errors(
         &mut self,
         now: Instant,
         packet: &Routed,
         from: Ipv4Addr,
-        to: Option<Ipv4Addr>,
+        also: Option<Ipv4Addr>,
     ) {
         let Some(dsr) = packet.dsr.as_ref().filter(|dsr| dsr.errors[0].is_some()) else { return };
         let mut errors = dsr.errors;
-        let news =
-            News::RouteError { reporter: packet.packet.ip.source, from, error_to: to, header: dsr };
+        let reporter = packet.packet.ip.source;
+        let news = News::RouteError { reporter, from, also, header: dsr };
         for error in dsr.all_errors() {
             if let DsrErrorKind::NodeUnreachable(to) = error.kind {
                 self.lose_link(now, FailedLink { from: error.source, to }, news);
@@ -230,6 +222,8 @@ impl Dsr {
                 return;
             }
             match first.kind {
+                // A notice has been everywhere where it is of use.
+                DsrErrorKind::NodeUnreachable(_) if is_notice(packet) => {}
                 DsrErrorKind::NodeUnreachable(to) => {
                     self.held_error = Some((FailedLink { from: first.source, to }, now));
                 }
@@ -251,11 +245,19 @@ impl Dsr {
             if let Some(next) = errors[0]
                 && next.destination != self.address
             {
-                let dsr = DsrHeader { errors, ..DsrHeader::default() };
+                let dsr = DsrHeader { errors, lead: further(dsr), ..DsrHeader::default() };
                 let packet = self.control(next.destination, dsr);
                 return self.route_own(now, packet);
             }
         }
+    }
+}
+
+/// The options beyond its fields.
+fn further(dsr: &DsrHeader) -> DsrLead {
+    match dsr.lead {
+        DsrLead::More(_) => dsr.lead,
+        DsrLead::None | DsrLead::Request(_) => DsrLead::None,
     }
 }
 
@@ -264,7 +266,7 @@ fn without_reply(packet: &mut Routed) -> bool {
     let control = packet.is_control();
     packet.dsr.as_mut().is_none_or(|dsr| {
         dsr.reply = None;
-        !control || dsr.errors().next().is_some()
+        !control || dsr.errors().next().is_some() || dsr.more().next().is_some()
     })
 }
 

@@ -43,7 +43,7 @@ impl Dsr {
     }
 }
 
-/// Is it a notice of this node's? No other packet of routing goes to one neighbour and no farther.
+/// Is it a notice? No other packet of routing goes to one neighbour and no farther.
 pub(super) fn is_notice(packet: &Routed) -> bool {
     packet.is_control() && packet.packet.ip.ttl <= HOP_LIMIT
 }
@@ -54,7 +54,7 @@ mod test {
     use alloc::vec::Vec;
 
     use base::{Duration, Ipv4Addr};
-    use wire::{Body, IpHeader, Packet, Payload, UdpDatagram};
+    use wire::{Body, DsrOption, IpHeader, Packet, Payload, UdpDatagram};
 
     use super::super::cache::{Heard, LearnedBy, News, RouteCache};
     use super::super::path::Carried;
@@ -93,8 +93,8 @@ mod test {
             let before = self.routes.len();
             self.routes.retain(|path| links(path).all(|known| known != link));
             let informed = match news {
-                News::LinkLayer { error_to } => [error_to, None],
-                News::RouteError { from, error_to, .. } => [Some(from), error_to],
+                News::LinkLayer => [None, None],
+                News::RouteError { from, also, .. } => [Some(from), also],
             };
             self.given.retain(|(to, given)| {
                 if *given == link && !informed.contains(&Some(*to)) {
@@ -103,6 +103,10 @@ mod test {
                 *given != link
             });
             self.routes.len() < before
+        }
+
+        fn on_error(&mut self, link: FailedLink, to: Ipv4Addr, _: &mut DsrHeader) {
+            self.notices.retain(|notice| *notice != Notice { to, link });
         }
 
         fn find(&mut self, _: Instant, destination: Ipv4Addr) -> Option<Path> {
@@ -233,5 +237,41 @@ mod test {
         assert_eq!(errors.len(), 1);
         two.on_packet(now, at(1), errors[0].0);
         assert_eq!(two.route(now, at(9)), None);
+    }
+
+    /// An error on its way from 3 to 5 fails between 2 and 4: what it carries goes back inside of the
+    /// new one, and on from 3 to 5.
+    #[test]
+    fn a_nested_error_keeps_its_options() {
+        let config = DsrConfig::STANDARD;
+        let now = Instant::from_secs(1);
+        let [mut two, mut three] = [2, 3].map(|number| node(number, config));
+        let option = DsrOption::Other { kind: 17, data: &[1, 2, 3] };
+        let mut dsr = DsrHeader::default();
+        let kind = DsrErrorKind::NodeUnreachable(at(9));
+        let first = DsrError { kind, salvage: 0, source: at(3), destination: at(5) };
+        assert!(dsr.add(DsrOption::Error(first)) && dsr.add(option));
+        let mut error = three.control(at(5), dsr);
+        let mut way = Path::EMPTY;
+        assert!(way.extend(&[at(3), at(2), at(4), at(5)]));
+        path::put(&mut error, &way, 0);
+
+        two.on_packet(now, at(3), error);
+        let (error, hop) = sent(&mut two, now)[0];
+        assert_eq!(hop, Hop::To(at(4)));
+        two.on_link_failure(now, at(4), error, || None);
+        let (nested, hop) = sent(&mut two, now)[0];
+        assert_eq!(hop, Hop::To(at(3)));
+        let header = nested.dsr.unwrap();
+        assert_eq!((header.errors().count(), header.more().next()), (2, Some(option)));
+
+        let mut way = Path::EMPTY;
+        assert!(way.extend(&[at(3), at(6), at(5)]));
+        three.cache.on_learned(now, &way, LearnedBy::Reply);
+        three.on_packet(now, at(2), nested);
+        let (again, hop) = sent(&mut three, now)[0];
+        assert_eq!(hop, Hop::To(at(6)));
+        let header = again.dsr.unwrap();
+        assert_eq!((header.errors().count(), header.more().next()), (1, Some(option)));
     }
 }

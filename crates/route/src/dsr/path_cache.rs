@@ -13,7 +13,6 @@ use super::path::{Carried, Mask, Path, bit};
 
 pub(crate) const LISTED: ListedCache = ListedCache {
     name: "paths",
-    about: "whole paths in two parts, in each of which the oldest makes room (RFC 4728 §4.1)",
     takes_limits: true,
     build: |me, config| {
         let limits = config.cache.limits().unwrap_or_default();

@@ -70,7 +70,6 @@ impl Dsr {
         let news = self.cache.on_learned(now, &back, LearnedBy::CachedReply);
         let Some((packet, to)) = self.reply(&whole, &back) else { return false };
         self.stats.replies_from_cache += 1;
-        self.cache.on_replied(now, &whole, to);
         let mut at = now;
         if let Some(delay) = self.config.reply_delay {
             let random = self.jitter.duration(base::Duration::ZERO, delay);
@@ -83,6 +82,7 @@ impl Dsr {
             let nodes = whole.len();
             self.replies.held.push(Held { at, initiator, target, nodes, packet, to });
         } else {
+            self.cache.on_replied(now, &whole, to);
             self.transmit(now, at, packet, Hop::To(to));
         }
         if news {
@@ -94,6 +94,10 @@ impl Dsr {
     pub(super) fn send_due_replies(&mut self, now: Instant) {
         while let Some(due) = self.replies.held.iter().position(|held| held.at <= now) {
             let held = self.replies.held.remove(due);
+            let reply = held.packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref());
+            if let Some(route) = reply.and_then(|reply| replied(held.initiator, reply)) {
+                self.cache.on_replied(now, &route, held.to);
+            }
             self.transmit(now, now, held.packet, Hop::To(held.to));
         }
     }
