@@ -72,7 +72,7 @@ pub fn run(input: &[u8]) {
 }
 
 fn given_up(router: &mut Rfn, now: Instant, packet: &Packet, number: Option<u32>) -> Fate {
-    router.on_given_up(now, &GivenUp { packet, reason: DropReason::NoRoute, number })
+    router.on_given_up(now, &GivenUp { packet, reason: DropReason::NoRoute, link: None, number })
 }
 
 fn message(router: &mut Rfn) -> Option<Packet> {

@@ -31,7 +31,7 @@ pub enum ProbeSize {
     /// One byte (RFC 9293 §3.8.6.1).
     #[default]
     Byte,
-    /// A whole segment (ELFN's probe is the packet that was lost: yu-2004 §3.1).
+    /// A whole segment.
     Segment,
 }
 

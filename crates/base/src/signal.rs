@@ -117,8 +117,6 @@ pub struct About {
     pub flow: Option<FlowKey>,
     /// The sequence number the quoted packet began with.
     pub seq: Option<Seq>,
-    /// The sequence numbers concerned.
-    pub range: Option<SeqRange>,
     /// The link whose failure, or return, it is about.
     pub failed_link: Option<FailedLink>,
     /// Who reports it.

@@ -62,7 +62,7 @@ fn arrive<D: Drive>(d: &mut D, node: usize, over: Exit, id: u32) {
     if packet.ip.ttl == 0 {
         if let Some(packet) = d.lost(id, node, Drop::TimeToLive) {
             let (now, reason) = (d.now(), RouteDrop::TimeToLive);
-            let lost = GivenUp { packet: &packet, reason, number: None };
+            let lost = GivenUp { packet: &packet, reason, link: None, number: None };
             d.path().feedback[node].on_given_up(now, &lost);
             d.path().stirred.push_back(node);
             routes::send_icmp(d, node, false);
@@ -173,7 +173,8 @@ fn refuse<D: Drive>(d: &mut D, exit: Exit, id: u32, place: Place) {
     let node = d.path().topology.across(link, exit.side.other());
     if let Some(Told::Lost | Told::Unreachable) = told {
         let now = d.now();
-        let lost = GivenUp { packet: &packet, reason: RouteDrop::LinkFailure, number: None };
+        let lost =
+            GivenUp { packet: &packet, reason: RouteDrop::LinkFailure, link: None, number: None };
         if let Some(icmp) = d.path().feedback[node].only(Name::Icmp) {
             icmp.on_given_up(now, &lost);
         }

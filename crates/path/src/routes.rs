@@ -103,7 +103,10 @@ pub(crate) fn is_lost_on_link<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) 
     if !ways.any(|exit| feedback.is_usable(now, to, way(exit)))
         && let Some(rfn) = feedback.only(Name::Rfn)
     {
-        rfn.on_given_up(now, &GivenUp { packet, reason: DropReason::LinkFailure, number: None });
+        rfn.on_given_up(
+            now,
+            &GivenUp { packet, reason: DropReason::LinkFailure, link: None, number: None },
+        );
         path.stirred.push_back(node);
     }
 }
@@ -113,7 +116,8 @@ pub(crate) fn has_no_way<D: Drive>(d: &mut D, node: usize, id: u32) {
     let Some(packet) = d.packets().get(id).copied() else { return };
     let (now, path) = (d.now(), d.path());
     path.stirred.push_back(node);
-    let lost = GivenUp { packet: &packet, reason: DropReason::NoRoute, number: Some(id) };
+    let lost =
+        GivenUp { packet: &packet, reason: DropReason::NoRoute, link: None, number: Some(id) };
     let rfn = path.feedback[node].only(Name::Rfn);
     match rfn.map_or(Fate::Lost, |rfn| rfn.on_given_up(now, &lost)) {
         Fate::Kept => {}

@@ -77,11 +77,11 @@ fn says(router: &mut Rfn) -> Vec<Packet> {
 
 fn has_no_way(router: &mut Rfn, number: u32, packet: &Packet) -> Fate {
     let number = Some(number);
-    router.on_given_up(at(0), &GivenUp { packet, reason: DropReason::NoRoute, number })
+    router.on_given_up(at(0), &GivenUp { packet, reason: DropReason::NoRoute, link: None, number })
 }
 
 fn is_lost(router: &mut Rfn, packet: &Packet) {
-    let lost = GivenUp { packet, reason: DropReason::LinkFailure, number: None };
+    let lost = GivenUp { packet, reason: DropReason::LinkFailure, link: None, number: None };
     assert_eq!(router.on_given_up(at(0), &lost), Fate::Lost);
 }
 

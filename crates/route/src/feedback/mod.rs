@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use base::{FailedLink, Instant, Ipv4Addr, Signal};
-use wire::Packet;
+use wire::{Packet, Routed};
 
 use crate::DropReason;
 pub use icmp::{Icmp, IcmpConfig};
@@ -63,6 +63,8 @@ pub struct GivenUp<'a> {
     pub packet: &'a Packet,
     /// Why.
     pub reason: DropReason,
+    /// The link of this node's that did not carry it, if that is why.
+    pub link: Option<FailedLink>,
     /// Its number, where the driver can keep it for the scheme.
     pub number: Option<u32>,
 }
@@ -107,8 +109,10 @@ pub enum Output {
 /// [`on_settled`](Self::on_settled); [`on_overflow`](Self::on_overflow) by itself. *Routes*:
 /// [`on_way_failed`](Self::on_way_failed), [`on_way_restored`](Self::on_way_restored),
 /// [`on_route_lost`](Self::on_route_lost), [`on_route_found`](Self::on_route_found),
-/// [`on_search`](Self::on_search). *Notices of others*: [`on_notice`](Self::on_notice). An event that a
-/// scheme does not care for does nothing. Time never goes back.
+/// [`on_search`](Self::on_search). *Notices of others*: [`on_notice`](Self::on_notice) on paths, and in ad
+/// hoc networks, where routing says what goes where, [`on_message`](Self::on_message) and
+/// [`on_message_sent`](Self::on_message_sent). An event that a scheme does not care for does nothing. Time
+/// never goes back.
 pub trait Scheme: Debug + Send {
     /// A link of this node's failed with these packets on it: the one that it did not carry first,
     /// then those that wait for the same neighbour.
@@ -141,6 +145,12 @@ pub trait Scheme: Debug + Send {
     fn on_notice(&mut self, _now: Instant, _notice: &Packet, _way: Way, _ways: &[Way]) -> Passage {
         Passage::Forward
     }
+    /// A message of routing or of ICMP has come from a neighbour, for this node or to be forwarded; routing
+    /// gets it after this.
+    fn on_message(&mut self, _now: Instant, _message: &Routed) {}
+    /// A message of routing or of ICMP leaves, made or forwarded by this node. A DSR header may be given
+    /// further options ([`DsrHeader::add`](wire::DsrHeader::add)), or others in their place.
+    fn on_message_sent(&mut self, _now: Instant, _message: &mut Routed) {}
     /// A packet for `destination` is about to be forwarded: what is not believed any more is
     /// forgotten. There are no timers. Are packets [free](Self::poll_freed) by that?
     fn on_packet(&mut self, _now: Instant, _destination: Ipv4Addr) -> bool {
@@ -176,7 +186,7 @@ pub trait Scheme: Debug + Send {
 #[derive(Debug)]
 pub struct Feedback {
     /// Those that remember first: they are asked about each packet once a failure is known.
-    schemes: Vec<(Name, Box<dyn Scheme>)>,
+    schemes: Vec<(Option<Name>, Box<dyn Scheme>)>,
     /// How many these are.
     remembering: usize,
     /// No scheme has heard of a failure.
@@ -186,10 +196,23 @@ pub struct Feedback {
 impl Feedback {
     /// The feedback of the node at `address`.
     pub fn new(address: Ipv4Addr, schemes: &[Setup]) -> Self {
-        let mut schemes: Vec<_> = schemes.iter().map(|setup| setup.scheme(address)).collect();
-        schemes.sort_by_key(|(_, scheme)| !scheme.remembers());
-        let remembering = schemes.iter().filter(|(_, scheme)| scheme.remembers()).count();
-        Self { schemes, remembering, is_new: true }
+        let mut feedback = Self { schemes: Vec::new(), remembering: 0, is_new: true };
+        for setup in schemes {
+            let (name, scheme) = setup.scheme(address);
+            feedback.put(Some(name), scheme);
+        }
+        feedback
+    }
+
+    /// Adds a scheme that is in no list.
+    pub fn add(&mut self, scheme: Box<dyn Scheme>) {
+        self.put(None, scheme);
+    }
+
+    fn put(&mut self, name: Option<Name>, scheme: Box<dyn Scheme>) {
+        let place = if scheme.remembers() { self.remembering } else { self.schemes.len() };
+        self.remembering += usize::from(scheme.remembers());
+        self.schemes.insert(place, (name, scheme));
     }
 
     /// Has it heard of no failure? Then every way is usable, and no packet is kept.
@@ -199,7 +222,7 @@ impl Feedback {
 
     /// One scheme, if the node has it.
     pub fn only(&mut self, name: Name) -> Option<&mut (dyn Scheme + 'static)> {
-        let (_, scheme) = self.schemes.iter_mut().find(|(known, _)| *known == name)?;
+        let (_, scheme) = self.schemes.iter_mut().find(|(known, _)| *known == Some(name))?;
         self.is_new &= !scheme.remembers();
         Some(scheme.as_mut())
     }
@@ -280,6 +303,14 @@ impl Scheme for Feedback {
         passage
     }
 
+    fn on_message(&mut self, now: Instant, message: &Routed) {
+        self.each().for_each(|scheme| scheme.on_message(now, message));
+    }
+
+    fn on_message_sent(&mut self, now: Instant, message: &mut Routed) {
+        self.each().for_each(|scheme| scheme.on_message_sent(now, message));
+    }
+
     fn on_packet(&mut self, now: Instant, destination: Ipv4Addr) -> bool {
         let free = |any, scheme: &mut Box<dyn Scheme>| any | scheme.on_packet(now, destination);
         self.memories_mut().fold(false, free)
@@ -356,7 +387,7 @@ mod test {
         fails(&mut feedback);
         let packet = packet();
         let reason = DropReason::LinkFailure;
-        let lost = GivenUp { packet: &packet, reason, number: None };
+        let lost = GivenUp { packet: &packet, reason, link: None, number: None };
         assert_eq!(feedback.on_given_up(Instant::ZERO, &lost), Fate::Lost);
         assert!(matches!(
             messages(&mut feedback)[..],
@@ -375,7 +406,7 @@ mod test {
         let packet = packet();
         let mut give = |number| {
             let reason = DropReason::NoRoute;
-            let lost = GivenUp { packet: &packet, reason, number: Some(number) };
+            let lost = GivenUp { packet: &packet, reason, link: None, number: Some(number) };
             feedback.on_given_up(Instant::ZERO, &lost)
         };
         assert_eq!(give(4), Fate::Kept);

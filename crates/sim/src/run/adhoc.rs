@@ -17,7 +17,7 @@ mod tell;
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant, Ipv4Addr, Seek};
+use base::{Duration, FailedLink, Instant, Ipv4Addr, Seek};
 use link::{AdhocQueue, Item, Place};
 use node::Arp;
 use radio::{Neighbours, Report};
@@ -47,6 +47,8 @@ pub struct AdhocAtWork {
     nodes: Vec<Node>,
     /// The packets on a link that has failed; its room is used again.
     concerned: Vec<Packet>,
+    /// The link of which routing is being told that it does not carry.
+    failing: Option<FailedLink>,
     /// Nodes whose routing may want something.
     stirred: VecDeque<usize>,
     ledger: Ledger,
@@ -174,6 +176,7 @@ impl AdhocAtWork {
             air,
             reports: Vec::with_capacity(64),
             concerned: Vec::with_capacity(64),
+            failing: None,
             stirred: VecDeque::with_capacity(nodes.len()),
             nodes,
             ledger: Ledger::default(),

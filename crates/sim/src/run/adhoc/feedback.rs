@@ -15,14 +15,22 @@ use crate::nodes::{address, node_at};
 impl Run<'_, AdhocAtWork> {
     /// A node has given up on a packet. Unless that says nothing of a route, the node is the failure
     /// point: routing has no way to there any more.
-    pub(super) fn is_given_up(&mut self, node: usize, packet: &Packet, reason: DropReason) {
+    /// `link`: the one that did not carry it, if that is why.
+    pub(super) fn is_given_up(
+        &mut self,
+        node: usize,
+        packet: &Packet,
+        reason: DropReason,
+        link: Option<FailedLink>,
+    ) {
         let to = packet.ip.destination;
         let way = self.way_to(to).filter(|_| reason.is_about_the_route());
         let feedback = &mut self.net.nodes[node].feedback;
         if let Some(way) = way {
-            feedback.on_way_failed(to, way, FailedLink { from: address(node), to });
+            let failed = link.unwrap_or(FailedLink { from: address(node), to });
+            feedback.on_way_failed(to, way, failed);
         }
-        feedback.on_given_up(self.now, &GivenUp { packet, reason, number: None });
+        feedback.on_given_up(self.now, &GivenUp { packet, reason, link, number: None });
         self.serve_feedback(node);
     }
 
@@ -119,11 +127,13 @@ impl Run<'_, AdhocAtWork> {
 
 #[cfg(test)]
 mod test {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
     use crate::books::Drop;
     use base::{Duration, Instant};
     use scenario::Scenario;
-    use wire::{IpHeader, UdpDatagram, UnreachableCode};
+    use wire::{DsrHeader, DsrOption, IpHeader, Routed, UdpDatagram, UnreachableCode};
 
     /// What node 1, between 0 and 2, sends about a packet from 0 to 2.
     fn answer(feedback: &str, packet: &Packet, reason: DropReason) -> Option<IcmpMessage> {
@@ -145,7 +155,7 @@ mod test {
         );
         let scenario = Scenario::parse("three.toml", &text, &[]).unwrap();
         let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
-        run.is_given_up(1, packet, reason);
+        run.is_given_up(1, packet, reason, None);
         let output = run.net.nodes[1].routing.poll(Instant::ZERO)?;
         let route::Output::Transmit { packet: answer, .. } = output else { panic!("{output:?}") };
         assert_eq!(answer.packet.ip.destination, packet.ip.source);
@@ -230,6 +240,51 @@ mod test {
 
     const LOSING: Duration = Duration::from_millis(300);
 
+    /// Writes down the links that RFNs name.
+    #[derive(Debug)]
+    struct Links(Arc<Mutex<Vec<FailedLink>>>);
+
+    impl Scheme for Links {
+        fn on_message(&mut self, _: Instant, message: &Routed) {
+            if let Body::Icmp(IcmpMessage::RouteFailed { link, .. }) = message.packet.body {
+                self.0.lock().unwrap().push(link);
+            }
+        }
+        fn poll(&mut self) -> Option<Output> {
+            None
+        }
+    }
+
+    /// A chain of four, of which the last two drive away.
+    #[test]
+    fn an_rfn_names_the_link_that_failed() {
+        let text = r#"
+            name = "four"
+            duration = "9 s"
+            [network]
+            kind = "adhoc"
+            area = ["1000 m", "500 m"]
+            routing = { protocol = "static" }
+            feedback = "rfn"
+            [network.mobility]
+            model = "constant-velocity"
+            positions = [["0 m", "0 m"], ["200 m", "0 m"], ["400 m", "0 m"], ["600 m", "0 m"]]
+            velocities = [["0 m/s", "0 m/s"], ["0 m/s", "0 m/s"], ["0 m/s", "40 m/s"], ["0 m/s", "40 m/s"]]
+            [[flow]]
+            from = 0
+            to = 3
+            application = "ftp"
+            "#;
+        let scenario = Scenario::parse("four.toml", text, &[]).unwrap();
+        let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
+        let links = Arc::new(Mutex::new(Vec::new()));
+        run.net.nodes[0].feedback.add(Box::new(Links(Arc::clone(&links))));
+        while run.step().unwrap() {}
+        let links = links.lock().unwrap();
+        let link = FailedLink { from: address(1), to: address(2) };
+        assert!(!links.is_empty() && links.iter().all(|known| *known == link), "{links:?}");
+    }
+
     /// chandran-1998 §5.4: each packet that comes after draws another RFN. Where routing tells the
     /// source's node of the failure, too, that node tells its host.
     #[test]
@@ -260,5 +315,70 @@ mod test {
                 }
             }
         }
+    }
+
+    /// At which node an error came, and with which options.
+    type Seen = (u8, Vec<u8>);
+
+    /// Adds an option to the route errors of its node, and writes down those that come.
+    #[derive(Debug)]
+    struct Marking {
+        node: u8,
+        seen: Arc<Mutex<Vec<Seen>>>,
+    }
+
+    /// Errors also ride on requests, which have no room for more.
+    fn is_error(dsr: &DsrHeader) -> bool {
+        dsr.errors[0].is_some() && dsr.request().is_none()
+    }
+
+    impl Scheme for Marking {
+        fn on_message_sent(&mut self, _: Instant, message: &mut Routed) {
+            if let Some(dsr) = message.dsr.as_mut().filter(|dsr| is_error(dsr)) {
+                assert!(dsr.add(DsrOption::Other { kind: 17, data: &[self.node] }));
+            }
+        }
+        fn on_message(&mut self, _: Instant, message: &Routed) {
+            let Some(dsr) = message.dsr.as_ref().filter(|dsr| is_error(dsr)) else { return };
+            let marks = dsr.more().filter_map(|option| match option {
+                DsrOption::Other { data, .. } => data.first().copied(),
+                _ => None,
+            });
+            self.seen.lock().unwrap().push((self.node, marks.collect()));
+        }
+        fn poll(&mut self) -> Option<Output> {
+            None
+        }
+    }
+
+    /// A chain of four, whose last link breaks: the error goes from 2 to 0 by way of 1, and each node
+    /// that sends it on has its say.
+    #[test]
+    fn a_scheme_adds_to_the_messages_of_routing_and_reads_them() {
+        let text = r#"
+            name = "four"
+            duration = "9 s"
+            [network]
+            kind = "adhoc"
+            area = ["1200 m", "9 m"]
+            routing = { protocol = "dsr" }
+            [network.mobility]
+            model = "constant-velocity"
+            positions = [["0 m", "0 m"], ["200 m", "0 m"], ["400 m", "0 m"], ["600 m", "0 m"]]
+            velocities = [["0 m/s", "0 m/s"], ["0 m/s", "0 m/s"], ["0 m/s", "0 m/s"], ["20 m/s", "0 m/s"]]
+            [[flow]]
+            from = 0
+            to = 3
+            application = "ftp"
+            "#;
+        let scenario = Scenario::parse("four.toml", text, &[]).unwrap();
+        let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        for (number, node) in (0..).zip(&mut run.net.nodes) {
+            node.feedback.add(Box::new(Marking { node: number, seen: Arc::clone(&seen) }));
+        }
+        while run.step().unwrap() {}
+        let seen = seen.lock().unwrap();
+        assert_eq!(seen[..2], [(1, vec![2]), (0, vec![2, 1])]);
     }
 }

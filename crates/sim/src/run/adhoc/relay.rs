@@ -101,7 +101,8 @@ impl Run<'_, AdhocAtWork> {
             self.net.ledger.leaves();
         }
         self.lose(node, packet, reason_of(reason));
-        self.is_given_up(node, &packet.packet, reason);
+        let link = self.net.failing.filter(|link| link.from == address(node));
+        self.is_given_up(node, &packet.packet, reason, link.filter(|_| is_about_a_link(reason)));
     }
 
     /// A packet that is in no slot is lost.
@@ -113,6 +114,9 @@ impl Run<'_, AdhocAtWork> {
 
     /// Puts a packet into a node's interface queue.
     fn enqueue(&mut self, node: usize, mut packet: Routed, hop: Hop, place: Place) {
+        if is_message(&packet) {
+            self.net.nodes[node].feedback.on_message_sent(self.now, &mut packet);
+        }
         let ledger = &mut self.net.ledger;
         match (rank_of(&packet), &packet.packet.body) {
             (Rank::Routing, _) => {}
@@ -253,6 +257,10 @@ impl Run<'_, AdhocAtWork> {
                 if !packet.is_control() {
                     self.net.ledger.enters();
                 }
+                if is_message(&packet) {
+                    self.net.nodes[node as usize].feedback.on_message(self.now, &packet);
+                    self.serve_feedback(node as usize);
+                }
                 let routing = &mut self.net.nodes[node as usize].routing;
                 routing.on_packet(self.now, address(from as usize), packet);
                 self.stir(node as usize);
@@ -334,7 +342,9 @@ impl Run<'_, AdhocAtWork> {
         for message in messages {
             self.tell_dropped(node, Some(to), &message, Drop::Arp);
         }
+        self.net.failing = Some(link);
         self.serve_routing(node, Place::Tail);
+        self.net.failing = None;
         self.net.nodes[node].feedback.on_settled(now);
         self.serve_feedback(node);
         self.failure_is_told();
@@ -344,12 +354,13 @@ impl Run<'_, AdhocAtWork> {
     /// Drops what waits for a neighbour. What it was for may still be reached, by another way or the
     /// same: then its source is told nothing.
     fn purge(&mut self, node: usize, neighbour: base::Ipv4Addr) {
+        let link = FailedLink { from: address(node), to: neighbour };
         let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
         while let Some(item) = self.net.nodes[node].queue.take_for(neighbour as u32) {
             let dropped = self.drop_queued(node, item.id, item.next_hop, Drop::LinkFailure);
             let Some(packet) = dropped.map(|routed| routed.packet) else { continue };
             if !self.net.nodes[node].routing.knows_way(packet.ip.destination) {
-                self.is_given_up(node, &packet, DropReason::LinkFailure);
+                self.is_given_up(node, &packet, DropReason::LinkFailure, Some(link));
             }
         }
     }
@@ -368,6 +379,17 @@ fn rank_of(packet: &Routed) -> Rank {
         Body::Tcp(segment) if segment.sequence_len() == 0 => Rank::Ack,
         Body::Tcp(_) | Body::Udp(_) | Body::Icmp(_) => Rank::Other,
     }
+}
+
+/// Is a packet that came back from a link given up because of that link?
+const fn is_about_a_link(reason: DropReason) -> bool {
+    use DropReason::{BadRoute, LinkFailure, NoRoute, SalvageLimit};
+    matches!(reason, LinkFailure | NoRoute | SalvageLimit | BadRoute)
+}
+
+/// Is it something that nodes say about the network: a message of routing, or ICMP?
+const fn is_message(packet: &Routed) -> bool {
+    packet.is_control() || matches!(packet.packet.body, Body::Icmp(_))
 }
 
 fn reason_of(reason: DropReason) -> Drop {

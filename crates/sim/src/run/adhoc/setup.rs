@@ -73,9 +73,11 @@ fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
     // It is routing that says which way a packet takes, and whom it believes. A router is asked for
     // the RFNs of its own node, and for the RRNs to those who have had one.
     let rfn = RfnConfig { believes: Duration::ZERO, buffer: None };
-    let is_rfn = adhoc.feedback == scenario::Feedback::Rfn;
-    let rfn = is_rfn.then_some(Setup::Rfn(rfn));
-    [Setup::Icmp(icmp)].into_iter().chain(rfn).collect()
+    let further = match adhoc.feedback {
+        scenario::Feedback::None | scenario::Feedback::IcmpUnreachable => None,
+        scenario::Feedback::Rfn => Some(Setup::Rfn(rfn)),
+    };
+    [Setup::Icmp(icmp)].into_iter().chain(further).collect()
 }
 
 fn queue(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
