@@ -5,6 +5,7 @@ use base::Duration;
 
 use crate::clock::Clock;
 use crate::growth::GrowthKind;
+use crate::options::Options;
 use crate::recovery::RecoveryKind;
 
 /// Delayed acknowledgments (RFC 9293 §3.8.6.3).
@@ -14,32 +15,6 @@ pub struct DelayedAck {
     pub timeout: Duration,
     /// Fires on a tick of that length instead of exactly (BSD's 200 ms fast timer).
     pub on_tick: bool,
-}
-
-/// The type of an option's field.
-macro_rules! field {
-    (flag) => { bool };
-    (dependent_flag) => { bool };
-    (count) => { u32 };
-    (time) => { Duration };
-    (optional_count) => { Option<u32> };
-    (optional_time) => { Option<Duration> };
-}
-
-/// An option's default.
-macro_rules! default {
-    (never) => {
-        None
-    };
-    ($count:literal s) => {
-        Duration::from_secs($count)
-    };
-    ($count:literal ms) => {
-        Duration::from_millis($count)
-    };
-    ($value:literal) => {
-        $value
-    };
 }
 
 /// Makes [`Config`] of the table of options.
@@ -88,6 +63,13 @@ macro_rules! config {
                     max_syn_retries: 6,
                     $($name: default!($($default)+),)*
                 }
+            }
+        }
+
+        impl Config {
+            /// The options of the table, for what does not know the rest.
+            pub fn options(&self) -> Options {
+                Options { $($name: self.$name,)* }
             }
         }
     };

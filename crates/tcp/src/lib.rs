@@ -66,6 +66,7 @@ pub use clock::Clock;
 pub use config::{Config, DelayedAck};
 pub use connection::{Agreed, Connection, Event, Received, Transmit, reset_for};
 pub use growth::GrowthKind;
+pub use options::Options;
 pub use recovery::{RecoveryKind, pairs};
 pub use rtt::RttEstimator;
 pub use scoreboard::Scoreboard;

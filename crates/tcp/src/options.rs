@@ -1,5 +1,7 @@
 //! The options of TCP, one entry each.
 
+use base::Duration;
+
 /// The table of TCP's options: passes all entries to the macro `$table`. Whatever has a field, a key
 /// or a line for each option is made from it, so that an option is added here and where it is used.
 ///
@@ -92,3 +94,44 @@ macro_rules! option_default_doc {
         concat!("Default: ", stringify!($($default)+), ".")
     };
 }
+
+/// The type of an option's field.
+macro_rules! field {
+    (flag) => { bool };
+    (dependent_flag) => { bool };
+    (count) => { u32 };
+    (time) => { Duration };
+    (optional_count) => { Option<u32> };
+    (optional_time) => { Option<Duration> };
+}
+
+/// An option's default.
+macro_rules! default {
+    (never) => {
+        None
+    };
+    ($count:literal s) => {
+        Duration::from_secs($count)
+    };
+    ($count:literal ms) => {
+        Duration::from_millis($count)
+    };
+    ($value:literal) => {
+        $value
+    };
+}
+/// Makes [`Options`] of the table.
+macro_rules! data {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident($($default:tt)+),)*) => {
+        /// The options of the table as plain data: what a loss recovery or a window growth is made with.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct Options {
+            $(
+                $(#[$doc])*
+                #[doc = option_default_doc!($kind $($default)+)]
+                pub $name: field!($kind),
+            )*
+        }
+    };
+}
+options!(data);

@@ -32,7 +32,7 @@ fn grow(growth: &mut dyn Growth, window: &mut Window, from: u64, seconds: u64) {
 
 /// CUBIC in congestion avoidance after a loss at 100 segments.
 fn reduced() -> (Box<dyn Growth>, Window) {
-    let mut cubic = new(GrowthKind::Cubic);
+    let mut cubic = new(GrowthKind::Cubic, &Config::default().options());
     let mut window = Window { cwnd: 100 * MSS, ssthresh: 0 };
     window.ssthresh = cubic.on_congestion(Instant::ZERO, &window, window.cwnd, MSS);
     window.cwnd = window.ssthresh;
@@ -53,7 +53,7 @@ fn slow_start_doubles_and_avoidance_adds_a_segment_a_round_trip() {
         }
         assert_eq!(line.cwnd(), expected);
     }
-    let mut reno = new(GrowthKind::Reno);
+    let mut reno = new(GrowthKind::Reno, &Config::default().options());
     let mut window = Window { cwnd: 10_000, ssthresh: 10_000 };
     round_trip(&mut *reno, &mut window, Instant::ZERO);
     assert!((10_900..=11_000).contains(&window.cwnd), "{window:?}");
@@ -103,7 +103,7 @@ fn after_a_timeout_cubic_starts_at_its_turning_point() {
 #[test]
 fn cubic_is_no_slower_than_reno_in_small_windows() {
     // RFC 9438 §4.3
-    let mut cubic = new(GrowthKind::Cubic);
+    let mut cubic = new(GrowthKind::Cubic, &Config::default().options());
     let mut window = Window { cwnd: 4 * MSS, ssthresh: 0 };
     window.ssthresh = cubic.on_congestion(Instant::ZERO, &window, window.cwnd, MSS);
     window.cwnd = window.ssthresh;

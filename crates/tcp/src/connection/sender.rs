@@ -104,6 +104,7 @@ pub(super) struct Sender {
 impl Sender {
     pub fn new(config: &Config, iss: Seq) -> Self {
         let mss = u32::from(config.mss);
+        let options = config.options();
         Self {
             iss,
             syn_acked: false,
@@ -112,11 +113,11 @@ impl Sender {
                 mss,
                 // RFC 5681 §3.1: the threshold as high as it can be.
                 Window { cwnd: initial_window(config, mss), ssthresh: MOST_WINDOW },
-                growth::new(config.growth),
+                growth::new(config.growth, &options),
                 config.prr,
                 config.limited_transmit,
             ),
-            recovery: recovery::new(config.recovery),
+            recovery: recovery::new(config.recovery, &options),
             rtt: RttEstimator::new(
                 config.initial_rto,
                 config.min_rto,

@@ -4,6 +4,8 @@ use core::fmt;
 
 use base::{Duration, Instant};
 
+use crate::options::Options;
+
 /// What a growth works on (bytes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -51,6 +53,12 @@ pub trait Listed: Growth + Default + 'static {
     const NAME: &'static str;
     /// Whether it is as old as TCP's congestion control: it goes with every recovery.
     const CLASSIC: bool = false;
+
+    /// A new one, with the connection's options.
+    fn with(options: &Options) -> Self {
+        let _ = options;
+        Self::default()
+    }
 }
 
 /// Slow start (RFC 5681 §3.1, equation 2); `true` if it applied.

@@ -7,6 +7,7 @@ mod reno;
 
 use alloc::boxed::Box;
 
+use crate::options::Options;
 pub use contract::{Acked, Growth, Listed, MOST_WINDOW, Window, slow_start};
 
 /// Makes [`GrowthKind`] of a list of policies.
@@ -33,9 +34,9 @@ macro_rules! growths {
             }
         }
 
-        /// A new policy.
-        pub fn new(kind: GrowthKind) -> Box<dyn Growth> {
-            match kind { $(GrowthKind::$kind => Box::<$growth>::default(),)* }
+        /// A new policy, with the connection's options.
+        pub fn new(kind: GrowthKind, options: &Options) -> Box<dyn Growth> {
+            match kind { $(GrowthKind::$kind => Box::new(<$growth>::with(options)),)* }
         }
     };
 }

@@ -6,6 +6,7 @@ use core::fmt;
 use base::{Duration, Instant, Seq, SeqRange};
 
 use crate::flight::{Flight, Phase};
+use crate::options::Options;
 
 /// What an acknowledgment of new data leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,4 +199,10 @@ pub trait Listed: LossRecovery + Default + 'static {
     /// Whether it goes with the classic window growth only
     /// ([`CLASSIC`](crate::growth::Listed::CLASSIC)): it is studied as it was.
     const CLASSIC: bool = false;
+
+    /// A new one, with the connection's options.
+    fn with(options: &Options) -> Self {
+        let _ = options;
+        Self::default()
+    }
 }

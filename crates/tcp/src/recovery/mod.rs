@@ -13,6 +13,7 @@ mod tail;
 use alloc::boxed::Box;
 
 use crate::growth::GrowthKind;
+use crate::options::Options;
 
 pub use contract::{Advance, Feedback, Listed, LossRecovery, Response};
 
@@ -49,9 +50,9 @@ macro_rules! recoveries {
             }
         }
 
-        /// A new recovery.
-        pub fn new(kind: RecoveryKind) -> Box<dyn LossRecovery> {
-            match kind { $(RecoveryKind::$kind => Box::<$recovery>::default(),)* }
+        /// A new recovery, with the connection's options.
+        pub fn new(kind: RecoveryKind, options: &Options) -> Box<dyn LossRecovery> {
+            match kind { $(RecoveryKind::$kind => Box::new(<$recovery>::with(options)),)* }
         }
     };
 }
