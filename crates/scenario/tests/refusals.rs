@@ -3,6 +3,7 @@
 
 use aid::list::AIDS;
 use scenario::Scenario;
+use tcp::{GrowthKind, RecoveryKind};
 
 const RIGHT: &str = r#"name = "a test"
 duration = "100 s"
@@ -32,7 +33,7 @@ tcp = { recovery = "reno" }
 "#;
 
 /// What is wrong; what to look for in [`RIGHT`]; what to put there; what is said of it, where
-/// `{aids}` stands for the names of all aids.
+/// `{aids}` stands for the names of all aids, `{pairs}` for recoveries with the growths that go with them.
 const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "an unknown key",
@@ -482,7 +483,7 @@ help: leave out one of them"#,
         r#"recovery = "reno""#,
         r#"recovery = "reno", growth = "cubic""#,
         r#"test.toml:25:37: recovery "reno" does not go with growth "cubic"
-help: these go together: tahoe with reno; reno with reno; newreno with reno or cubic; sack with reno or cubic; rack-tlp with reno or cubic"#,
+help: these go together: {pairs}"#,
     ),
     (
         "an unknown recovery",
@@ -764,6 +765,12 @@ fn the_right_one_is_right() {
 fn each_mistake_gets_its_message() {
     let aids = AIDS.iter().map(|aid| aid.name);
     let aids = std::iter::once("none").chain(aids).collect::<Vec<_>>().join(", ");
+    let pairs = RecoveryKind::ALL.iter().map(|(name, recovery)| {
+        let growths: Vec<_> = recovery.growths().map(GrowthKind::name).collect();
+        format!("{name} with {}", growths.join(" or "))
+    });
+    let pairs = pairs.collect::<Vec<_>>().join("; ");
+    assert!(pairs.starts_with("tahoe with reno; reno with reno; newreno with reno or cubic"));
     let mut failed = String::new();
     for (what, find, put, says) in WRONG {
         assert!(RIGHT.contains(find), "{what}: `{find}` is not there");
@@ -771,7 +778,7 @@ fn each_mistake_gets_its_message() {
             Ok(_) => "nothing".to_owned(),
             Err(error) => error.to_string(),
         };
-        if found != says.replace("{aids}", &aids) {
+        if found != says.replace("{aids}", &aids).replace("{pairs}", &pairs) {
             failed += &format!("## {what}\n{found}\n");
         }
     }

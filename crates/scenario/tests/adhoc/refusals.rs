@@ -381,8 +381,8 @@ help: add propagation = "log-distance""#,
     (
         "unknown feedback",
         ROUTING,
-        "feedback = \"elfn\"\nrouting = { protocol = \"dsr\" }",
-        "test.toml:12:12: `elfn` is not known here\nhelp: did you mean `rfn`? known are icmp-unreachable, rfn, none",
+        "feedback = \"rnf\"\nrouting = { protocol = \"dsr\" }",
+        "test.toml:12:12: `rnf` is not known here\nhelp: did you mean `rfn`? known are icmp-unreachable, rfn, none",
     ),
     (
         "an unknown compat",
