@@ -16,6 +16,8 @@ pub struct Acts {
     resend: Option<Act>,
     emit: Option<Act>,
     seek: Option<Act>,
+    /// One of them may be there.
+    any: bool,
 }
 
 impl Acts {
@@ -32,14 +34,21 @@ impl Acts {
             Act::Seek(_) => &mut self.seek,
         };
         *slot = Some(act);
+        self.any = true;
     }
 
     /// The next that is to be done.
     pub fn poll(&mut self) -> Option<Act> {
+        // As nearly always: it is asked after every segment.
+        if !self.any {
+            return None;
+        }
         let changes = [&mut self.undo_or_cut, &mut self.limit, &mut self.set_timer];
         let others = [&mut self.hold, &mut self.resume, &mut self.resend, &mut self.emit];
         let all = changes.into_iter().chain(others).chain([&mut self.seek]);
-        all.into_iter().find_map(Option::take)
+        let next = all.into_iter().find_map(Option::take);
+        self.any = next.is_some();
+        next
     }
 
     /// Asks for nothing any more.

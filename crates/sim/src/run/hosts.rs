@@ -185,7 +185,9 @@ impl<N: NetworkAtWork> Run<'_, N> {
         if let Some(at) = socket.next_tcp_timeout() {
             self.events.wake(Class::Tcp, number, at);
         }
-        if let Some((peer, seek, first)) = self.hosts[node].poll_seek(at_host) {
+        if N::SEEKS
+            && let Some((peer, seek, first)) = self.hosts[node].poll_seek(at_host)
+        {
             N::seek(self, node, peer, seek, first);
         }
     }
