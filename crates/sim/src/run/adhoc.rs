@@ -47,7 +47,7 @@ pub struct AdhocAtWork {
     nodes: Vec<Node>,
     /// The packets on a link that has failed; its room is used again.
     concerned: Vec<Packet>,
-    /// The link of which routing is being told that it does not carry.
+    /// The link whose failure routing works on.
     failing: Option<FailedLink>,
     /// Nodes whose routing may want something.
     stirred: VecDeque<usize>,
