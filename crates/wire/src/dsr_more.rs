@@ -6,7 +6,7 @@
 use base::Ipv4Addr;
 
 use crate::cursor::{Reader, Writer};
-use crate::{DsrError, DsrHeader, DsrRequest, EncodeError};
+use crate::{DSR_ERRORS_MAX, DsrError, DsrHeader, DsrRequest, EncodeError};
 
 // Option types (RFC 4728 §6.5, §6.6).
 pub(crate) const ACK: u8 = 32;
@@ -224,6 +224,25 @@ impl DsrHeader {
                 fits
             }
         }
+    }
+
+    /// Takes its first error out. The others move up, and one among the further options takes the
+    /// place that is free: they have errors only as long as there is no place among the others.
+    pub fn take_error(&mut self) -> Option<DsrError> {
+        let [first, rest @ ..] = self.errors;
+        let first = first?;
+        self.errors = [None; DSR_ERRORS_MAX];
+        for (place, error) in self.errors.iter_mut().zip(rest) {
+            *place = error;
+        }
+        if let DsrLead::More(more) = self.lead {
+            self.lead = DsrLead::None;
+            // They fit: they were there, and without one that has moved.
+            for option in more.options() {
+                self.add(option);
+            }
+        }
+        Some(first)
     }
 
     /// Its further options.

@@ -148,9 +148,21 @@ fn further_options() {
                      11 05 0102030405  e0",
     );
     assert_eq!(header(dsr), expected);
-    let packet = Packet { ip: IpHeader::new(A, D), body: Body::Nothing };
-    let routed = Routed { packet, dsr: Some(dsr), padding: 0 };
-    assert_eq!(Routed::decode(&encoded(&routed)), Ok((routed, [].as_slice())));
+    let again = |dsr| {
+        let packet = Packet { ip: IpHeader::new(A, D), body: Body::Nothing };
+        let routed = Routed { packet, dsr: Some(dsr), padding: 0 };
+        assert_eq!(Routed::decode(&encoded(&routed)), Ok((routed, [].as_slice())));
+    };
+    again(dsr);
+    // One that stood among the others takes the place of the one that is taken out.
+    for left in [&[D, C, D][..], &[C, D], &[D], &[]] {
+        assert!(dsr.take_error().is_some());
+        let left: Vec<_> = left.iter().map(|node| DsrErrorKind::NodeUnreachable(*node)).collect();
+        assert_eq!(dsr.errors().map(|error| error.kind).collect::<Vec<_>>(), left);
+        assert_eq!(dsr.more().count(), 3);
+        again(dsr);
+    }
+    assert_eq!(dsr.take_error(), None);
 }
 
 #[test]

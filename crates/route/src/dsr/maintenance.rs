@@ -205,7 +205,6 @@ impl Dsr {
         also: Option<Ipv4Addr>,
     ) {
         let Some(dsr) = packet.dsr.as_ref().filter(|dsr| dsr.errors[0].is_some()) else { return };
-        let mut errors = dsr.errors;
         let reporter = packet.packet.ip.source;
         let news = News::RouteError { reporter, from, also, header: dsr };
         for error in dsr.all_errors() {
@@ -216,8 +215,10 @@ impl Dsr {
         if dsr.request().is_some() {
             return;
         }
+        let lead = further(dsr);
+        let mut held = DsrHeader { errors: dsr.errors, lead, ..DsrHeader::default() };
         let mut carried = salvages(packet);
-        while let [Some(first), rest @ ..] = errors {
+        while let Some(first) = held.take_error() {
             if first.destination != self.address {
                 return;
             }
@@ -231,22 +232,17 @@ impl Dsr {
             }
             // What this error holds goes to whom it is for, and takes with it how much has failed so
             // far (the total salvage count, RFC 4728 §6.4).
-            errors = [None; DSR_ERRORS_MAX];
-            for (slot, error) in errors.iter_mut().zip(rest) {
-                *slot = error;
-            }
-            if let Some(next) = &mut errors[0] {
+            if let Some(next) = &mut held.errors[0] {
                 let met = [first.salvage, u8::from(self.config.count_errors), carried]
                     .into_iter()
                     .fold(next.salvage, u8::saturating_add);
                 next.salvage = met.min(MAX_SALVAGE_COUNT);
                 carried = 0;
             }
-            if let Some(next) = errors[0]
+            if let Some(next) = held.errors[0]
                 && next.destination != self.address
             {
-                let dsr = DsrHeader { errors, lead: further(dsr), ..DsrHeader::default() };
-                let packet = self.control(next.destination, dsr);
+                let packet = self.control(next.destination, held);
                 return self.route_own(now, packet);
             }
         }

@@ -274,4 +274,33 @@ mod test {
         let header = again.dsr.unwrap();
         assert_eq!((header.errors().count(), header.more().next()), (1, Some(option)));
     }
+
+    /// What stands behind as many errors as have a field is for its destination as they are for theirs.
+    #[test]
+    fn the_fourth_error_of_a_packet_goes_on_to_whom_it_is_for() {
+        let now = Instant::from_secs(1);
+        let [mut three, mut five] = [3, 5].map(|number| node(number, DsrConfig::STANDARD));
+        let mut dsr = DsrHeader::default();
+        for (unreachable, destination) in [(8, 5), (9, 5), (10, 5), (11, 7)] {
+            let kind = DsrErrorKind::NodeUnreachable(at(unreachable));
+            let error = DsrError { kind, salvage: 0, source: at(3), destination: at(destination) };
+            assert!(dsr.add(DsrOption::Error(error)));
+        }
+        assert_eq!((dsr.errors().count(), dsr.more().count()), (3, 1));
+        let mut error = three.control(at(5), dsr);
+        let mut way = Path::EMPTY;
+        assert!(way.extend(&[at(3), at(5)]));
+        path::put(&mut error, &way, 0);
+        let mut way = Path::EMPTY;
+        assert!(way.extend(&[at(5), at(7)]));
+        five.cache.on_learned(now, &way, LearnedBy::Reply);
+
+        five.on_packet(now, at(3), error);
+        let (on, hop) = sent(&mut five, now)[0];
+        assert_eq!(hop, Hop::To(at(7)));
+        let header = on.dsr.unwrap();
+        let kinds: Vec<_> = header.errors().map(|error| error.kind).collect();
+        assert_eq!(kinds, [DsrErrorKind::NodeUnreachable(at(11))]);
+        assert_eq!(header.more().next(), None);
+    }
 }
