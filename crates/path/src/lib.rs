@@ -20,7 +20,7 @@ mod topology;
 use std::collections::VecDeque;
 
 use base::Ipv4Addr;
-use link::PathLink;
+use link::{PathLink, Side};
 use route::feedback::{Feedback, Scheme, Way};
 use scenario::{Path, Time};
 
@@ -94,6 +94,22 @@ impl PathAtWork {
     /// Its links: hops of the chain first, then those of routes beside it, which count on from there.
     pub fn links(&self) -> &[PathLink] {
         &self.links
+    }
+
+    /// Packets that wait at a node, for any of its links.
+    pub fn waiting(&self, node: usize) -> usize {
+        let at = |(number, link): (usize, &PathLink)| {
+            let sides = [Side::A, Side::B].into_iter();
+            let here = sides.filter(|side| self.topology.across(number, side.other()) == node);
+            here.map(|side| link.waiting(side)).sum::<usize>()
+        };
+        self.links.iter().enumerate().map(at).sum()
+    }
+
+    /// The node to which packets from `node` to `destination` go next, by the first of several ways.
+    pub fn next_hop(&self, node: usize, destination: usize) -> Option<usize> {
+        let exit = self.topology.ways(node, destination).next()?;
+        Some(self.topology.across(exit.link, exit.side))
     }
 
     /// Packets that it holds: on links, kept by routers, and on the way from a node to itself.

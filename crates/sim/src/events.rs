@@ -86,6 +86,20 @@ impl Events {
         self.heap.peek().map(|Reverse(key)| Instant::from_nanos((key >> 64) as u64))
     }
 
+    /// When the next event that counts happens. What does not count any more is forgotten, as by
+    /// [`next`](Self::next).
+    pub fn soonest(&mut self) -> Option<Instant> {
+        loop {
+            let Reverse(key) = *self.heap.peek()?;
+            let class = (key >> 56) as usize & 0x7;
+            let entity = (key >> 32) as u32 & 0x00ff_ffff;
+            if self.wake_ups[class][entity as usize].count == key as u32 {
+                return self.peek();
+            }
+            self.heap.pop();
+        }
+    }
+
     /// The next event that counts.
     pub fn next(&mut self) -> Option<Event> {
         loop {
@@ -137,7 +151,9 @@ mod test {
         events.wake(Class::Tcp, 0, Instant::from_secs(9));
         events.wake(Class::Tcp, 0, Instant::from_secs(3));
         events.wake(Class::Tcp, 0, Instant::from_secs(5));
+        assert_eq!(events.soonest(), Some(Instant::from_secs(3)));
         assert_eq!(events.next().map(|e| e.at), Some(Instant::from_secs(3)));
+        assert_eq!((events.peek(), events.soonest()), (Some(Instant::from_secs(9)), None));
         assert_eq!(events.next(), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The lab: a deterministic discrete-event simulator.
 //!
 //! [`run()`] turns a scenario and a seed into a [`results::RunResult`]; the same scenario and seed
-//! give the same bytes on every machine. Protocol code is driven here as it is driven on a host;
+//! give the same bytes on every machine. A [`Simulation`] does it step by step. Protocol code is driven here as it is driven on a host;
 //! what is the lab's own is time, links, faults, and checks: the books of packets and the streams.
 
 #![forbid(unsafe_code)]
@@ -14,14 +14,16 @@ pub mod log;
 pub mod results;
 mod run;
 mod sabotage;
+mod simulation;
 mod sockets;
 pub mod trace;
 mod watch;
 
 use path::{books, nodes};
 
-pub use run::{AdhocAtWork, NetworkAtWork, PathAtWork, Run, RunError, run};
+pub use run::RunError;
 #[cfg(feature = "broken")]
 pub use sabotage::{Breakage, break_by};
+pub use simulation::{FlowNow, SenderNow, Simulation, run};
 pub use sockets::tcp_config;
 pub use watch::Watch;

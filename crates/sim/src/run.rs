@@ -4,6 +4,7 @@ mod adhoc;
 mod hosts;
 #[cfg(test)]
 mod listener;
+mod look;
 mod outcome;
 mod path;
 
@@ -12,12 +13,13 @@ use std::collections::VecDeque;
 use base::{Instant, Ipv4Addr, Seek};
 use link::Place;
 use node::Host;
-use scenario::{Network, Scenario, Time, Transport};
+use scenario::{Scenario, Time, Transport};
 use tcp::Stats;
 use wire::Packet;
 
-pub use ::path::PathAtWork;
 pub use adhoc::AdhocAtWork;
+
+use look::follow;
 
 use crate::books::Packets;
 use crate::events::{Class, Event, Events};
@@ -94,6 +96,14 @@ pub trait NetworkAtWork: Sized {
     fn on_event(run: &mut Run<'_, Self>, class: Class, entity: usize);
     /// Until nothing more happens at this instant.
     fn settle(run: &mut Run<'_, Self>);
+    /// Goes on with what a pause has cut short; `false` if that is nothing.
+    fn resume(_: &mut Run<'_, Self>) -> bool {
+        false
+    }
+    /// Has a pause cut something short?
+    fn is_paused(&self) -> bool {
+        false
+    }
     /// How many packets it holds.
     fn held(&self) -> u64;
     /// Do the network's own books balance?
@@ -103,6 +113,14 @@ pub trait NetworkAtWork: Sized {
     fn balance(&self) -> Result<(), String>;
     /// Writes down what it did.
     fn report(run: &mut Run<'_, Self>, result: &mut RunResult);
+
+    /// Packets that wait in a node's queues.
+    fn waiting(&self, node: usize) -> usize;
+    /// Where a node is (m); `None` where nodes have no place.
+    fn position(&mut self, node: usize, now: Instant) -> Option<(f64, f64)>;
+    /// Which nodes a packet from the one to the other would pass, both included, as the nodes know it;
+    /// `None`: there is no route.
+    fn route(&self, now: Instant, from: usize, to: usize) -> Option<Vec<usize>>;
 }
 
 /// What a network asks room for.
@@ -122,6 +140,8 @@ pub struct Run<'a, N: NetworkAtWork> {
     seed: u64,
     now: Instant,
     end: Instant,
+    /// Nothing is to go beyond this: somebody wants to look.
+    pause: Instant,
     events: Events,
     handled: u64,
     packets: Packets<N::Unit>,
@@ -137,21 +157,6 @@ pub struct Run<'a, N: NetworkAtWork> {
     sabotage: Sabotage,
     watch: Watch<'a>,
     failed: Option<RunError>,
-}
-
-/// Runs `scenario` with `seed`, watched by a trace, or by more.
-///
-/// # Errors
-/// A mistake in driftway: packets or bytes went missing.
-pub fn run<'a>(
-    scenario: &'a Scenario,
-    seed: u64,
-    watch: impl Into<Watch<'a>>,
-) -> Result<RunResult, RunError> {
-    match &scenario.network {
-        Network::Path(_) => Run::<PathAtWork>::new(scenario, seed, watch)?.complete(),
-        Network::Adhoc(_) => Run::<AdhocAtWork>::new(scenario, seed, watch)?.complete(),
-    }
 }
 
 impl<'a, N: NetworkAtWork> Run<'a, N> {
@@ -195,6 +200,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             seed,
             now: Instant::ZERO,
             end: Instant::ZERO + duration,
+            pause: Instant::FAR_FUTURE,
             events: Events::new([faults, entities, sockets.len(), sockets.len(), flows.len()]),
             handled: 0,
             packets: Packets::default(),
@@ -236,6 +242,10 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
     /// # Errors
     /// A stream broke.
     pub fn step(&mut self) -> Result<bool, RunError> {
+        if N::resume(self) {
+            N::settle(self);
+            return self.failed.take().map_or(Ok(true), Err);
+        }
         if self.incomplete == Some(0) {
             return Ok(false);
         }
@@ -260,14 +270,47 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
         self.failed.take().map_or(Ok(true), Err)
     }
 
+    /// Handles all that happens up to `until`, and at that instant; `false` when the run is over.
+    ///
+    /// # Errors
+    /// A stream broke.
+    pub fn run_until(&mut self, until: Instant) -> Result<bool, RunError> {
+        if until >= self.end {
+            while self.step()? {}
+            return Ok(false);
+        }
+        self.pause = until;
+        while self.is_due(until) {
+            if !self.step()? {
+                return Ok(false);
+            }
+        }
+        self.pause = Instant::FAR_FUTURE;
+        self.now = self.now.max(until);
+        Ok(self.incomplete != Some(0))
+    }
+
+    fn is_due(&mut self, until: Instant) -> bool {
+        if self.net.is_paused() {
+            return self.now < until;
+        }
+        self.incomplete != Some(0) && self.events.soonest().is_some_and(|at| at <= until)
+    }
+
     /// To the end of the run.
-    fn complete(mut self) -> Result<RunResult, RunError> {
+    ///
+    /// # Errors
+    /// A stream broke, or packets went missing.
+    pub fn complete(mut self) -> Result<RunResult, RunError> {
         while self.step()? {}
         self.finish()
     }
 
-    /// Closes the books.
-    fn finish(mut self) -> Result<RunResult, RunError> {
+    /// Closes the books, and says what came out so far.
+    ///
+    /// # Errors
+    /// Packets went missing.
+    pub fn finish(mut self) -> Result<RunResult, RunError> {
         let held = self.net.held() + self.local.len() as u64;
         self.packets.balance(held).map_err(RunError::Books)?;
         self.net.balance().map_err(RunError::Books)?;

@@ -11,6 +11,7 @@ use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
 
 use scenario::Scenario;
+use sim::Simulation;
 
 struct Counting;
 
@@ -76,21 +77,21 @@ static ALLOCATOR: Counting = Counting;
 
 /// From a fifth of the run to nine tenths.
 fn allocates_nothing(scenario: &Scenario) {
-    hardly_allocates::<sim::PathAtWork>(scenario, 0.2, 0);
+    hardly_allocates(scenario, 0.2, 0);
 }
 
 /// From this part of the run to nine tenths, with no more than so many allocations.
-fn hardly_allocates<N: sim::NetworkAtWork>(scenario: &Scenario, part: f64, most: u64) {
+fn hardly_allocates(scenario: &Scenario, part: f64, most: u64) {
     for seed in [1, 2] {
         let mut steps = 0;
-        let mut run = sim::Run::<N>::new(scenario, seed, None).unwrap();
+        let mut run = Simulation::new(scenario, seed, None).unwrap();
         while run.step().unwrap() {
             steps += 1;
         }
         let events: u64 = steps;
         let (from, to) = ((events as f64 * part) as u64, events * 9 / 10);
         assert!(to - from > 10_000, "only {events} events");
-        let mut run = sim::Run::<N>::new(scenario, seed, None).unwrap();
+        let mut run = Simulation::new(scenario, seed, None).unwrap();
         for _ in 0..from {
             assert!(run.step().unwrap());
         }
@@ -203,5 +204,5 @@ fn fifty_dsr_nodes_allocate_for_tables_alone() {
             2 * n + 1
         );
     }
-    hardly_allocates::<sim::AdhocAtWork>(&common::parse(&text), 0.5, 150);
+    hardly_allocates(&common::parse(&text), 0.5, 150);
 }

@@ -252,9 +252,10 @@ impl Dsr {
         &self.stats
     }
 
-    /// The way to `destination` that it would take, both ends included; for those who look.
-    pub fn route(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
-        self.cache.find(now, destination).map(|path| path.as_slice().to_vec())
+    /// The way to `destination` that it would take, both ends included; for those who look: a copy
+    /// of the cache is asked, so that nothing changes.
+    pub fn route(&self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
+        self.cache.clone().find(now, destination).map(|path| path.as_slice().to_vec())
     }
 
     /// What an event leaves to be done.

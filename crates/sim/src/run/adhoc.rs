@@ -25,8 +25,9 @@ use route::feedback::Feedback;
 use scenario::{Network, Scenario};
 use wire::{Packet, Routed};
 
-use super::{NetworkAtWork, Run, RunError, Sizes};
+use super::{NetworkAtWork, Run, RunError, Sizes, follow};
 use crate::events::Class;
+use crate::nodes::{address, node_at};
 use crate::results::RunResult;
 use air::Air;
 use arp::Waiting;
@@ -56,6 +57,8 @@ pub struct AdhocAtWork {
     /// packet is so long on its way from routing to the interface queue, and no time on its way up.
     delay: Duration,
     telling: Telling,
+    /// The air was to go on until then, and a pause came before.
+    paused: Option<Instant>,
     /// How strong nodes hear each other; `None`: nobody asks.
     strengths: Option<Neighbours>,
     /// `None`: hosts learn nothing of their links.
@@ -114,7 +117,10 @@ impl NetworkAtWork for AdhocAtWork {
 
     fn on_event(run: &mut Run<'_, Self>, _: Class, entity: usize) {
         match entity.checked_sub(1) {
-            None => run.run_air(),
+            None => {
+                let until = run.events.peek().unwrap_or(Instant::FAR_FUTURE).min(run.end);
+                run.run_air(until);
+            }
             Some(node) => run.on_node(node),
         }
     }
@@ -134,6 +140,14 @@ impl NetworkAtWork for AdhocAtWork {
                 return;
             }
         }
+    }
+
+    fn resume(run: &mut Run<'_, Self>) -> bool {
+        run.net.paused.take().map(|until| run.run_air(until)).is_some()
+    }
+
+    fn is_paused(&self) -> bool {
+        self.paused.is_some()
     }
 
     fn held(&self) -> u64 {
@@ -162,6 +176,23 @@ impl NetworkAtWork for AdhocAtWork {
         result.routing = Some(routing);
         result.mac = Some(mac);
     }
+
+    fn waiting(&self, node: usize) -> usize {
+        self.nodes[node].queue.len()
+    }
+
+    fn position(&mut self, node: usize, now: Instant) -> Option<(f64, f64)> {
+        Some(self.air.position(node as u32, now))
+    }
+
+    fn route(&self, now: Instant, from: usize, to: usize) -> Option<Vec<usize>> {
+        if let Some(listed) = self.nodes[from].routing.source_route(now, address(to)) {
+            return listed.iter().map(|node| node_at(*node, self.nodes.len())).collect();
+        }
+        follow(from, to, self.nodes.len(), |node| {
+            node_at(self.nodes[node].routing.next_hop(address(to))?, self.nodes.len())
+        })
+    }
 }
 
 impl AdhocAtWork {
@@ -182,6 +213,7 @@ impl AdhocAtWork {
             ledger: Ledger::default(),
             delay,
             telling: Telling::default(),
+            paused: None,
             strengths,
             link_watch,
         }
@@ -203,11 +235,17 @@ impl Run<'_, AdhocAtWork> {
     }
 
     /// Lets the air go on until it has something to say, or until something else happens.
-    fn run_air(&mut self) {
-        let until = self.events.peek().unwrap_or(Instant::FAR_FUTURE).min(self.end);
+    fn run_air(&mut self, until: Instant) {
+        let bound = until.min(self.pause);
         let mut reports = std::mem::take(&mut self.net.reports);
-        self.now = self.net.air.run(until, &mut reports).max(self.now);
+        self.now = self.net.air.run(bound, &mut reports).max(self.now);
         self.tell_air();
+        if bound < until && reports.is_empty() {
+            // Going on later is no event of its own: who looks changes nothing.
+            self.net.paused = Some(until);
+            self.net.reports = reports;
+            return;
+        }
         for report in reports.drain(..) {
             self.on_report(report);
         }

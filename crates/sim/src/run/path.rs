@@ -9,7 +9,7 @@ use scenario::{Network, Scenario};
 use wire::Packet;
 
 use super::outcome::per;
-use super::{NetworkAtWork, Run, RunError, Sizes};
+use super::{NetworkAtWork, Run, RunError, Sizes, follow};
 use crate::events::Class;
 use crate::fingerprint::DELIVERED;
 use crate::results::{Direction, LinkResult, RunResult};
@@ -68,6 +68,18 @@ impl NetworkAtWork for PathAtWork {
             run.fingerprint.statistic(link.bytes);
             run.fingerprint.statistic(link.drops);
         }
+    }
+
+    fn waiting(&self, node: usize) -> usize {
+        Self::waiting(self, node)
+    }
+
+    fn position(&mut self, _: usize, _: Instant) -> Option<(f64, f64)> {
+        None
+    }
+
+    fn route(&self, _: Instant, from: usize, to: usize) -> Option<Vec<usize>> {
+        follow(from, to, self.nodes(), |node| self.next_hop(node, to))
     }
 }
 

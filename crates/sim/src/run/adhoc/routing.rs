@@ -54,6 +54,25 @@ impl Routing {
         }
     }
 
+    /// The whole way to `destination`, both ends included, where a source knows it.
+    pub fn source_route(&self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
+        match self {
+            Self::Dsr(dsr) => dsr.route(now, destination),
+            Self::Fixed(_) | Self::Aodv(_) => None,
+        }
+    }
+
+    /// The neighbour over which packets to `destination` leave.
+    pub fn next_hop(&self, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+        match self {
+            Self::Fixed(fixed) => fixed.next_hop(destination),
+            Self::Aodv(aodv) => {
+                aodv.routes().find(|route| route.destination == destination)?.next_hop
+            }
+            Self::Dsr(_) => None,
+        }
+    }
+
     pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
         each!(self, protocol => protocol.on_packet(now, from, packet));
     }

@@ -1,0 +1,83 @@
+//! Who looks at a run changes nothing, and who stops it finds balanced books.
+
+mod common;
+
+use base::{Duration, Instant};
+use sim::Simulation;
+
+const EXAMPLES: [(&str, &str); 5] = [
+    ("figure-8-atcp", "60 s"),
+    ("multipath", "30 s"),
+    ("adhoc-aodv", "40 s"),
+    ("adhoc-dsr", "40 s"),
+    ("adhoc-tdma", "30 s"),
+];
+
+#[test]
+fn looking_changes_nothing() {
+    for (name, duration) in EXAMPLES {
+        let scenario = common::example(name, &[("duration", duration)]);
+        let untouched = sim::run(&scenario, 1, None).unwrap();
+        // Spaced so that looks fall between events, and on them.
+        for step in [Duration::from_millis(100), Duration::from_nanos(61_803_399)] {
+            let mut simulation = Simulation::new(&scenario, 1, None).unwrap();
+            let (mut at, mut delivered) = (Instant::ZERO, 0);
+            while simulation.run_until(at).unwrap() {
+                assert_eq!(simulation.now(), at, "{name}");
+                for node in 0..simulation.nodes() {
+                    simulation.waiting(node);
+                    simulation.position(node);
+                    simulation.route(node, 0);
+                }
+                let flow = simulation.flow(0).unwrap();
+                assert!(flow.delivered_bytes >= delivered, "{name}");
+                delivered = flow.delivered_bytes;
+                at = at + step;
+            }
+            assert_eq!(simulation.finish().unwrap(), untouched, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_run_can_end_anywhere() {
+    for (name, duration) in EXAMPLES {
+        let scenario = common::example(name, &[("duration", duration)]);
+        for millis in (0..20_000).step_by(1_618) {
+            let mut simulation = Simulation::new(&scenario, 1, None).unwrap();
+            let until = Instant::from_millis(millis);
+            assert!(simulation.run_until(until).unwrap(), "{name}");
+            let result = simulation.finish().unwrap();
+            assert_eq!(result.duration_s, until.as_secs_f64(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_seen_is_what_is_there() {
+    let scenario = common::example("adhoc-chain", &[]);
+    let mut simulation = Simulation::new(&scenario, 1, None).unwrap();
+    assert!(simulation.flow(0).unwrap().sender.is_none(), "it has not started");
+    assert!(simulation.flow(99).is_none() && simulation.position(99).is_none());
+    assert_eq!(simulation.route(0, 99), None);
+    simulation.run_until(Instant::from_secs(30)).unwrap();
+    let [from, to] = [scenario.flows[0].from, scenario.flows[0].to].map(|node| node as usize);
+    let way: Vec<usize> = (from..=to).collect();
+    assert_eq!(simulation.route(from, to), Some(way));
+    let (x, _) = simulation.position(1).unwrap();
+    assert!(x > 0.0, "{x}");
+    let sender = simulation.flow(0).unwrap().sender.unwrap();
+    assert!(sender.stats.segments_sent > 0 && sender.view.cwnd.value().is_some());
+
+    let scenario = common::example("two-way", &[]);
+    let mut simulation = Simulation::new(&scenario, 1, None).unwrap();
+    let last = simulation.nodes() - 1;
+    assert_eq!(simulation.route(0, last).unwrap().len(), simulation.nodes());
+    assert_eq!(simulation.position(0), None);
+    let waits = |second| {
+        simulation.run_until(Instant::from_secs(second)).unwrap();
+        (0..=last).map(|node| simulation.waiting(node)).sum::<usize>()
+    };
+    let waiting: Vec<usize> = (1..60).map(waits).collect();
+    assert!(waiting.iter().any(|packets| *packets > 0), "{waiting:?}");
+}
