@@ -51,7 +51,8 @@ pub enum Drop {
 }
 
 impl Drop {
-    const ALL: [Self; 20] = [
+    /// Every reason.
+    pub const ALL: [Self; 20] = [
         Self::BitError,
         Self::QueueOverflow,
         Self::Red,

@@ -11,6 +11,7 @@ mod events;
 mod fingerprint;
 mod flows;
 pub mod log;
+mod metrics;
 pub mod results;
 mod run;
 mod sabotage;
@@ -21,6 +22,7 @@ mod watch;
 
 use path::{books, nodes};
 
+pub use metrics::{network_metric, network_metrics};
 pub use run::RunError;
 #[cfg(feature = "broken")]
 pub use sabotage::{Breakage, break_by};

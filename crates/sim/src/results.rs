@@ -29,7 +29,7 @@ pub struct Document {
 }
 
 /// What one run, one seed, gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// The seed.
     pub seed: u64,

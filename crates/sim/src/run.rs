@@ -286,8 +286,11 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             }
         }
         self.pause = Instant::FAR_FUTURE;
+        if self.incomplete == Some(0) {
+            return Ok(false);
+        }
         self.now = self.now.max(until);
-        Ok(self.incomplete != Some(0))
+        Ok(true)
     }
 
     fn is_due(&mut self, until: Instant) -> bool {

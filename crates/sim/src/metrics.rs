@@ -1,0 +1,91 @@
+//! Results of a whole network, by name.
+
+use crate::books::Drop;
+use crate::results::RunResult;
+
+/// How one is read; `None` where there is no such thing, as no routing on a path.
+type Reading = fn(&RunResult) -> Option<f64>;
+
+/// Fields of a part of the results, under the names that they have in JSON.
+macro_rules! fields {
+    ($($part:ident: $($field:ident)*;)*) => {
+        &[$($((
+            concat!(stringify!($part), ".", stringify!($field)),
+            |run| run.$part.as_ref().map(|of| of.$field as f64),
+        ),)*)*]
+    };
+}
+
+const FIELDS: &[(&str, Reading)] = fields! {
+    routing: packets_sent bytes_sent discoveries route_errors notices link_failures arp_failures
+        false_link_failures replies_from_cache salvaged overheard nested_errors data_hops ack_hops
+        icmp_hops;
+    mac: rts cts data ack broadcast retries collisions failed_no_cts failed_no_ack duplicates
+        airtime_us;
+};
+
+/// All packets that were dropped.
+const DROPS: &str = "drops";
+
+/// The names of all metrics of a whole network: `routing.packets_sent`, `mac.collisions`, `drops`,
+/// `drops.queue-overflow` ….
+pub fn network_metrics() -> impl Iterator<Item = String> {
+    let fields = FIELDS.iter().map(|(name, _)| (*name).to_owned());
+    let reasons = Drop::ALL.iter().map(|reason| format!("{DROPS}.{}", reason.name()));
+    fields.chain(std::iter::once(DROPS.to_owned())).chain(reasons)
+}
+
+/// The value of the network's metric of this name in a run; `None`: there is no such metric. A run
+/// without the part that it is about has no value.
+pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
+    if let Some((_, read)) = FIELDS.iter().find(|(field, _)| *field == name) {
+        return Some(read(run));
+    }
+    let reason = name.strip_prefix(DROPS)?;
+    if reason.is_empty() {
+        return Some(Some(run.drops.values().sum::<u64>() as f64));
+    }
+    let reason = reason.strip_prefix('.')?;
+    let known = Drop::ALL.iter().any(|of| of.name() == reason);
+    known.then(|| Some(run.drops.get(reason).copied().unwrap_or(0) as f64))
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use crate::results::{MacResult, RoutingResult};
+
+    #[test]
+    fn each_field_has_its_name() {
+        let run = RunResult {
+            routing: Some(RoutingResult { packets_sent: 3, icmp_hops: 7, ..Default::default() }),
+            mac: Some(MacResult { collisions: 5, ..Default::default() }),
+            drops: [("queue-overflow".to_owned(), 2), ("red".to_owned(), 4)].into(),
+            ..RunResult::default()
+        };
+        for (name, value) in [
+            ("routing.packets_sent", 3.0),
+            ("routing.icmp_hops", 7.0),
+            ("mac.collisions", 5.0),
+            ("drops", 6.0),
+            ("drops.red", 4.0),
+            ("drops.partition", 0.0),
+        ] {
+            assert_eq!(network_metric(name, &run), Some(Some(value)), "{name}");
+        }
+        assert_eq!(network_metric("mac.collisions", &RunResult::default()), Some(None));
+        for wrong in ["routing", "drops.nothing", "dropsx", "throughput_bps"] {
+            assert_eq!(network_metric(wrong, &run), None, "{wrong}");
+        }
+        assert!(network_metrics().all(|name| network_metric(&name, &run).is_some()));
+    }
+
+    /// What results have, metrics have.
+    #[test]
+    fn no_field_is_left_out() {
+        let count = |value: serde_json::Value| value.as_object().unwrap().len();
+        let routing = count(serde_json::to_value(RoutingResult::default()).unwrap());
+        let mac = count(serde_json::to_value(MacResult::default()).unwrap());
+        assert_eq!(FIELDS.len(), routing + mac);
+    }
+}
