@@ -37,7 +37,7 @@ papers: need
 # One paper in full: a verdict that is no longer the recorded one is a failure.
 verdicts: need
 	$(CARGO) build --release --locked -p driftway-cli
-	$(RELEASE) paper chandran-1998 > /dev/null
+	$(RELEASE) paper chandran-1998 --fresh > /dev/null
 
 test: need lint unit no-std determinism demo verdicts fuzz-short
 	@echo "make test: all passed"

@@ -347,6 +347,9 @@ pub struct PaperArgs {
     /// Runs at a time [default: 1 a processor; with --kernel 80]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
+    /// Make runs again that were kept
+    #[arg(long)]
+    pub fresh: bool,
     /// Write results.json, index.html, traces, the paper's files there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -378,6 +381,9 @@ pub struct ValidateArgs {
     /// How many runs at a time [default: one a processor]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroU64>,
+    /// Make runs again that were kept
+    #[arg(long)]
+    pub fresh: bool,
     /// The folder of the cases
     #[arg(long, value_name = "DIR", default_value = "validation")]
     pub cases: PathBuf,

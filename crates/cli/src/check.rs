@@ -16,7 +16,7 @@ const DESCRIBED: usize = 6;
 /// # Errors
 /// What is wrong with it, and where.
 pub fn load(args: &ScenarioArgs) -> Result<Scenario, Failure> {
-    Scenario::load(&args.scenario, &args.set).map_err(|error| Failure::Input(error.to_string()))
+    Ok(experiment::study::find::scenario(&args.scenario, &args.set)?)
 }
 
 /// Says what would run, or prints the scenario with its defaults.

@@ -4,6 +4,9 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// The exit status of a program that SIGINT ends.
+const STOPPED: u8 = 130;
+
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
 pub enum Failure {
@@ -11,6 +14,8 @@ pub enum Failure {
     Input(String),
     /// The input is fine, yet it could not be done.
     Failed(String),
+    /// Somebody stopped it.
+    Stopped(String),
     /// Standard output was closed by whoever read it (`driftway … | head`).
     ReaderGone,
 }
@@ -26,11 +31,25 @@ impl Failure {
         let (message, status) = match self {
             Self::Input(message) => (message, 2),
             Self::Failed(message) => (message, 1),
+            Self::Stopped(message) => {
+                anstream::eprintln!("{message}");
+                return ExitCode::from(STOPPED);
+            }
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
         let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
         anstream::eprintln!("{style}error:{style:#} {}", message.trim_end());
         ExitCode::from(status)
+    }
+}
+
+impl From<experiment::Error> for Failure {
+    fn from(error: experiment::Error) -> Self {
+        if error.is_input() {
+            Self::Input(error.to_string())
+        } else {
+            Self::Failed(error.to_string())
+        }
     }
 }
 

@@ -4,6 +4,9 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use experiment::command;
+use experiment::runner::in_order;
+use experiment::summary::summarise;
 use indicatif::{ProgressBar, ProgressStyle};
 use scenario::Scenario;
 use sim::Watch;
@@ -14,9 +17,7 @@ use crate::args::RunArgs;
 use crate::check::load;
 use crate::failure::Failure;
 use crate::files::{Destination, Staging};
-use crate::jobs::in_order;
 use crate::records::{Done, Records};
-use crate::summary::summarise;
 use crate::tables;
 use crate::text::count;
 
@@ -178,25 +179,9 @@ fn one(
 
 /// Whatever breaks a run is a bug in driftway: it says so, and gives the command that reproduces it.
 fn broken(args: &RunArgs, seed: u64, what: &dyn std::fmt::Display) -> Failure {
-    let mut command = format!("driftway run {}", quoted(&args.scenario.scenario.to_string_lossy()));
-    for (key, value) in &args.scenario.set {
-        command += &format!(" --set {}", quoted(&format!("{key}={value}")));
-    }
-    Failure::Failed(format!(
-        "a bug in driftway {}: {what}\n  please report it with the scenario and this command:\n  \
-         {command} --seed {seed}",
-        env!("CARGO_PKG_VERSION")
-    ))
-}
-
-/// `text` as a shell takes it for one word.
-pub fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    let command = command::run(&args.scenario.scenario.to_string_lossy(), &args.scenario.set);
+    let command = format!("{command} --seed {seed}");
+    experiment::Error::Broken { what: what.to_string(), command }.into()
 }
 
 /// Shown on standard error, and only if that is a terminal.
@@ -232,13 +217,5 @@ mod test {
             "driftway run 'a b.toml' --set 'duration=9 s' --seed 3",
         ];
         assert!(parts.iter().all(|part| message.contains(part)), "{message}");
-    }
-
-    #[test]
-    fn a_shell_takes_it_for_one_word() {
-        assert_eq!(quoted("a/b-1.toml"), "a/b-1.toml");
-        assert_eq!(quoted("duration=\"3 s\""), "'duration=\"3 s\"'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use experiment::summary::estimate;
 use scenario::Application;
 use sim::results::{Direction, Document, FlowSummary, METRICS, Outcome, RunResult};
 
-use crate::summary::estimate;
 use crate::text::{Grid, count, list, mean, title, value};
 
 /// Flows stand side by side up to this many, else one below the other.

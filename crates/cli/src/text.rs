@@ -3,6 +3,7 @@
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
 };
+pub use experiment::words::{count, list};
 use sim::results::Estimate;
 
 /// How wide a table may be (columns).
@@ -195,22 +196,6 @@ pub fn wrapped(text: &str, indent: usize) -> String {
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// `1 run`, `2 runs`
-pub fn count(n: u64, thing: &str) -> String {
-    if n == 1 { format!("1 {thing}") } else { format!("{n} {thing}s") }
-}
-
-/// `1`, `1 and 2`, `1, 2 and 3`; from the sixth on only how many more there are.
-pub fn list(items: &[String]) -> String {
-    let (shown, more) = items.split_at(items.len().min(6));
-    match shown {
-        _ if !more.is_empty() => format!("{} and {} more", shown.join(", "), more.len()),
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use super::{megabytes, run};
 use crate::args::BenchArgs;
 use crate::failure::Failure;
-use crate::summary::estimate;
 use crate::text::{Grid, count, wrapped};
-use crate::validate::cases::{Case, Cases, Ns2, Point};
-use crate::validate::compare::within;
-use crate::validate::ns2::{Simulator, Used};
-use crate::validate::record::{Record, Stored};
-use crate::validate::simulate::lasts;
+use experiment::summary::estimate;
+use experiment::validation::cases::{Case, Cases, Ns2, Point};
+use experiment::validation::compare::within;
+use experiment::validation::ns2::{Simulator, Used};
+use experiment::validation::record::{Record, Stored};
+use experiment::validation::simulate::lasts;
 
 /// The cases whose speed is compared.
 const CASES: [&str; 2] = ["mobile-aodv", "mobile-dsr"];
@@ -76,7 +76,7 @@ pub fn table(args: &BenchArgs) -> Result<String, Failure> {
                     .to_owned(),
             );
         }
-        Err(failure) => return Err(failure),
+        Err(error) => return Err(error.into()),
     };
     let mut text = wrapped(
         "User CPU time and peak memory of a run, beside ns-2.35 without traces, each a process of \

@@ -14,7 +14,7 @@ use sim::results::{Document, RunResult};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
-use crate::validate::ns2::{Used, measured};
+use experiment::validation::ns2::{Used, measured};
 
 /// Measures, and prints tables.
 ///

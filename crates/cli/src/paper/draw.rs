@@ -7,12 +7,12 @@ use plotly::layout::{AxisType, RangeMode};
 use plotly::{Plot, Scatter};
 use sim::results::Estimate;
 
-use super::document::{ArmResult, CurveResult, FigureResult, PointResult};
-use super::plan::Plan;
 use super::tables::{as_metric, differences, points};
 use crate::report::curves::{LOG_FROM, SYMBOLS, by_powers};
 use crate::report::figure::{Figure, PALETTE, QUIET, axis, json, layout, lighter, plain};
 use crate::text::{Scale, capital, mean, value};
+use experiment::study::document::{ArmResult, CurveResult, FigureResult, PointResult};
+use experiment::study::plan::Plan;
 
 /// The legend's group of what the paper says.
 pub const REPORTED: &str = "reported";
@@ -30,9 +30,9 @@ pub struct Look {
 /// How the paper's arm of this number looks, in every figure alike: arms differ by colour, groups
 /// by symbol.
 pub fn look(plan: &Plan, arm: usize) -> Look {
-    let paper = &plan.paper;
-    let group = &paper.arms[arm].group;
-    let number = paper.groups.iter().position(|other| other.name == *group).unwrap_or(0);
+    let study = &plan.study;
+    let group = &study.arms[arm].group;
+    let number = study.groups.iter().position(|other| other.name == *group).unwrap_or(0);
     let paler = [0.0, 0.4, 0.65][(arm / PALETTE.len()).min(2)];
     let colour = lighter(PALETTE[arm % PALETTE.len()], paler);
     let (symbol, hollow) = SYMBOLS[number % SYMBOLS.len()].clone();
@@ -41,7 +41,7 @@ pub fn look(plan: &Plan, arm: usize) -> Look {
 
 /// The title of an arm's group in a legend.
 pub fn group_title(plan: &Plan, arm: usize) -> LegendGroupTitle {
-    LegendGroupTitle::with_text(plain(&plan.paper.arms[arm].group))
+    LegendGroupTitle::with_text(plain(&plan.study.arms[arm].group))
 }
 
 /// Arms at one point from which on a picture says more than a table.
@@ -117,7 +117,7 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn label(&self, arm: &ArmResult) -> String {
-        plain(&self.plan.paper.arms[arm.arm].label)
+        plain(&self.plan.study.arms[arm.arm].label)
     }
 
     fn arm(&self, plot: &mut Plot, arm: &ArmResult) {
@@ -134,7 +134,7 @@ impl Drawing<'_> {
             .width(6);
         let marker = Marker::new().symbol(look.symbol).size(8).color(look.colour.clone());
         let hover: Vec<String> = points.iter().map(|p| self.hover(&label, p)).collect();
-        let group = self.plan.paper.arms[arm.arm].group.as_str();
+        let group = self.plan.study.arms[arm.arm].group.as_str();
         let title = group_title(self.plan, arm.arm);
         if self.result.x.is_none() {
             plot.add_trace(

@@ -1,35 +1,26 @@
 //! `driftway paper`: a paper's figures and statements, measured.
 
-mod check;
-mod document;
 mod draw;
-mod find;
-mod format;
 mod kernel;
-mod measure;
-mod number;
-mod outcome;
 mod page;
-mod plan;
 mod print;
-mod select;
-mod simulate;
-mod statement;
 mod tables;
 mod traces;
-mod verdict;
 
 use std::io::Write;
+use std::num::NonZeroU64;
+
+use experiment::study::document::{Document, Timing};
+use experiment::study::find::{self, Source};
+use experiment::study::outcome::Outcome;
+use experiment::study::plan::{Plan, plan};
+use experiment::study::results::{self, Results};
+use experiment::study::select::{Selection, Wanted, select};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
 use crate::files::Destination;
-use crate::paper::document::{Document, Timing};
-use crate::paper::find::Source;
-use crate::paper::outcome::Outcome;
-use crate::paper::plan::{Plan, plan};
-use crate::paper::select::{Selection, select};
-use crate::paper::simulate::{Results, simulate};
+use crate::runner::{self, Asked};
 use crate::text::list;
 
 /// The page's name.
@@ -51,9 +42,14 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
         return kernel::kernel(args);
     }
     let plan = plan(Source::find(&args.name)?)?;
-    let selection = select(&plan, args)?;
-    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    let jobs = args.jobs.map_or(processors, |jobs| jobs.get());
+    let wanted = Wanted {
+        figures: args.figure.clone(),
+        runs: args.runs.map(NonZeroU64::get),
+        quick: args.quick,
+    };
+    let selection = select(&plan, &wanted)?;
+    let runs = results::runs(&selection);
+    let asked = Asked { jobs: args.jobs, fresh: args.fresh, runs };
 
     let destination = match &args.out {
         Some(dir) if dir.exists() && !dir.is_dir() => {
@@ -63,7 +59,7 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
         Some(dir) => Some(Destination::open(dir)?),
         None => None,
     };
-    let (document, results) = match run(&plan, &selection, jobs) {
+    let (document, results) = match run(&plan, &selection, asked) {
         Ok(done) => done,
         Err(failure) => {
             if let Some(destination) = destination {
@@ -88,15 +84,15 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
 }
 
 /// Runs what is selected.
-fn run(plan: &Plan, selection: &Selection, jobs: u64) -> Result<(Document, Results), Failure> {
+fn run(plan: &Plan, selection: &Selection, asked: Asked) -> Result<(Document, Results), Failure> {
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
-    let results = simulate(plan, selection, jobs as usize)?;
+    let results = runner::with(asked, |runner| results::run(plan, selection, runner))?;
     let wall_s = started.elapsed().as_secs_f64();
     let timing = Timing {
         wall_s,
         runs: results.runs,
-        jobs,
+        jobs: asked.jobs(),
         events_per_s: (wall_s > 0.0).then(|| results.events as f64 / wall_s),
     };
     let document = Outcome { plan, selection, results: &results }.document(timing);

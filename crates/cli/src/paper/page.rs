@@ -2,17 +2,17 @@
 
 use askama::Template;
 
-use super::document::{Document, OpenResult, StatementResult};
-use super::format::{Group, Verdict};
-use super::plan::Plan;
 use super::print::{at, measured, said, summary};
-use super::select::Selection;
-use super::simulate::{Results, command};
 use super::{draw, tables, traces};
 use crate::report::figure::Figure;
 use crate::report::page::{SCRIPT, STYLE, library};
-use crate::run::quoted;
 use crate::text::{Grid, count};
+use experiment::command::quoted;
+use experiment::study::document::{Document, OpenResult, StatementResult};
+use experiment::study::format::{Group, Study, Verdict};
+use experiment::study::plan::Plan;
+use experiment::study::results::Results;
+use experiment::study::select::Selection;
 
 /// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
 /// from this crate: style, script, and the figures' JSON.
@@ -91,9 +91,9 @@ pub fn page(
     results: &Results,
     document: &Document,
 ) -> Result<String, askama::Error> {
-    let paper = &plan.paper;
+    let study = &plan.study;
     let rows: Vec<Row> = document.statements.iter().map(row).collect();
-    let figures = paper.figures.iter().enumerate();
+    let figures = study.figures.iter().enumerate();
     let sections = figures
         .filter(|(number, _)| !selection.points[*number].is_empty())
         .map(|(number, figure)| {
@@ -124,17 +124,17 @@ pub fn page(
                     .zip(&planned.jobs)
                     .map(|(&arm, jobs)| {
                         let runs = selection.seeds.len();
-                        let command = command(&plan.jobs[jobs[first]]);
-                        let label = paper.arms[arm].label.as_str();
-                        (label, format!("{command} --seed {} --runs {runs}", paper.first_seed))
+                        let command = plan.jobs[jobs[first]].command();
+                        let label = study.arms[arm].label.as_str();
+                        (label, format!("{command} --seed {} --runs {runs}", study.first_seed))
                     })
                     .collect(),
             }
         })
         .collect();
     let page = Page {
-        title: &paper.title,
-        source: format!("{}. {}.", paper.authors.join(", "), paper.source),
+        title: &study.title,
+        source: source(study),
         version: env!("CARGO_PKG_VERSION"),
         summary: summary(document).lines().map(str::to_owned).collect(),
         counts: counts(document),
@@ -142,7 +142,7 @@ pub fn page(
         sections,
         open: &document.open,
         again: again(plan, selection),
-        files: plan.source.dir().display().to_string(),
+        files: plan.source.named(""),
         library: library(),
         style: format!("{STYLE}{}", include_str!("../../templates/paper.css")),
         script: SCRIPT,
@@ -150,14 +150,22 @@ pub fn page(
     page.render()
 }
 
+/// Who wrote what is reproduced, where and when.
+pub fn source(study: &Study) -> String {
+    study
+        .source
+        .as_ref()
+        .map_or_else(String::new, |source| format!("{}. {source}.", study.authors.join(", ")))
+}
+
 /// The groups of a figure's arms. Of many arms, those of the first group are shown at once.
 fn groups<'a>(plan: &'a Plan, figure: usize) -> Vec<GroupBox<'a>> {
     let arms = &plan.figures[figure].arms;
-    let of = |group: &&Group| arms.iter().any(|&arm| plan.paper.arms[arm].group == group.name);
-    if plan.paper.groups.len() == 1 {
+    let of = |group: &&Group| arms.iter().any(|&arm| plan.study.arms[arm].group == group.name);
+    if plan.study.groups.len() == 1 {
         return Vec::new();
     }
-    let groups = plan.paper.groups.iter().filter(of);
+    let groups = plan.study.groups.iter().filter(of);
     let few = arms.len() <= SHOWN;
     let group = |(at, group): (usize, &'a Group)| GroupBox {
         name: &group.name,
@@ -215,7 +223,7 @@ fn again(plan: &Plan, selection: &Selection) -> String {
     let mut command = format!("driftway paper {}", quoted(&plan.source.argument()));
     let run = selection.points.iter().filter(|points| !points.is_empty()).count();
     if run < plan.figures.len() {
-        for (figure, points) in plan.paper.figures.iter().zip(&selection.points) {
+        for (figure, points) in plan.study.figures.iter().zip(&selection.points) {
             if !points.is_empty() {
                 command += &format!(" --figure {}", quoted(&figure.id));
             }
@@ -225,7 +233,7 @@ fn again(plan: &Plan, selection: &Selection) -> String {
         command += " --quick";
     }
     let runs = selection.seeds.len();
-    if runs as u64 != plan.paper.runs {
+    if runs as u64 != plan.study.runs {
         command += &format!(" --runs {runs}");
     }
     command

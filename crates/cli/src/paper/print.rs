@@ -5,13 +5,13 @@ use std::io::Write as _;
 
 use sim::results::Estimate;
 
-use super::document::{Document, FigureResult, StatementResult};
-use super::find::{Source, names};
-use super::format::{Bound, Kind, Verdict};
-use super::plan::{Plan, plan};
 use super::tables::{as_metric, late, points};
 use crate::failure::Failure;
 use crate::text::{capital, count, mean, value, wrapped};
+use experiment::study::document::{Document, FigureResult, StatementResult};
+use experiment::study::find::{Source, names};
+use experiment::study::format::{Bound, Kind, Study, Verdict};
+use experiment::study::plan::{Plan, plan};
 
 /// How far what belongs to a statement is indented: below its verdict.
 const INDENT: usize = 9;
@@ -36,13 +36,13 @@ pub fn papers(json: bool) -> Result<(), Failure> {
         match Source::find(&name).and_then(plan) {
             Ok(plan) => listed.push(Listed {
                 name,
-                title: plan.paper.title.clone(),
-                figures: plan.paper.figures.iter().map(|figure| figure.id.clone()).collect(),
-                statements: plan.paper.statements.len(),
-                runs: plan.jobs.len() as u64 * plan.paper.runs,
+                title: plan.study.title.clone(),
+                figures: plan.study.figures.iter().map(|figure| figure.id.clone()).collect(),
+                statements: plan.study.statements.len(),
+                runs: plan.jobs.len() as u64 * plan.study.runs,
             }),
-            Err(Failure::Input(message)) => failed.push(message),
-            Err(other) => return Err(other),
+            Err(error) if error.is_input() => failed.push(error.to_string()),
+            Err(other) => return Err(other.into()),
         }
     }
     let mut out = anstream::stdout().lock();
@@ -62,19 +62,25 @@ pub fn papers(json: bool) -> Result<(), Failure> {
     if failed.is_empty() { Ok(()) } else { Err(Failure::Input(failed.join("\n"))) }
 }
 
+/// What it is, and of a paper where it was published.
+pub fn head(study: &Study) -> String {
+    let lines = std::iter::once(&study.title).chain(&study.source);
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
 /// Everything that a person wants to know at once.
 pub fn document(plan: &Plan, document: &Document) -> String {
-    let mut text = format!("{}\n{}\n", plan.paper.title, plan.paper.source);
-    if plan.paper.groups.len() > 1 {
-        for group in &plan.paper.groups {
+    let mut text = head(&plan.study);
+    if plan.study.groups.len() > 1 {
+        for group in &plan.study.groups {
             text += &wrapped(&format!("{}: {}", group.name, group.label), 2);
         }
     }
     if document.reduced {
-        let (runs, all) = (document.seeds.len(), plan.paper.runs);
+        let (runs, all) = (document.seeds.len(), plan.study.runs);
         text += &wrapped(&format!("A part of it: {runs} runs a point, where all are {all}."), 0);
     }
-    for (number, figure) in plan.paper.figures.iter().enumerate() {
+    for (number, figure) in plan.study.figures.iter().enumerate() {
         let measures: Vec<_> = document.figures.iter().filter(|of| of.at.0 == number).collect();
         if measures.is_empty() {
             continue;

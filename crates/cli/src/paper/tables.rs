@@ -2,9 +2,9 @@
 
 use sim::results::Estimate;
 
-use super::document::{CurveResult, FigureResult, PointResult};
-use super::plan::Plan;
 use crate::text::{Grid, Scale, mean_in, value};
+use experiment::study::document::{CurveResult, FigureResult, PointResult};
+use experiment::study::plan::Plan;
 
 /// A name with the unit's ending, for [`crate::text`].
 pub const fn as_metric(unit: &'static str) -> &'static str {
@@ -25,7 +25,7 @@ pub fn points(plan: &Plan, figure: &FigureResult) -> Grid {
     let scale = Scale::of(&figure.y.metric, means.fold(0.0_f64, |a, b| a.max(b.abs())));
     let header = header(&figure.y.label, scale, figure);
     let empty = || vec![String::new(); header.len() - 1];
-    let arms = &plan.paper.arms;
+    let arms = &plan.study.arms;
     let several =
         figure.arms.0.iter().any(|arm| arms[arm.arm].group != arms[figure.arms.0[0].arm].group);
     let mut rows = Vec::new();
@@ -50,7 +50,7 @@ pub fn differences(plan: &Plan, figure: &FigureResult) -> Option<(&'static str, 
     let means = figure.differences.iter().flat_map(|d| &d.points).filter_map(|p| p.mean);
     let scale = Scale::of(&figure.y.metric, means.fold(0.0_f64, |a, b| a.max(b.abs())));
     let label = |name: &str| {
-        let arm = plan.paper.arms.iter().find(|arm| arm.name == name);
+        let arm = plan.study.arms.iter().find(|arm| arm.name == name);
         arm.map_or(String::new(), |arm| arm.label.clone())
     };
     let rows: Vec<Vec<String>> = figure
@@ -105,7 +105,7 @@ pub fn late(plan: &Plan, figure: &FigureResult) -> Option<String> {
         .filter(|(_, point)| point.incomplete > 0)
         .map(|(arm, point)| {
             let at = point.x.map_or(String::new(), |x| format!(" at {}", value(metric, x)));
-            let label = &plan.paper.arms[arm.arm].label;
+            let label = &plan.study.arms[arm.arm].label;
             format!("{} of {} of {label}{at}", point.incomplete, point.n)
         })
         .collect();

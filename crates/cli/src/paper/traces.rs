@@ -5,13 +5,13 @@ use plotly::layout::RangeMode;
 use plotly::{Plot, Scatter};
 use sim::trace::{FlowEvent, FlowTrace, SentSegment};
 
-use super::check::place;
 use super::draw::{group_title, look};
-use super::format::{Against, Draw, Trace};
-use super::plan::Plan;
-use super::select::{Selection, Traced};
 use crate::report::figure::{Figure, axis, json, layout, plain, shorten};
 use crate::text::{Scale, capital};
+use experiment::study::check::place;
+use experiment::study::format::{Against, Draw, Trace};
+use experiment::study::plan::Plan;
+use experiment::study::select::{Selection, Traced};
 
 /// Segments drawn of one arm; beyond that, every n-th.
 const SEGMENTS: usize = 10_000;
@@ -22,8 +22,8 @@ const MARKED: usize = 3_000;
 /// The name of a trace's file.
 pub fn file(plan: &Plan, traced: &Traced) -> String {
     let arm = plan.figures[traced.figure].arms[traced.arm];
-    let figure = plain_name(&plan.paper.figures[traced.figure].id);
-    let arm = plain_name(&plan.paper.arms[arm].name);
+    let figure = plain_name(&plan.study.figures[traced.figure].id);
+    let arm = plain_name(&plan.study.arms[arm].name);
     format!("trace-figure-{figure}-{arm}-seed-{}.csv", traced.seed)
 }
 
@@ -39,7 +39,7 @@ pub fn figures(
     traces: &[FlowTrace],
     number: usize,
 ) -> Vec<Figure> {
-    let Some(trace) = &plan.paper.figures[number].trace else { return Vec::new() };
+    let Some(trace) = &plan.study.figures[number].trace else { return Vec::new() };
     let arms: Vec<(usize, &FlowTrace)> = selection
         .traces
         .iter()
@@ -47,7 +47,7 @@ pub fn figures(
         .filter(|(traced, _)| traced.figure == number)
         .map(|(traced, trace)| (plan.figures[number].arms[traced.arm], trace))
         .collect();
-    let seed = trace.seed.unwrap_or(plan.paper.first_seed);
+    let seed = trace.seed.unwrap_or(plan.study.first_seed);
     trace.draw.iter().map(|&draw| figure(plan, trace, seed, draw, &arms)).collect()
 }
 
@@ -81,7 +81,7 @@ fn figure(
     let mut notes = Vec::new();
     for ((arm, sent), (_, flow)) in windows.iter().zip(arms) {
         let look = look(plan, *arm);
-        let of_arm = &plan.paper.arms[*arm];
+        let of_arm = &plan.study.arms[*arm];
         let step = sent.len().div_ceil(SEGMENTS).max(1);
         if step > 1 {
             notes.push(format!("{}: one of {step} segments is drawn.", of_arm.label));

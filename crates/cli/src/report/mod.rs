@@ -25,9 +25,9 @@ use crate::report::moments::Moments;
 use crate::report::page::{Page, Ran, SCRIPT, STYLE, Section, library};
 use crate::report::set::{Member, load};
 use crate::report::sweep::{Sweep, sweep};
-use crate::run::quoted;
 use crate::tables::{drops, flow_name, flows, incomplete, links, seeds};
 use crate::text::{capital, value};
+use experiment::command::quoted;
 
 /// The page's name.
 const PAGE: &str = "index.html";

@@ -5,10 +5,10 @@ use plotly::layout::{AxisType, RangeMode};
 use plotly::{Plot, Scatter};
 use sim::results::Estimate;
 
-use super::compare::Interval;
-use super::document::{CaseResult, Document, FormulaResult, PointResult};
-use super::record::METRICS;
 use crate::report::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain};
+use experiment::validation::compare::Interval;
+use experiment::validation::document::{CaseResult, Document, FormulaResult, PointResult};
+use experiment::validation::record::METRICS;
 
 /// The chains that are drawn together: with the switches of ns-2, and as the standards have it.
 const CHAINS: [(&str, &str); 2] =

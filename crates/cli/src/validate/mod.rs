@@ -1,30 +1,25 @@
 //! `driftway validate`: the lab held against other simulators and against theory.
 
-pub mod cases;
-pub mod compare;
-mod document;
 mod draw;
-mod formula;
-mod held;
-pub mod ns2;
 mod page;
 mod print;
-pub mod record;
-pub mod simulate;
 mod tables;
 
 use std::io::Write;
 use std::path::Path;
 
+use experiment::runner::Job;
+use experiment::validation::cases::{Against, Cases, Point};
+use experiment::validation::document::{self, Document, Timing};
+use experiment::validation::ns2::Simulator;
+use experiment::validation::record::Stored;
+use experiment::validation::simulate::{Ran, Work, runs, simulate};
+
 use crate::args::ValidateArgs;
 use crate::failure::Failure;
 use crate::files::Destination;
+use crate::runner::{self, Asked};
 use crate::text::list;
-use crate::validate::cases::{Against, Cases, Point};
-use crate::validate::document::{Document, Timing};
-use crate::validate::ns2::Simulator;
-use crate::validate::record::Stored;
-use crate::validate::simulate::{Ran, Work, simulate};
 
 /// The page's name.
 const PAGE: &str = "index.html";
@@ -53,8 +48,6 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         }
         points.push(of);
     }
-    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
-    let jobs = args.jobs.map_or(processors, |jobs| jobs.get());
     let destination = match &args.out {
         Some(dir) if dir.exists() && !dir.is_dir() => {
             let dir = dir.display();
@@ -63,7 +56,7 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         Some(dir) => Some(Destination::open(dir)?),
         None => None,
     };
-    let document = match run(args, &cases, (&points, &stored), ns2.as_ref(), jobs) {
+    let document = match run(args, &cases, (&points, &stored), ns2.as_ref()) {
         Ok(document) => document,
         Err(failure) => {
             if let Some(destination) = destination {
@@ -97,16 +90,18 @@ fn run(
     cases: &Cases,
     (points, stored): (&[Vec<Point>], &[Stored; 2]),
     ns2: Option<&Simulator>,
-    jobs: u64,
 ) -> Result<Document, Failure> {
     let seeds = |own: u64| args.runs.map_or(own, |runs| runs.get());
+    let place = |file: &str| Path::new(&cases.dir).join(file).display().to_string();
+    let job = |point: &Point, file: &str| {
+        Job::new(point.scenario.clone(), place(file), point.set.clone())
+    };
     let mut work = Vec::new();
     let (of_cases, of_formulas) = points.split_at(cases.cases.len());
     for (case, points) in cases.cases.iter().zip(of_cases) {
         let theirs = if ns2.is_some() && case.ns2.is_some() { seeds(case.seeds) } else { 0 };
         work.extend(points.iter().enumerate().map(|(at, point)| Work {
-            point,
-            file: case.scenario.clone(),
+            job: job(point, &case.scenario),
             seeds: seeds(case.seeds),
             theirs,
             case: Some((case, at)),
@@ -114,8 +109,7 @@ fn run(
     }
     for (formula, points) in cases.formulas.iter().zip(of_formulas) {
         work.extend(points.iter().map(|point| Work {
-            point,
-            file: formula.scenario.clone(),
+            job: job(point, &formula.scenario),
             seeds: seeds(formula.seeds),
             theirs: 0,
             case: None,
@@ -123,8 +117,9 @@ fn run(
     }
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
-    let ran = simulate(&work, cases, ns2, jobs as usize)?;
-    let timing = Timing { wall_s: started.elapsed().as_secs_f64(), jobs };
+    let asked = Asked { jobs: args.jobs, fresh: args.fresh, runs: runs(&work) };
+    let ran = runner::with(asked, |runner| simulate(&work, ns2, runner))?;
+    let timing = Timing { wall_s: started.elapsed().as_secs_f64(), jobs: asked.jobs() };
 
     let mut rest: &[Ran] = &ran;
     let mut next = |count: usize| {
@@ -132,7 +127,6 @@ fn run(
         rest = others;
         these
     };
-    let place = |file: &str| Path::new(&cases.dir).join(file).display().to_string();
     let results = cases.cases.iter().zip(of_cases).map(|(case, points)| {
         let of = match case.against {
             Against::Ns2 => &stored[0],

@@ -2,9 +2,11 @@
 
 use askama::Template;
 
-use super::document::{CaseResult, Document, FormulaResult};
 use super::print::{judged, source, summary, verdict};
-use super::{cases::Judge, draw, tables};
+use experiment::validation::cases::Judge;
+use experiment::validation::document::{CaseResult, Document, FormulaResult};
+
+use super::{draw, tables};
 use crate::report::figure::Figure;
 use crate::report::page::{SCRIPT, STYLE, library};
 use crate::text::Grid;

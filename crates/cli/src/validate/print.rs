@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::cases::Judge;
-use super::document::{CaseResult, Document};
 use super::tables::{counts, formula, goodput, interval};
 use crate::text::{count, wrapped};
+use experiment::validation::cases::Judge;
+use experiment::validation::document::{CaseResult, Document};
 
 /// Everything.
 pub fn document(document: &Document) -> String {

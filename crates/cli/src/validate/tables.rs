@@ -2,11 +2,11 @@
 
 use sim::results::Estimate;
 
-use super::compare::{Compared, Interval};
-use super::document::{CaseResult, FormulaResult, PointResult};
-use super::held::Held;
-use super::record::METRICS;
 use crate::text::{Grid, Scale, mean, mean_in, value};
+use experiment::validation::Held;
+use experiment::validation::compare::{Compared, Interval};
+use experiment::validation::document::{CaseResult, FormulaResult, PointResult};
+use experiment::validation::record::METRICS;
 
 /// Fewer of something than this on the other side, and a ratio says nothing.
 const FEW: f64 = 10.0;
@@ -152,7 +152,7 @@ pub fn interval(interval: Interval) -> String {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::validate::compare::compared;
+    use experiment::validation::compare::compared;
 
     #[test]
     fn few_of_something_are_told_and_not_divided() {

@@ -59,7 +59,10 @@ impl Bench {
     }
     fn driftway(&self, arguments: &[&str]) -> Command {
         let mut command = Command::cargo_bin("driftway").unwrap();
-        command.current_dir(self.0.path()).env_remove("NO_COLOR").args(arguments);
+        // What is kept of runs is kept here.
+        let cache = self.path(".cache");
+        command.current_dir(self.0.path()).env("DRIFTWAY_CACHE", cache).env_remove("NO_COLOR");
+        command.args(arguments);
         command
     }
     fn stdout(&self, arguments: &[&str]) -> String {

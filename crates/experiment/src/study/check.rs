@@ -4,11 +4,12 @@
 use scenario::{
     Application, Coordinate, Error, File, Scenario, Transport, Unit, nearest, quantity,
 };
+use sim::network_metrics;
 use sim::results::METRICS;
 
-use super::format::{Against, Axis, Figure, Kernel, Measure, Of, Paper, Settings, Trace};
+use super::format::{Against, Axis, Figure, Kernel, Measure, Of, Settings, Study, Trace};
 use super::number::Setting;
-use crate::text::list;
+use crate::words::list;
 
 /// The way to a value of the file, for a message.
 macro_rules! keys {
@@ -23,31 +24,31 @@ const MOST_RUNS: u64 = 10_000;
 ///
 /// # Errors
 /// What is wrong first.
-pub fn names(file: &File, paper: &Paper) -> Result<(), Error> {
+pub fn names(file: &File, study: &Study) -> Result<(), Error> {
     for (key, count) in [
-        ("authors", paper.authors.len()),
-        ("group", paper.groups.len()),
-        ("arm", paper.arms.len()),
-        ("figure", paper.figures.len()),
+        ("authors", study.authors.len()),
+        ("group", study.groups.len()),
+        ("arm", study.arms.len()),
+        ("figure", study.figures.len()),
     ] {
         if count == 0 {
             return Err(file.error(&[key], &format!("there must be at least one `{key}`")));
         }
     }
-    for (keys, runs) in [(&["runs"][..], paper.runs), (&["quick", "runs"], paper.quick.runs)] {
+    for (keys, runs) in [(&["runs"][..], study.runs), (&["quick", "runs"], study.quick.runs)] {
         if !(2..=MOST_RUNS).contains(&runs) {
             let message = format!("{runs} runs out of range 2–{MOST_RUNS}\none has no interval");
             return Err(file.error(keys, &message));
         }
     }
-    if paper.first_seed.checked_add(MOST_RUNS).is_none() {
+    if study.first_seed.checked_add(MOST_RUNS).is_none() {
         return Err(file.error(&["first_seed"], "this leaves no room for further seeds"));
     }
     for (table, key, names) in [
-        ("group", "name", group_names(paper)),
-        ("arm", "name", arm_names(paper)),
-        ("figure", "id", figure_names(paper)),
-        ("statement", "id", paper.statements.iter().map(|s| s.id.as_str()).collect()),
+        ("group", "name", group_names(study)),
+        ("arm", "name", arm_names(study)),
+        ("figure", "id", figure_names(study)),
+        ("statement", "id", study.statements.iter().map(|s| s.id.as_str()).collect()),
     ] {
         for (number, name) in names.iter().enumerate() {
             let wrong = if name.trim().is_empty() {
@@ -60,21 +61,21 @@ pub fn names(file: &File, paper: &Paper) -> Result<(), Error> {
             return Err(file.error(&keys![table, number, key], wrong));
         }
     }
-    for (number, arm) in paper.arms.iter().enumerate() {
-        one_of(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(paper))?;
+    for (number, arm) in study.arms.iter().enumerate() {
+        one_of(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(study))?;
         if let Some(other) = &arm.against {
-            one_of(file, &keys!["arm", number, "against"], "arm", other, &arm_names(paper))?;
+            one_of(file, &keys!["arm", number, "against"], "arm", other, &arm_names(study))?;
         }
     }
-    for (number, figure) in paper.quick.figures.iter().enumerate() {
+    for (number, figure) in study.quick.figures.iter().enumerate() {
         let keys = keys!["quick", "figures", number];
-        one_of(file, &keys, "figure", figure, &figure_names(paper))?;
+        one_of(file, &keys, "figure", figure, &figure_names(study))?;
     }
-    paper.kernel.as_ref().map_or(Ok(()), |kernel| of_kernel(file, paper, kernel))
+    study.kernel.as_ref().map_or(Ok(()), |kernel| of_kernel(file, study, kernel))
 }
 
 /// The names of `[kernel]`.
-fn of_kernel(file: &File, paper: &Paper, kernel: &Kernel) -> Result<(), Error> {
+fn of_kernel(file: &File, study: &Study, kernel: &Kernel) -> Result<(), Error> {
     for (keys, runs) in
         [(&["kernel", "runs"][..], kernel.runs), (&["kernel", "quick", "runs"], kernel.quick.runs)]
     {
@@ -85,7 +86,7 @@ fn of_kernel(file: &File, paper: &Paper, kernel: &Kernel) -> Result<(), Error> {
     }
     for (key, arms) in [("arms", &kernel.arms), ("twins", &kernel.twins)] {
         for (number, arm) in arms.iter().enumerate() {
-            one_of(file, &keys!["kernel", key, number], "arm", arm, &arm_names(paper))?;
+            one_of(file, &keys!["kernel", key, number], "arm", arm, &arm_names(study))?;
         }
     }
     if kernel.twins.is_empty() {
@@ -94,8 +95,8 @@ fn of_kernel(file: &File, paper: &Paper, kernel: &Kernel) -> Result<(), Error> {
     }
     for (number, figure) in kernel.figures.iter().enumerate() {
         let keys = keys!["kernel", "figures", number];
-        let at = one_of(file, &keys, "figure", figure, &figure_names(paper))?;
-        if paper.figures[at].y.iter().all(|measure| measure.metric != COMPLETION) {
+        let at = one_of(file, &keys, "figure", figure, &figure_names(study))?;
+        if study.figures[at].y.iter().all(|measure| measure.metric != COMPLETION) {
             let message = format!("figure {figure} does not measure `{COMPLETION}`");
             return Err(file.error(&keys, &message));
         }
@@ -104,18 +105,18 @@ fn of_kernel(file: &File, paper: &Paper, kernel: &Kernel) -> Result<(), Error> {
 }
 
 /// What groups are called.
-pub fn group_names(paper: &Paper) -> Vec<&str> {
-    paper.groups.iter().map(|group| group.name.as_str()).collect()
+pub fn group_names(study: &Study) -> Vec<&str> {
+    study.groups.iter().map(|group| group.name.as_str()).collect()
 }
 
 /// What arms are called.
-pub fn arm_names(paper: &Paper) -> Vec<&str> {
-    paper.arms.iter().map(|arm| arm.name.as_str()).collect()
+pub fn arm_names(study: &Study) -> Vec<&str> {
+    study.arms.iter().map(|arm| arm.name.as_str()).collect()
 }
 
 /// What figures are called.
-pub fn figure_names(paper: &Paper) -> Vec<&str> {
-    paper.figures.iter().map(|figure| figure.id.as_str()).collect()
+pub fn figure_names(study: &Study) -> Vec<&str> {
+    study.figures.iter().map(|figure| figure.id.as_str()).collect()
 }
 
 /// The number of `name` among `names`.
@@ -157,18 +158,18 @@ pub fn written(at: &Coordinate) -> String {
 ///
 /// # Errors
 /// A name is not known.
-pub fn arms(file: &File, paper: &Paper, number: usize) -> Result<Vec<usize>, Error> {
-    let figure = &paper.figures[number];
+pub fn arms(file: &File, study: &Study, number: usize) -> Result<Vec<usize>, Error> {
+    let figure = &study.figures[number];
     let all = figure.arms.is_empty() && figure.groups.is_empty();
-    let mut wanted = vec![all; paper.arms.len()];
+    let mut wanted = vec![all; study.arms.len()];
     for (at, name) in figure.arms.iter().enumerate() {
         let keys = keys!["figure", number, "arms", at];
-        wanted[one_of(file, &keys, "arm", name, &arm_names(paper))?] = true;
+        wanted[one_of(file, &keys, "arm", name, &arm_names(study))?] = true;
     }
     for (at, name) in figure.groups.iter().enumerate() {
         let keys = keys!["figure", number, "groups", at];
-        one_of(file, &keys, "group", name, &group_names(paper))?;
-        for (arm, wanted) in paper.arms.iter().zip(&mut wanted) {
+        one_of(file, &keys, "group", name, &group_names(study))?;
+        for (arm, wanted) in study.arms.iter().zip(&mut wanted) {
             *wanted |= arm.group == *name;
         }
     }
@@ -233,7 +234,9 @@ pub fn measures(
     if figure.y.is_empty() {
         return Err(file.error(&keys!["figure", number, "y"], "a figure measures something"));
     }
-    let known: Vec<&str> = METRICS.iter().map(|(name, _)| *name).collect();
+    let known = METRICS.iter().map(|(name, _)| (*name).to_owned()).chain(network_metrics());
+    let known: Vec<String> = known.collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
     for (at, measure) in figure.y.iter().enumerate() {
         let keys = keys!["figure", number, "y", at, "metric"];
         one_of(file, &keys, "metric", &measure.metric, &known)?;
@@ -307,6 +310,9 @@ pub fn trace(file: &File, figure: &Figure, trace: &Trace, number: usize) -> Resu
 pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)> {
     for (number, measure) in figure.y.iter().enumerate() {
         let wrong = |what: String| Err((number, what));
+        if network_metrics().any(|name| name == measure.metric) {
+            continue;
+        }
         let flows = flows(measure, scenario);
         if flows.is_empty() {
             let count = scenario.flows.len();

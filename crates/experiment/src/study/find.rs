@@ -1,12 +1,13 @@
-//! Where papers are: a directory that is named, `papers/` here, or this program itself.
+//! Where studies are: papers in a directory that is named, in `papers/` here, or in this program itself;
+//! others in a file.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rust_embed::Embed;
-use scenario::{File, nearest};
+use scenario::{File, Scenario, nearest};
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The papers that come with driftway.
 #[derive(Embed)]
@@ -19,13 +20,29 @@ const PAPERS: &str = "papers";
 /// The file that makes a directory a paper.
 pub const FILE: &str = "paper.toml";
 
-/// A paper's files.
+/// What the file of a study is called that was made from a command line.
+pub const STUDY: &str = "study.toml";
+
+/// How a scenario of a paper is named where a file is: `paper:NAME/FILE`.
+pub const PREFIX: &str = "paper:";
+
+/// A study's files.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What the paper is called.
+    /// What the study is called.
     pub name: String,
-    /// Its directory; `None`: it is built in.
-    dir: Option<PathBuf>,
+    place: Place,
+}
+
+/// Where they are.
+#[derive(Clone, Debug)]
+enum Place {
+    /// In a directory; the study's own has this name there.
+    Dir { dir: PathBuf, file: String },
+    /// In this program.
+    BuiltIn,
+    /// The study was made from a command line; its scenarios stand in a directory.
+    Given { dir: PathBuf, text: String },
 }
 
 impl Source {
@@ -33,21 +50,24 @@ impl Source {
     ///
     /// # Errors
     /// There is none: the nearest name is told.
-    pub fn find(name: &str) -> Result<Self, Failure> {
+    pub fn find(name: &str) -> Result<Self, Error> {
         let given = Path::new(name);
         let here = Path::new(PAPERS).join(name);
         let is_path = name.contains(std::path::is_separator) || name.starts_with('.');
+        let of = |name: &str, dir: &Path| Self {
+            name: name.to_owned(),
+            place: Place::Dir { dir: dir.to_owned(), file: FILE.to_owned() },
+        };
         if !is_path && here.join(FILE).is_file() {
-            return Ok(Self { name: name.to_owned(), dir: Some(here) });
+            return Ok(of(name, &here));
         }
         if !is_path && built_in().contains(name) {
-            return Ok(Self { name: name.to_owned(), dir: None });
+            return Ok(Self { name: name.to_owned(), place: Place::BuiltIn });
         }
         if given.join(FILE).is_file() {
             let full = given.canonicalize().unwrap_or_else(|_| given.to_owned());
             let last = full.file_name().map(|last| last.to_string_lossy().into_owned());
-            let name = last.unwrap_or_else(|| name.to_owned());
-            return Ok(Self { name, dir: Some(given.to_owned()) });
+            return Ok(of(last.as_deref().unwrap_or(name), given));
         }
         let message = if given.is_dir() {
             format!("{name}: there is no {FILE} in this directory")
@@ -58,61 +78,133 @@ impl Source {
         let near = nearest(name, names.iter().map(String::as_str));
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        Err(Failure::Input(format!(
-            "{message}\nhelp: {near}known are {}; a directory with a {FILE} does as well",
-            known.join(", ")
-        )))
+        let known = known.join(", ");
+        let help = format!("{near}known are {known}; a directory with a {FILE} does as well");
+        Err(Error::refused_with(message, help))
     }
 
-    /// The text of a file of the paper.
+    /// The study in this file; its scenarios stand beside it.
+    ///
+    /// # Errors
+    /// That is not the name of a file.
+    pub fn file(path: &Path) -> Result<Self, Error> {
+        let wrong =
+            || Error::refused(format!("{}: that is not the name of a file", path.display()));
+        let file = path.file_name().and_then(|name| name.to_str()).ok_or_else(wrong)?;
+        let name = path.file_stem().and_then(|name| name.to_str()).ok_or_else(wrong)?;
+        let dir = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { name: name.to_owned(), place: Place::Dir { dir, file: file.to_owned() } })
+    }
+
+    /// A study of this text, whose scenarios stand in `dir`.
+    pub fn given(name: &str, text: String, dir: PathBuf) -> Self {
+        Self { name: name.to_owned(), place: Place::Given { dir, text } }
+    }
+
+    /// The text of a file of the study.
     ///
     /// # Errors
     /// It is not there, or not text.
-    pub fn read(&self, file: &str) -> Result<String, Failure> {
-        let failed = |error: String| Failure::Input(error);
-        match &self.dir {
-            Some(dir) => File::text(&dir.join(file)).map_err(|error| failed(error.to_string())),
-            None => {
+    pub fn read(&self, file: &str) -> Result<String, Error> {
+        match &self.place {
+            Place::Given { text, .. } if file == STUDY => Ok(text.clone()),
+            Place::Dir { dir, .. } | Place::Given { dir, .. } => Ok(File::text(&dir.join(file))?),
+            Place::BuiltIn => {
                 let bytes = BuiltIn::get(&format!("{}/{file}", self.name));
-                let bytes = bytes.ok_or_else(|| {
-                    failed(format!("{}: there is no such file", self.place(file)))
+                let there = bytes.ok_or_else(|| {
+                    Error::refused(format!("{}: there is no such file", self.place(file)))
                 })?;
-                String::from_utf8(bytes.data.into_owned())
-                    .map_err(|error| failed(format!("{}: {error}", self.place(file))))
+                String::from_utf8(there.data.into_owned())
+                    .map_err(|error| Error::refused(format!("{}: {error}", self.place(file))))
             }
         }
     }
 
-    /// Its `paper.toml`.
+    /// The study's own file.
     ///
     /// # Errors
     /// It can't be read, or is no TOML.
-    pub fn paper(&self) -> Result<File, Failure> {
-        File::parse(&self.place(FILE), self.read(FILE)?)
-            .map_err(|error| Failure::Input(error.to_string()))
+    pub fn study(&self) -> Result<File, Error> {
+        let file = self.own();
+        Ok(File::parse(&self.place(file), self.read(file)?)?)
     }
 
-    /// Where a file of the paper stands, for messages and commands.
+    /// The name of the study's own file.
+    pub fn own(&self) -> &str {
+        match &self.place {
+            Place::Dir { file, .. } => file,
+            Place::BuiltIn => FILE,
+            Place::Given { .. } => STUDY,
+        }
+    }
+
+    /// Was it made from a command line?
+    pub const fn is_given(&self) -> bool {
+        matches!(self.place, Place::Given { .. })
+    }
+
+    /// Where a file of the study stands, for messages.
     pub fn place(&self, file: &str) -> String {
-        self.dir().join(file).display().to_string()
+        match &self.place {
+            Place::BuiltIn => format!("{PREFIX}{}/{file}", self.name),
+            Place::Dir { dir, .. } | Place::Given { dir, .. } => {
+                dir.join(file).display().to_string()
+            }
+        }
     }
 
-    /// Its directory; where it is built in, the one that it came from.
-    pub fn dir(&self) -> PathBuf {
-        self.dir.clone().unwrap_or_else(|| Path::new(PAPERS).join(&self.name))
+    /// What a command calls a file of the study. A paper's scenario has a name that works everywhere.
+    pub fn named(&self, file: &str) -> String {
+        if self.is_known() { format!("{PREFIX}{}/{file}", self.name) } else { self.place(file) }
+    }
+
+    /// Is it a paper that is known by its name?
+    fn is_known(&self) -> bool {
+        match &self.place {
+            Place::BuiltIn => true,
+            Place::Dir { dir, .. } => dir == &Path::new(PAPERS).join(&self.name),
+            Place::Given { .. } => false,
+        }
+    }
+
+    /// The directory from which a scenario's movement file is looked for; `None`: the study is built in.
+    pub fn dir(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Dir { dir, .. } | Place::Given { dir, .. } => Some(dir),
+            Place::BuiltIn => None,
+        }
+    }
+
+    /// As a command line names it.
+    pub fn argument(&self) -> String {
+        match &self.place {
+            _ if self.is_known() => self.name.clone(),
+            Place::BuiltIn => self.name.clone(),
+            Place::Dir { dir, file } if file == FILE => dir.display().to_string(),
+            Place::Dir { dir, file } => dir.join(file).display().to_string(),
+            Place::Given { dir, .. } => dir.join(STUDY).display().to_string(),
+        }
     }
 }
 
-impl Source {
-    /// As a command line names it.
-    pub fn argument(&self) -> String {
-        let dir = self.dir();
-        if dir == Path::new(PAPERS).join(&self.name) {
-            self.name.clone()
-        } else {
-            dir.display().to_string()
+/// The scenario in a file, or that of a paper which is named as `paper:NAME/FILE`, with keys set.
+///
+/// # Errors
+/// There is none, or it is wrong.
+pub fn scenario(file: &Path, set: &[(String, String)]) -> Result<Scenario, Error> {
+    let named = file.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    let Some((paper, name)) = named.and_then(|named| named.split_once('/')) else {
+        if named.is_some() {
+            let help = "a paper's scenario is named as in paper:liu-singh-2001/figure-8.toml";
+            return Err(Error::refused_with(
+                format!("{}: this names no scenario of a paper", file.display()),
+                help,
+            ));
         }
-    }
+        return Ok(Scenario::load(file, set)?);
+    };
+    let source = Source::find(paper)?;
+    Ok(Scenario::parse(&source.place(name), &source.read(name)?, set)?)
 }
 
 /// Every paper that can be named: those in `papers/` here, and those built in.
@@ -138,15 +230,26 @@ mod test {
 
     #[test]
     fn a_paper_is_built_in() {
-        let source = Source { name: "liu-singh-2001".into(), dir: None };
+        let source = Source { name: "liu-singh-2001".into(), place: Place::BuiltIn };
         assert!(source.read(FILE).unwrap().contains("title"));
         assert!(source.read("no-such.toml").is_err());
         assert!(built_in().contains("liu-singh-2001"));
+        assert_eq!(source.place("figure-8.toml"), "paper:liu-singh-2001/figure-8.toml");
+    }
+
+    #[test]
+    fn a_papers_scenario_has_a_name_that_works_everywhere() {
+        let load = |name: &str| scenario(Path::new(name), &[]);
+        assert_eq!(load("paper:liu-singh-2001/figure-8.toml").unwrap().flows.len(), 1);
+        for wrong in ["paper:liu-singh-2001", "paper:nobody/a.toml", "paper:liu-singh-2001/a.toml"]
+        {
+            assert!(load(wrong).unwrap_err().is_input(), "{wrong}");
+        }
     }
 
     #[test]
     fn a_name_that_is_not_known_is_told_the_nearest() {
-        let Err(Failure::Input(message)) = Source::find("liu-sing-2001") else { panic!() };
+        let message = Source::find("liu-sing-2001").unwrap_err().to_string();
         assert!(message.contains("did you mean `liu-singh-2001`?"), "{message}");
     }
 }

@@ -1,11 +1,13 @@
-//! `papers/NAME/paper.toml`: what a paper measured, what it says, and what we expect to come out.
+//! The file of a study: what is run, compared and measured, and of a paper also what it measured, what it
+//! says, and what we expect to come out.
 //!
 //! The types here are the file, key by key: their documentation is the documentation of the file.
-//! `papers/liu-singh-2001/paper.toml` is the example to start from. Unknown keys are refused.
+//! `studies/pauses.toml` is the example of a campaign, `papers/liu-singh-2001/paper.toml` that of a
+//! paper. Unknown keys are refused.
 
 use std::collections::BTreeMap;
 
-use scenario::{Coordinate, Size};
+use scenario::{Coordinate, Size, Time};
 use serde::Deserialize;
 
 use super::number::{Number, Setting};
@@ -16,36 +18,53 @@ pub type Settings = BTreeMap<String, Setting>;
 
 /// The file.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a paper")]
-pub struct Paper {
-    /// The paper's title.
+#[serde(deny_unknown_fields, expecting = "a table with the keys of a study")]
+pub struct Study {
+    /// What it is about; a paper's title.
     pub title: String,
-    /// Who wrote it.
+    /// What a reader must know.
+    pub note: Option<String>,
+    /// Who wrote the paper.
+    #[serde(default)]
     pub authors: Vec<String>,
-    /// Where and when it was published.
-    pub source: String,
+    /// Where and when it was published. A study that has this is a paper's.
+    pub source: Option<String>,
     /// Runs a point: as many seeds from `first_seed` on. The recorded verdicts are those of so
-    /// many runs.
+    /// many runs. Default: 10.
+    #[serde(default = "ten")]
     pub runs: u64,
     /// Default: 1.
     #[serde(default = "one")]
     pub first_seed: u64,
-    /// What `--quick` runs.
+    /// One row of time each so often, in `steps.csv` and `steps.parquet`. Default: none.
+    pub step: Option<Time>,
+    /// What `--quick` runs. Default: two runs of the ends of each axis.
+    #[serde(default)]
     pub quick: Quick,
     /// What `--kernel` runs.
     pub kernel: Option<Kernel>,
+    /// The scenario of figures that name none.
+    pub scenario: Option<String>,
+    /// What is changed in every scenario. A figure's own `set` comes after it.
+    #[serde(default)]
+    pub set: Settings,
+    /// What varies in figures that don't say it.
+    pub x: Option<Axis>,
+    /// What is measured in figures that don't say it.
+    #[serde(default)]
+    pub y: Vec<Measure>,
     /// What groups of arms are called: `text = "as the text says"`. Figures show the arms of the
-    /// first group at once, and the others when asked.
-    #[serde(rename = "group")]
+    /// first group at once, and the others when asked. Default: one group.
+    #[serde(default, rename = "group")]
     pub groups: Vec<Group>,
     /// What the paper leaves open: `[[open]]`.
     #[serde(default)]
     pub open: Vec<Open>,
-    /// What is compared: `[[arm]]`.
-    #[serde(rename = "arm")]
+    /// What is compared: `[[arm]]`. Default: the scenario as it is.
+    #[serde(default, rename = "arm")]
     pub arms: Vec<Arm>,
-    /// What the paper draws, and what we draw beyond it: `[[figure]]`.
-    #[serde(rename = "figure")]
+    /// What is drawn, and run: `[[figure]]`. Default: one, of the study's `scenario`, `x` and `y`.
+    #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
     /// What the paper says, and what we say beyond it: `[[statement]]`.
     #[serde(default, rename = "statement")]
@@ -54,6 +73,49 @@ pub struct Paper {
 
 fn one() -> u64 {
     1
+}
+
+fn ten() -> u64 {
+    10
+}
+
+impl Study {
+    /// Writes out the defaults that depend on other keys.
+    pub fn write_out(&mut self) {
+        if self.groups.is_empty() {
+            self.groups.push(Group { name: String::new(), label: String::new() });
+        }
+        if self.arms.is_empty() {
+            let name = "as it is".to_owned();
+            self.arms.push(Arm { label: name.clone(), name, ..Arm::default() });
+        }
+        if self.figures.is_empty() {
+            self.figures.push(Figure {
+                id: "1".to_owned(),
+                title: self.title.clone(),
+                ..Figure::default()
+            });
+        }
+        for figure in &mut self.figures {
+            if figure.scenario.is_empty() {
+                figure.scenario = self.scenario.clone().unwrap_or_default();
+            }
+            // A trace is of one point.
+            if figure.x.is_none() && figure.trace.is_none() {
+                figure.x = self.x.clone();
+            }
+            if figure.y.is_empty() {
+                figure.y = self.y.clone();
+            }
+            let own = std::mem::replace(&mut figure.set, self.set.clone());
+            figure.set.extend(own);
+        }
+    }
+
+    /// Is it what a paper published?
+    pub const fn is_paper(&self) -> bool {
+        self.source.is_some()
+    }
 }
 
 /// `[quick]`: a part of the whole, with the same scenarios.
@@ -68,6 +130,12 @@ pub struct Quick {
     /// Which points of each axis. Default: all.
     #[serde(default)]
     pub points: QuickPoints,
+}
+
+impl Default for Quick {
+    fn default() -> Self {
+        Self { runs: 2, figures: Vec::new(), points: QuickPoints::Ends }
+    }
 }
 
 /// `[kernel]`: figures that can be run with a real kernel's TCP in the place of the lab's. What is
@@ -139,14 +207,15 @@ pub struct Open {
 }
 
 /// `[[arm]]`: one of the things compared.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an arm")]
 pub struct Arm {
     /// What figures and statements call it: `"atcp"`.
     pub name: String,
     /// What a reader is told: `"ATCP"`.
     pub label: String,
-    /// The name of its group.
+    /// The name of its group, where there are groups.
+    #[serde(default)]
     pub group: String,
     /// What it changes in a figure's scenario.
     #[serde(default)]
@@ -158,14 +227,15 @@ pub struct Arm {
 }
 
 /// `[[figure]]`: arms against an axis, at one point where there is no axis, or in time.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a figure")]
 pub struct Figure {
     /// The paper's number of it, or a name where it is ours: `"8"`, `"flows"`.
     pub id: String,
     /// What it shows.
     pub title: String,
-    /// The scenario file, beside `paper.toml`.
+    /// The scenario file, beside that of the study. Default: the study's.
+    #[serde(default)]
     pub scenario: String,
     /// Which arms, by name.
     #[serde(default)]
@@ -177,9 +247,11 @@ pub struct Figure {
     /// axis' after both.
     #[serde(default)]
     pub set: Settings,
-    /// What varies. Without it, there is one point.
+    /// What varies. Default: the study's; without any, there is one point.
     pub x: Option<Axis>,
-    /// What is measured; a figure each. The first is what statements mean that name no metric.
+    /// What is measured; a picture each. The first is what statements mean that name no metric. Default:
+    /// the study's.
+    #[serde(default)]
     pub y: Vec<Measure>,
     /// The paper's own numbers: `[[figure.paper]]`.
     #[serde(default)]
@@ -232,7 +304,8 @@ pub struct Point {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a measure")]
 pub struct Measure {
-    /// A flow's result by its name in `driftway run --json`.
+    /// A flow's result by its name in `driftway run --json` (`throughput_bps`), or one of all the network:
+    /// `routing.packets_sent`, `mac.collisions`, `drops` (all packets), `drops.queue-overflow`.
     pub metric: String,
     /// What it is called, without its unit.
     pub label: String,

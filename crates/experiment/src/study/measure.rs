@@ -4,7 +4,8 @@
 //! the value and not the value; nothing leaves such runs out.
 
 use scenario::{Scenario, Time};
-use sim::results::{FlowResult, METRICS};
+use sim::network_metric;
+use sim::results::{METRICS, RunResult};
 
 use super::check::{COMPLETION, flows};
 use super::format::{Measure, Of};
@@ -20,12 +21,15 @@ pub struct Sample {
     pub at_least: bool,
 }
 
-/// Reads a measure from a run's flows.
-pub fn sample(measure: &Measure, scenario: &Scenario, results: &[FlowResult]) -> Sample {
+/// Reads a measure from what a run gave.
+pub fn sample(measure: &Measure, scenario: &Scenario, run: &RunResult) -> Sample {
+    if let Some(value) = network_metric(&measure.metric, run) {
+        return Sample { value, at_least: false };
+    }
     let reading = METRICS.iter().find(|(name, _)| *name == measure.metric).map(|(_, read)| read);
     let mut at_least = false;
     let values = flows(measure, scenario).into_iter().filter_map(|flow| {
-        let result = results.get(flow)?;
+        let result = run.flows.get(flow)?;
         let value = reading.and_then(|read| read(result));
         if value.is_none() && measure.metric == COMPLETION {
             at_least = true;
@@ -155,6 +159,7 @@ fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measured> {
 #[cfg(test)]
 mod test {
     use super::*;
+    use sim::results::FlowResult;
 
     fn samples(values: &[f64]) -> Vec<Sample> {
         values.iter().map(|&v| Sample { value: Some(v), at_least: false }).collect()
@@ -238,10 +243,12 @@ mod test {
             timeouts: Some(timeouts),
             ..FlowResult::default()
         };
-        let flows = [flow(Some(30.0), 2.0, 1), flow(None, 2.0, 3)];
+        let flows = vec![flow(Some(30.0), 2.0, 1), flow(None, 2.0, 3)];
+        let drops = [("red".to_owned(), 4)].into();
+        let run = RunResult { flows, drops, ..RunResult::default() };
         let read = |metric: &str, of| {
             let measure = Measure { metric: metric.into(), label: String::new(), of };
-            sample(&measure, &scenario(), &flows)
+            sample(&measure, &scenario(), &run)
         };
         for (of, value) in [
             (Of::Flow(0), 1.0),
@@ -257,5 +264,6 @@ mod test {
         assert_eq!(read(COMPLETION, Of::Flow(0)), Sample { value: Some(30.0), at_least: false });
         assert_eq!(read(COMPLETION, Of::Most), Sample { value: Some(98.0), at_least: true });
         assert_eq!(read("rtt_s", Of::Flow(0)), Sample { value: None, at_least: false });
+        assert_eq!(read("drops", Of::Flow(0)), Sample { value: Some(4.0), at_least: false });
     }
 }

@@ -8,8 +8,8 @@ use super::document::{
 use super::format::{Measure, Verdict};
 use super::measure::{self, Sample, mean, sample};
 use super::plan::Plan;
+use super::results::Results;
 use super::select::Selection;
-use super::simulate::Results;
 use super::statement::{Case, Cell, unit_of};
 use super::verdict::{Said, strain, verdict};
 
@@ -28,17 +28,17 @@ impl Outcome<'_> {
     pub fn samples(&self, figure: usize, measure: usize, cell: Cell) -> Vec<Sample> {
         let job = self.plan.figures[figure].jobs[cell.arm][cell.x];
         let scenario = &self.plan.jobs[job].scenario;
-        let measure = &self.plan.paper.figures[figure].y[measure];
-        let runs = self.results.flows[job].iter();
-        runs.map(|flows| sample(measure, scenario, flows)).collect()
+        let measure = &self.plan.study.figures[figure].y[measure];
+        let runs = self.results.results[job].iter();
+        runs.map(|run| sample(measure, scenario, run)).collect()
     }
 
     /// The document, with `timing`.
     pub fn document(&self, timing: Timing) -> Document {
-        let paper = &self.plan.paper;
-        let figures = paper.figures.iter().enumerate().filter(|(f, _)| self.is_run(*f));
+        let study = &self.plan.study;
+        let figures = study.figures.iter().enumerate().filter(|(f, _)| self.is_run(*f));
         let measures = figures.flat_map(|(f, figure)| (0..figure.y.len()).map(move |y| (f, y)));
-        let open = paper.open.iter().map(|open| OpenResult {
+        let open = study.open.iter().map(|open| OpenResult {
             what: open.what.clone(),
             tried: open.tried.clone(),
             run: open.run.clone(),
@@ -48,11 +48,11 @@ impl Outcome<'_> {
         Document {
             paper: self.plan.source.name.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            title: paper.title.clone(),
+            title: study.title.clone(),
             seeds: self.selection.seeds.clone(),
             reduced: self.selection.reduced,
             figures: measures.map(|(f, y)| self.figure(f, y)).collect(),
-            statements: (0..paper.statements.len()).map(|s| self.statement(s)).collect(),
+            statements: (0..study.statements.len()).map(|s| self.statement(s)).collect(),
             open: open.collect(),
             timing,
         }
@@ -63,7 +63,7 @@ impl Outcome<'_> {
     }
 
     fn figure(&self, number: usize, y: usize) -> FigureResult {
-        let figure = &self.plan.paper.figures[number];
+        let figure = &self.plan.study.figures[number];
         let planned = &self.plan.figures[number];
         let Measure { metric, label, .. } = &figure.y[y];
         let this = |of: &Option<String>| match of {
@@ -79,7 +79,7 @@ impl Outcome<'_> {
             };
             ArmResult {
                 arm,
-                name: self.plan.paper.arms[arm].name.clone(),
+                name: self.plan.study.arms[arm].name.clone(),
                 points: points.iter().map(point).collect(),
             }
         });
@@ -120,7 +120,7 @@ impl Outcome<'_> {
 
     /// Each arm less the one that it is compared with, where the figure has both.
     fn differences(&self, number: usize, y: usize) -> Vec<DifferenceResult> {
-        let (planned, arms) = (&self.plan.figures[number], &self.plan.paper.arms);
+        let (planned, arms) = (&self.plan.figures[number], &self.plan.study.arms);
         let pairs = planned.arms.iter().enumerate().filter_map(|(row, &arm)| {
             let name = arms[arm].against.as_ref()?;
             let other = planned.arms.iter().position(|&arm| arms[arm].name == *name)?;
@@ -145,11 +145,11 @@ impl Outcome<'_> {
     }
 
     fn statement(&self, number: usize) -> StatementResult {
-        let statement = &self.plan.paper.statements[number];
+        let statement = &self.plan.study.statements[number];
         let planned = &self.plan.statements[number];
         let (figure, y) = (planned.figure, planned.measure);
         let said = Said { kind: statement.kind, number: statement.number, bound: statement.bound };
-        let metric = &self.plan.paper.figures[figure].y[y].metric;
+        let metric = &self.plan.study.figures[figure].y[y].metric;
         let mut result = StatementResult {
             id: statement.id.clone(),
             figure: statement.figure.clone(),
@@ -247,7 +247,7 @@ impl Outcome<'_> {
 
     /// Which arms did not complete, and how often.
     fn incomplete(&self, figure: usize, y: usize, cells: &[Cell]) -> String {
-        debug_assert_eq!(self.plan.paper.figures[figure].y[y].metric, COMPLETION);
+        debug_assert_eq!(self.plan.study.figures[figure].y[y].metric, COMPLETION);
         let seeds = self.selection.seeds.len();
         let parts: Vec<String> = cells
             .iter()
@@ -255,7 +255,7 @@ impl Outcome<'_> {
                 let samples = self.samples(figure, y, cell);
                 let late = samples.iter().filter(|sample| sample.at_least).count();
                 let arm = self.plan.figures[figure].arms[cell.arm];
-                let name = &self.plan.paper.arms[arm].name;
+                let name = &self.plan.study.arms[arm].name;
                 (late > 0).then(|| format!("{late} of {seeds} transfers of {name}"))
             })
             .collect();

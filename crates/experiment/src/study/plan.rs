@@ -2,21 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use scenario::{Coordinate, Error, File, Scenario, Unit};
+use scenario::{Coordinate, Error as Wrong, File, Scenario, Unit};
 
 use super::check::{self, keys};
 use super::find::Source;
-use super::format::{Figure, Paper, Settings};
+use super::format::{Figure, Settings, Study};
 use super::statement::{self, Planned};
-use crate::failure::Failure;
+use crate::error::Error;
+use crate::runner::Job;
 
-/// Everything there is to do for a paper.
+/// Everything there is to do for a study.
 #[derive(Debug)]
 pub struct Plan {
     /// Where it comes from.
     pub source: Source,
     /// What its file says.
-    pub paper: Paper,
+    pub study: Study,
     /// Names of the scenario files.
     pub files: Vec<String>,
     /// Scenarios, each once however many figures need it.
@@ -25,17 +26,6 @@ pub struct Plan {
     pub figures: Vec<PlannedFigure>,
     /// One a statement of the file.
     pub statements: Vec<Planned>,
-}
-
-/// A scenario to be run with every seed.
-#[derive(Clone, Debug)]
-pub struct Job {
-    /// The scenario, with all that is set.
-    pub scenario: Scenario,
-    /// Its file.
-    pub file: String,
-    /// What is set in it.
-    pub set: Vec<(String, String)>,
 }
 
 /// A figure, its names resolved.
@@ -64,55 +54,53 @@ pub struct X {
 ///
 /// # Errors
 /// What is wrong first, and where.
-pub fn plan(source: Source) -> Result<Plan, Failure> {
-    let file = source.paper()?;
-    let input = |error: Error| Failure::Input(error.to_string());
-    let paper: Paper = file.read().map_err(input)?;
-    check::names(&file, &paper).map_err(input)?;
+pub fn plan(source: Source) -> Result<Plan, Error> {
+    let file = source.study()?;
+    let mut study: Study = file.read()?;
+    study.write_out();
+    check::names(&file, &study)?;
     let mut planner = Planner {
         source: &source,
         file: &file,
-        paper: &paper,
+        study: &study,
         jobs: Vec::new(),
         known: BTreeMap::new(),
         texts: BTreeMap::new(),
     };
-    let numbers = 0..paper.figures.len();
+    let numbers = 0..study.figures.len();
     let figures = numbers.map(|number| planner.figure(number)).collect::<Result<Vec<_>, _>>()?;
     let jobs = planner.jobs;
     let files = planner.texts.into_keys().collect();
-    let statements = (0..paper.statements.len())
-        .map(|number| statement::plan(&file, &paper, &figures, number))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(input)?;
-    Ok(Plan { source, paper, files, jobs, figures, statements })
+    let statements = (0..study.statements.len())
+        .map(|number| statement::plan(&file, &study, &figures, number))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Plan { source, study, files, jobs, figures, statements })
 }
 
 struct Planner<'a> {
     source: &'a Source,
     file: &'a File,
-    paper: &'a Paper,
+    study: &'a Study,
     jobs: Vec<Job>,
-    /// Jobs by their scenario, which tells equal ones.
+    /// Jobs by their scenario's digest.
     known: BTreeMap<String, usize>,
     /// Scenario files by name.
     texts: BTreeMap<String, String>,
 }
 
 impl Planner<'_> {
-    fn figure(&mut self, number: usize) -> Result<PlannedFigure, Failure> {
-        let input = |error: Error| Failure::Input(error.to_string());
-        let (file, paper) = (self.file, self.paper);
-        let figure = &paper.figures[number];
-        let arms = check::arms(file, paper, number).map_err(input)?;
+    fn figure(&mut self, number: usize) -> Result<PlannedFigure, Error> {
+        let (file, study) = (self.file, self.study);
+        let figure = &study.figures[number];
+        let arms = check::arms(file, study, number)?;
         let (steps, unit) = match &figure.x {
-            Some(axis) => check::axis(file, axis, number).map_err(input)?,
+            Some(axis) => check::axis(file, axis, number)?,
             None => (vec![(Coordinate::Number(0.0), Settings::new())], Unit::One),
         };
-        let names: Vec<&str> = arms.iter().map(|&arm| paper.arms[arm].name.as_str()).collect();
-        check::measures(file, figure, number, &names, unit).map_err(input)?;
+        let names: Vec<&str> = arms.iter().map(|&arm| study.arms[arm].name.as_str()).collect();
+        check::measures(file, figure, number, &names, unit)?;
         if let Some(trace) = &figure.trace {
-            check::trace(file, figure, trace, number).map_err(input)?;
+            check::trace(file, figure, trace, number)?;
         }
         let mut jobs = Vec::with_capacity(arms.len());
         for &arm in &arms {
@@ -134,8 +122,8 @@ impl Planner<'_> {
         arm: usize,
         step: usize,
         of_axis: &Settings,
-    ) -> Result<usize, Failure> {
-        let (of_figure, of_arm) = (&self.paper.figures[figure], &self.paper.arms[arm]);
+    ) -> Result<usize, Error> {
+        let (of_figure, of_arm) = (&self.study.figures[figure], &self.study.arms[arm]);
         let name = of_arm.scenario.as_ref().unwrap_or(&of_figure.scenario);
         let set: Vec<(String, String)> = [&of_figure.set, &of_arm.set, of_axis]
             .into_iter()
@@ -153,48 +141,44 @@ impl Planner<'_> {
         let scenario = Scenario::parse(&place, text, &set).map_err(|error| {
             let error = self.placed(&error, figure, arm, step);
             let of = format!("figure {}, arm {}", of_figure.id, of_arm.name);
-            Failure::Input(format!("{error}\n(in {of})"))
+            Error::File { error: Box::new(error), of: Some(of) }
         })?;
         check::fits(of_figure, &scenario).map_err(|(measure, what)| {
             let error = self.file.error(&keys!["figure", figure, "y", measure], &what);
-            Failure::Input(format!("{error}\n(in {place})"))
+            Error::File { error: Box::new(error), of: Some(place.clone()) }
         })?;
-        // What a scenario is called, and what a paper reported, changes no run.
-        let mut bare = scenario.clone();
-        (bare.name, bare.description) = (String::new(), None);
-        bare.references.clear();
         let next = self.jobs.len();
-        let job = *self.known.entry(bare.show()).or_insert(next);
-        if job == next {
-            self.jobs.push(Job { scenario, file: place, set });
+        let job = Job::new(scenario, self.source.named(name), set);
+        let number = *self.known.entry(job.digest.clone()).or_insert(next);
+        if number == next {
+            self.jobs.push(job);
         }
-        Ok(job)
+        Ok(number)
     }
 
     /// The text of a scenario file.
-    fn read(&self, figure: usize, arm: usize, name: &str) -> Result<String, Failure> {
-        let keys = match &self.paper.arms[arm].scenario {
+    fn read(&self, figure: usize, arm: usize, name: &str) -> Result<String, Error> {
+        let keys = match &self.study.arms[arm].scenario {
             Some(_) => keys!["arm", arm, "scenario"],
             None => keys!["figure", figure, "scenario"],
         };
         if name.contains(std::path::is_separator) || name == ".." {
             let message = "a paper's scenarios stand beside its paper.toml\nname the file alone";
-            return Err(Failure::Input(self.file.error(&keys, message).to_string()));
+            return Err(self.file.error(&keys, message).into());
         }
-        self.source.read(name).map_err(|failure| match failure {
-            Failure::Input(message) => Failure::Input(self.file.error(&keys, &message).to_string()),
-            other => other,
+        self.source.read(name).map_err(|error| {
+            if error.is_input() { self.file.error(&keys, &error.to_string()).into() } else { error }
         })
     }
 
     /// A mistake in a setting is one of the paper's file, at the setting that came last.
-    fn placed(&self, error: &Error, figure: usize, arm: usize, step: usize) -> Error {
+    fn placed(&self, error: &Wrong, figure: usize, arm: usize, step: usize) -> Wrong {
         let Some(key) = error.place().strip_prefix("--set ") else { return error.clone() };
         let message = match error.help() {
             Some(help) => format!("{key}: {}\n{help}", error.message()),
             None => format!("{key}: {}", error.message()),
         };
-        let of_figure: &Figure = &self.paper.figures[figure];
+        let of_figure: &Figure = &self.study.figures[figure];
         let on_axis = of_figure.x.as_ref();
         if on_axis.is_some_and(|axis| axis.key.0.iter().any(|of| of == key)) {
             self.file.error(&keys!["figure", figure, "x", "values", step], &message)
@@ -203,7 +187,7 @@ impl Planner<'_> {
             .is_some_and(|point| point.set.contains_key(key))
         {
             self.file.error(&keys!["figure", figure, "x", "points", step, "set", key], &message)
-        } else if self.paper.arms[arm].set.contains_key(key) {
+        } else if self.study.arms[arm].set.contains_key(key) {
             self.file.error(&keys!["arm", arm, "set", key], &message)
         } else {
             self.file.error(&keys!["figure", figure, "set", key], &message)

@@ -3,8 +3,7 @@
 use super::check::figure_names;
 use super::format::QuickPoints;
 use super::plan::Plan;
-use crate::args::PaperArgs;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// What is run of a plan.
 #[derive(Clone, Debug)]
@@ -38,30 +37,38 @@ pub struct Traced {
     pub flow: usize,
 }
 
-/// What the command line asks for.
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Figures, by name; none: all.
+    pub figures: Vec<String>,
+    /// Runs a point, if not as many as the study has.
+    pub runs: Option<u64>,
+    /// The study's quick part.
+    pub quick: bool,
+}
+
+/// What of a plan is asked for.
 ///
 /// # Errors
-/// A figure that the paper does not have.
-pub fn select(plan: &Plan, args: &PaperArgs) -> Result<Selection, Failure> {
-    let paper = &plan.paper;
-    let names = figure_names(paper);
-    for figure in &args.figure {
+/// A figure that the study does not have.
+pub fn select(plan: &Plan, args: &Wanted) -> Result<Selection, Error> {
+    let study = &plan.study;
+    let names = figure_names(study);
+    for figure in &args.figures {
         if !names.contains(&figure.as_str()) {
-            let known = names.join(", ");
-            return Err(Failure::Input(format!(
-                "--figure {figure}: {} has no such figure\nhelp: known are {known}",
-                plan.source.name
-            )));
+            let message = format!("--figure {figure}: {} has no such figure", plan.source.name);
+            return Err(Error::refused_with(message, format!("known are {}", names.join(", "))));
         }
     }
-    let quick = args.quick.then_some(&paper.quick);
-    let wanted = |id: &String| match (&args.figure[..], quick) {
+    let quick = args.quick.then_some(&study.quick);
+    let wanted = |id: &String| match (&args.figures[..], quick) {
         ([], Some(quick)) => quick.figures.is_empty() || quick.figures.contains(id),
         ([], None) => true,
         (figures, _) => figures.contains(id),
     };
     let ends = quick.is_some_and(|quick| quick.points == QuickPoints::Ends);
-    let points = paper.figures.iter().zip(&plan.figures).map(|(figure, planned)| {
+    let points = study.figures.iter().zip(&plan.figures).map(|(figure, planned)| {
         let all = planned.xs.len();
         match wanted(&figure.id) {
             false => Vec::new(),
@@ -70,12 +77,12 @@ pub fn select(plan: &Plan, args: &PaperArgs) -> Result<Selection, Failure> {
         }
     });
     let points: Vec<Vec<usize>> = points.collect();
-    let runs = args.runs.map_or(quick.map_or(paper.runs, |quick| quick.runs), |runs| runs.get());
-    if paper.first_seed.checked_add(runs - 1).is_none() {
-        return Err(Failure::Input(format!(
+    let runs = args.runs.unwrap_or(quick.map_or(study.runs, |quick| quick.runs));
+    if study.first_seed.checked_add(runs - 1).is_none() {
+        return Err(Error::refused(format!(
             "seeds end at {}: there is no room for {runs} runs from seed {} on",
             u64::MAX,
-            paper.first_seed
+            study.first_seed
         )));
     }
     let mut jobs: Vec<usize> = plan
@@ -88,11 +95,11 @@ pub fn select(plan: &Plan, args: &PaperArgs) -> Result<Selection, Failure> {
     jobs.sort_unstable();
     jobs.dedup();
     let mut traces = Vec::new();
-    for (number, figure) in paper.figures.iter().enumerate() {
+    for (number, figure) in study.figures.iter().enumerate() {
         let Some(trace) = figure.trace.as_ref().filter(|_| !points[number].is_empty()) else {
             continue;
         };
-        let seed = trace.seed.unwrap_or(paper.first_seed);
+        let seed = trace.seed.unwrap_or(study.first_seed);
         let rows = plan.figures[number].jobs.iter().enumerate();
         traces.extend(rows.map(|(arm, row)| Traced {
             figure: number,
@@ -102,7 +109,7 @@ pub fn select(plan: &Plan, args: &PaperArgs) -> Result<Selection, Failure> {
             flow: trace.flow,
         }));
     }
-    let seeds = (0..runs).map(|at| paper.first_seed + at).collect();
-    let reduced = runs != paper.runs || ends;
+    let seeds = (0..runs).map(|at| study.first_seed + at).collect();
+    let reduced = runs != study.runs || ends;
     Ok(Selection { seeds, points, jobs, traces, quick: args.quick, reduced })
 }

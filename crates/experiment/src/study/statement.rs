@@ -4,7 +4,7 @@
 use scenario::{Coordinate, Error, File, Unit};
 
 use super::check::{figure_names, keys, measure_of, one_of, place, written};
-use super::format::{Bound, Goes, Kind, Paper, Statement, Verdict};
+use super::format::{Bound, Goes, Kind, Statement, Study, Verdict};
 use super::number::{Number, NumberUnit};
 use super::plan::PlannedFigure;
 
@@ -78,19 +78,19 @@ impl Quantity {
 /// What is wrong first, and where.
 pub fn plan(
     file: &File,
-    paper: &Paper,
+    study: &Study,
     figures: &[PlannedFigure],
     number: usize,
 ) -> Result<Planned, Error> {
-    let statement = &paper.statements[number];
+    let statement = &study.statements[number];
     let key = |key: &str| keys!["statement", number, key];
-    let figure = one_of(file, &key("figure"), "figure", &statement.figure, &figure_names(paper))?;
+    let figure = one_of(file, &key("figure"), "figure", &statement.figure, &figure_names(study))?;
     let measure =
-        measure_of(file, &paper.figures[figure], &key("metric"), statement.metric.as_deref())?;
-    let metric = &paper.figures[figure].y[measure].metric;
+        measure_of(file, &study.figures[figure], &key("metric"), statement.metric.as_deref())?;
+    let metric = &study.figures[figure].y[measure].metric;
     recorded(file, statement, number)?;
     numbered(file, statement, number, metric)?;
-    let planner = Planner { file, paper, figure: &figures[figure], number };
+    let planner = Planner { file, study, figure: &figures[figure], number };
     Ok(Planned { figure, measure, cases: planner.cases(statement)? })
 }
 
@@ -170,7 +170,7 @@ pub fn unit_of(metric: &str) -> Unit {
 
 struct Planner<'a> {
     file: &'a File,
-    paper: &'a Paper,
+    study: &'a Study,
     figure: &'a PlannedFigure,
     number: usize,
 }
@@ -245,7 +245,7 @@ impl Planner<'_> {
 
     fn arm(&self, predicate: &str, key: &str, name: &str) -> Result<usize, Error> {
         let arms = &self.figure.arms;
-        let names: Vec<&str> = arms.iter().map(|&arm| self.paper.arms[arm].name.as_str()).collect();
+        let names: Vec<&str> = arms.iter().map(|&arm| self.study.arms[arm].name.as_str()).collect();
         let keys = keys!["statement", self.number, predicate, key];
         one_of(self.file, &keys, "arm in this figure", name, &names)
     }
@@ -297,7 +297,7 @@ impl Planner<'_> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::paper::plan::X;
+    use crate::study::plan::X;
 
     const PAPER: &str = r#"
         title = "t"
@@ -327,7 +327,7 @@ mod test {
     fn planned(predicate: &str) -> Result<Vec<Case>, String> {
         let text = format!("{PAPER}\n{predicate}");
         let file = File::parse("p.toml", text).unwrap();
-        let paper: Paper = file.read().map_err(|error| error.to_string())?;
+        let study: Study = file.read().map_err(|error| error.to_string())?;
         let point = |value, text: &str| X { value: Some(value), text: text.to_owned() };
         let figure = PlannedFigure {
             arms: vec![0, 1],
@@ -335,7 +335,7 @@ mod test {
             unit: Unit::Second,
             jobs: vec![vec![0, 1, 2], vec![3, 4, 5]],
         };
-        let planned = plan(&file, &paper, &[figure], 0).map_err(|error| error.to_string())?;
+        let planned = plan(&file, &study, &[figure], 0).map_err(|error| error.to_string())?;
         assert_eq!((planned.figure, planned.measure), (0, 0));
         Ok(planned.cases)
     }

@@ -74,8 +74,8 @@ pub fn strain(said: &Said, measured: &Measured) -> f64 {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::paper::measure::Open;
-    use crate::paper::number::NumberUnit;
+    use crate::study::measure::Open;
+    use crate::study::number::NumberUnit;
     use Verdict::{Agrees, Differs};
 
     const CLOSED: Open = Open { above: false, below: false };

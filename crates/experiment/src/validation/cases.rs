@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use scenario::{File, Scenario, nearest};
 use serde::Deserialize;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The file that holds the list.
 const FILE: &str = "cases.toml";
@@ -162,19 +162,18 @@ impl Cases {
     ///
     /// # Errors
     /// There is none, it is wrong, or there is no case of such a name.
-    pub fn load(dir: &Path, names: &[String]) -> Result<Self, Failure> {
+    pub fn load(dir: &Path, names: &[String]) -> Result<Self, Error> {
         let path = dir.join(FILE);
         if !path.is_file() {
-            return Err(Failure::Input(format!(
-                "{}: there is no such file\nhelp: the cases stand in `validation` in driftway's \
-                 sources; run this there, or name that folder with --cases",
-                path.display()
-            )));
+            return Err(Error::refused_with(
+                format!("{}: there is no such file", path.display()),
+                "the cases stand in `validation` in driftway's sources; run this there, or name \
+                 that folder with --cases",
+            ));
         }
-        let input = |error: scenario::Error| Failure::Input(error.to_string());
-        let text = File::text(&path).map_err(input)?;
-        let file = File::parse(&path.display().to_string(), text).map_err(input)?;
-        let Written { mut case, mut formula } = file.read().map_err(input)?;
+        let text = File::text(&path)?;
+        let file = File::parse(&path.display().to_string(), text)?;
+        let Written { mut case, mut formula } = file.read()?;
         for (kind, points) in case
             .iter()
             .enumerate()
@@ -184,7 +183,7 @@ impl Cases {
             for (number, point) in points.iter().enumerate() {
                 if !point.contains_key("name") {
                     let keys = [kind.0, &kind.1.to_string(), "points", &number.to_string()];
-                    return Err(input(file.error(&keys, "this point has no `name`\nadd one")));
+                    return Err(file.error(&keys, "this point has no `name`\nadd one").into());
                 }
             }
         }
@@ -196,10 +195,8 @@ impl Cases {
         if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
             let near = nearest(name, known.iter().copied());
             let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-            return Err(Failure::Input(format!(
-                "there is no case `{name}`\nhelp: {near}known are {}",
-                known.join(", ")
-            )));
+            let help = format!("{near}known are {}", known.join(", "));
+            return Err(Error::refused_with(format!("there is no case `{name}`"), help));
         }
         let wanted = |name: &String| names.is_empty() || names.contains(name);
         case.retain(|case| wanted(&case.name));
@@ -211,13 +208,12 @@ impl Cases {
     ///
     /// # Errors
     /// What is wrong with its scenario.
-    pub fn points(&self, file: &str, set: &Keys, points: &[Keys]) -> Result<Vec<Point>, Failure> {
+    pub fn points(&self, file: &str, set: &Keys, points: &[Keys]) -> Result<Vec<Point>, Error> {
         let path = self.dir.join(file);
         let point = |keys: &Keys| {
             let set: Vec<(String, String)> =
                 set.iter().map(|(key, value)| (key.clone(), filled(value, keys))).collect();
-            let scenario =
-                Scenario::load(&path, &set).map_err(|error| Failure::Input(error.to_string()))?;
+            let scenario = Scenario::load(&path, &set)?;
             Ok(Point { name: keys["name"].clone(), set, scenario })
         };
         points.iter().map(point).collect()
@@ -260,13 +256,10 @@ mod test {
 
     #[test]
     fn a_case_that_is_not_there_is_told_the_nearest() {
-        let Err(Failure::Input(message)) = Cases::load(&here(), &["mobile-aod".to_owned()]) else {
-            panic!()
-        };
+        let error = Cases::load(&here(), &["mobile-aod".to_owned()]).unwrap_err();
+        let message = error.to_string();
         assert!(message.contains("did you mean `mobile-aodv`?"), "{message}");
-        let Err(Failure::Input(message)) = Cases::load(Path::new("/nowhere"), &[]) else {
-            panic!()
-        };
+        let message = Cases::load(Path::new("/nowhere"), &[]).unwrap_err().to_string();
         assert!(message.contains("--cases"), "{message}");
     }
 }

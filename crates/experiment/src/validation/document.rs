@@ -8,8 +8,9 @@ use super::cases::{Against, Case, Formula, Judge, Law, Point};
 use super::compare::{Compared, Interval, agrees, compared, log_ratio, over_points};
 use super::held::{Held, held};
 use super::record::{METRICS, Record, Stored, USER};
-use super::simulate::{Ran, command, lasts};
-use crate::failure::Failure;
+use super::simulate::{Ran, lasts};
+use crate::command;
+use crate::error::Error;
 
 /// Everything that came out. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -120,7 +121,7 @@ pub fn case(
             log_ratio: log_ratio(&of(&ours, goodput), &of(theirs, goodput)),
             metrics: METRICS.iter().map(|(name, ..)| (*name, both(name))).collect(),
             user_s: both(USER),
-            command: command(file, &point.set),
+            command: command::run(file, &point.set),
         }
     };
     let points: Vec<PointResult> = points.iter().zip(ran).map(point).collect();
@@ -146,7 +147,7 @@ pub fn case(
 ///
 /// # Errors
 /// A point lacks what the formula takes.
-pub fn formula(of: &Formula, points: &[Point], ran: &[Ran]) -> Result<FormulaResult, Failure> {
+pub fn formula(of: &Formula, points: &[Point], ran: &[Ran]) -> Result<FormulaResult, Error> {
     let points: Vec<Held> = of
         .points
         .iter()

@@ -6,7 +6,7 @@ use sim::results::{Estimate, RunResult};
 use super::cases::{Formula, Keys, Law};
 use super::formula::{bianchi, exchange, padhye};
 use super::simulate::{Ran, lasts};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::summary::estimate;
 
 /// What was measured at one point, and what the formula says.
@@ -33,11 +33,11 @@ const LIGHT: f64 = 1.0 / 299_792_458.0;
 ///
 /// # Errors
 /// The point lacks what the formula takes.
-pub fn held(of: &Formula, keys: &Keys, scenario: &Scenario, ran: &Ran) -> Result<Held, Failure> {
-    let given = |key: &str| -> Result<f64, Failure> {
+pub fn held(of: &Formula, keys: &Keys, scenario: &Scenario, ran: &Ran) -> Result<Held, Error> {
+    let given = |key: &str| -> Result<f64, Error> {
         keys.get(key)
             .and_then(|value| value.parse().ok())
-            .ok_or_else(|| Failure::Input(format!("{}: a point has no number `{key}`", of.name)))
+            .ok_or_else(|| Error::refused(format!("{}: a point has no number `{key}`", of.name)))
     };
     let seconds = lasts(scenario);
     let (metric, values): (_, Vec<[f64; 3]>) = match of.formula {

@@ -8,7 +8,7 @@ use wait4::Wait4;
 
 use super::cases::{Case, Keys, Ns2, filled};
 use super::record::Record;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// What is preloaded where ARP is to answer at once.
 const SHIM: &str = "instant-arp";
@@ -36,9 +36,9 @@ impl Simulator {
     ///
     /// # Errors
     /// It is not installed, or there is no C compiler.
-    pub fn find(dir: &Path) -> Result<Self, Failure> {
-        let failed = |what: String| Failure::Failed(what);
-        let dir = dir.join("ns2").canonicalize().map_err(|e| Failure::file("find", dir, &e))?;
+    pub fn find(dir: &Path) -> Result<Self, Error> {
+        let failed = Error::Beside;
+        let dir = dir.join("ns2").canonicalize().map_err(|error| Error::io("find", dir, error))?;
         let missing = |name: &str| {
             Command::new(name)
                 .arg("--version")
@@ -80,7 +80,7 @@ impl Simulator {
         (case, ns2, point): (&Case, &Ns2, &Keys),
         seed: u64,
         trace: &str,
-    ) -> Result<(Record, Used), Failure> {
+    ) -> Result<(Record, Used), Error> {
         let mut command = Command::new("ns");
         command.current_dir(&self.dir).arg("case.tcl");
         for (key, value) in &ns2.arguments {
@@ -94,7 +94,7 @@ impl Simulator {
             command.env("LD_PRELOAD", self.built.path().join(SHIM).with_extension("so"));
         }
         let failed = |what: &dyn std::fmt::Display| {
-            Failure::Failed(format!("ns-2 on {} {}: {what}", case.name, point["name"]))
+            Error::Beside(format!("ns-2 on {} {}: {what}", case.name, point["name"]))
         };
         let (output, used) = measured(&mut command).map_err(|error| failed(&error))?;
         let record = Record::of_lines(&output);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sim::results::RunResult;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// What is compared: its name, what it is called, and what heads a narrow column.
 pub const METRICS: [(&str, &str, &str); 13] = [
@@ -115,9 +115,9 @@ impl Stored {
     ///
     /// # Errors
     /// It can't be read, or a number in it is none.
-    pub fn load(path: &Path) -> Result<Self, Failure> {
+    pub fn load(path: &Path) -> Result<Self, Error> {
         let wrong =
-            |what: &dyn std::fmt::Display| Failure::Input(format!("{}: {what}", path.display()));
+            |what: &dyn std::fmt::Display| Error::refused(format!("{}: {what}", path.display()));
         let mut reader = csv::Reader::from_path(path).map_err(|error| wrong(&error))?;
         let header = reader.headers().map_err(|error| wrong(&error))?.clone();
         let mut stored = Self::default();
@@ -180,7 +180,7 @@ mod test {
     fn a_row_that_is_wrong_is_told_with_its_line() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "case,point,seed,rts\na,1,1,5\na,1,x,5\n").unwrap();
-        let Err(Failure::Input(message)) = Stored::load(file.path()) else { panic!() };
+        let message = Stored::load(file.path()).unwrap_err().to_string();
         assert!(message.contains("line 3: `x` is not a number (seed)"), "{message}");
     }
 }

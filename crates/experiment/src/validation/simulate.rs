@@ -1,26 +1,19 @@
-//! Runs what is needed, ours and ns-2's, as one list of jobs.
+//! Runs what is needed, ours by the runner, and ns-2's beside.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
-
-use nix::time::{ClockId, clock_gettime};
 use scenario::Scenario;
 use sim::results::RunResult;
 
-use super::cases::{Case, Cases, Point};
+use super::cases::Case;
 use super::ns2::Simulator;
 use super::record::Record;
-use crate::failure::Failure;
-use crate::jobs::in_order;
-use crate::run::{progress, quoted};
+use crate::error::Error;
+use crate::runner::{Job, Runner, Task};
 
 /// What is run of one point.
 #[derive(Debug)]
 pub struct Work<'a> {
-    /// The point.
-    pub point: &'a Point,
-    /// The scenario's file, for commands.
-    pub file: String,
+    /// What ours is.
+    pub job: Job,
     /// Ours: seeds 1 to this.
     pub seeds: u64,
     /// ns-2's seeds, where it runs beside us.
@@ -32,98 +25,60 @@ pub struct Work<'a> {
 /// What the runs of one point gave.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// Ours.
+    /// Ours, with the CPU time that each took (s).
     pub ours: Vec<(RunResult, f64)>,
     /// ns-2's.
     pub theirs: Vec<Record>,
 }
 
-enum Done {
-    Ours(Box<RunResult>, f64),
-    Theirs(Record),
+/// How many runs all of it takes.
+pub fn runs(work: &[Work<'_>]) -> u64 {
+    work.iter().map(|of| of.seeds + of.theirs).sum()
 }
 
-/// Runs all of it, `jobs` at a time; one answer a work.
+/// Runs all of it; one answer a work.
 ///
 /// # Errors
-/// A run broke: a bug in driftway, or ns-2 failed.
+/// A run broke, ns-2 failed, or it was stopped.
 pub fn simulate(
-    work: &[Work],
-    cases: &Cases,
+    work: &[Work<'_>],
     ns2: Option<&Simulator>,
-    jobs: usize,
-) -> Result<Vec<Ran>, Failure> {
-    let mut list = Vec::new();
-    for (at, of) in work.iter().enumerate() {
-        list.extend((1..=of.seeds).map(|seed| (at, seed, false)));
-        list.extend((1..=of.theirs).map(|seed| (at, seed, true)));
-    }
-    let bar = progress(list.len() as u64);
-    let done = in_order(jobs, list.len(), |index| {
-        let (at, seed, beside) = list[index];
-        let of = &work[at];
-        let done = match (beside, ns2, of.case) {
-            (true, Some(ns2), Some((case, point))) => {
-                theirs(ns2, case, point, seed).map(Done::Theirs)
-            }
-            _ => ours(of, cases, seed),
-        };
-        bar.inc(1);
-        done
-    });
-    bar.finish_and_clear();
+    runner: &Runner<'_>,
+) -> Result<Vec<Ran>, Error> {
+    let each = |seeds: fn(&Work<'_>) -> u64| -> Vec<(usize, u64)> {
+        let of = |(at, of)| (1..=seeds(of)).map(move |seed| (at, seed));
+        work.iter().enumerate().flat_map(of).collect()
+    };
+    let (ours, theirs) = (each(|of| of.seeds), each(|of| of.theirs));
+    let task = |&(at, seed): &(usize, u64)| Task { job: &work[at].job, seed, step: None };
+    let records = runner.run(&ours.iter().map(task).collect::<Vec<_>>())?;
+    let beside = runner.each(theirs.len(), |index| {
+        let (at, seed) = theirs[index];
+        self::theirs(ns2, work[at].case, seed).map(Some)
+    })?;
     let mut ran = vec![Ran::default(); work.len()];
-    for ((at, ..), done) in list.iter().zip(done?) {
-        match done {
-            Done::Ours(result, user_s) => ran[*at].ours.push((*result, user_s)),
-            // DSDV had no route when it was frozen: that is no run.
-            Done::Theirs(record) if record.get("delivered_packets") == Some(0.0) => {}
-            Done::Theirs(record) => ran[*at].theirs.push(record),
+    for ((at, _), record) in ours.iter().zip(records) {
+        ran[*at].ours.push((record.result, record.user_s));
+    }
+    for ((at, _), record) in theirs.iter().zip(beside) {
+        // DSDV had no route when it was frozen: that is no run.
+        if record.get("delivered_packets") != Some(0.0) {
+            ran[*at].theirs.push(record);
         }
     }
     Ok(ran)
 }
 
-fn theirs(ns2: &Simulator, case: &Case, point: usize, seed: u64) -> Result<Record, Failure> {
-    let of = case.ns2.as_ref().map(|of| (case, of, &case.points[point]));
-    let of = of.ok_or_else(|| Failure::Failed(format!("{}: ns-2 has no such case", case.name)))?;
-    ns2.run(of, seed, &of.1.trace).map(|(record, _)| record)
-}
-
-fn ours(work: &Work, cases: &Cases, seed: u64) -> Result<Done, Failure> {
-    let before = cpu();
-    let result = catch_unwind(AssertUnwindSafe(|| sim::run(&work.point.scenario, seed, None)));
-    let user_s = cpu().saturating_sub(before).as_secs_f64();
-    let broken = |what: &dyn std::fmt::Display| {
-        let file = cases.dir.join(&work.file);
-        Failure::Failed(format!(
-            "a bug in driftway {}: {what}\n  please report it with the scenario and this \
-             command:\n  {} --seed {seed}",
-            env!("CARGO_PKG_VERSION"),
-            command(&file.to_string_lossy(), &work.point.set)
-        ))
+fn theirs(
+    ns2: Option<&Simulator>,
+    case: Option<(&Case, usize)>,
+    seed: u64,
+) -> Result<Record, Error> {
+    let of = case.and_then(|(case, point)| Some((case, case.ns2.as_ref()?, &case.points[point])));
+    let (Some(ns2), Some(of)) = (ns2, of) else {
+        return Err(Error::Beside("ns-2 has no such case".to_owned()));
     };
-    match result {
-        Ok(Ok(result)) => Ok(Done::Ours(Box::new(result), user_s)),
-        Ok(Err(error)) => Err(broken(&error)),
-        // What panicked, and where, stands on standard error already.
-        Err(_) => Err(broken(&"it panicked")),
-    }
-}
-
-/// The CPU time of this thread.
-fn cpu() -> Duration {
-    // Where there is no such clock, no time is told.
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
-}
-
-/// The command that runs a scenario.
-pub fn command(file: &str, set: &[(String, String)]) -> String {
-    let mut command = format!("driftway run {}", quoted(file));
-    for (key, value) in set {
-        command += &format!(" --set {}", quoted(&format!("{key}={value}")));
-    }
-    command
+    ns2.run(of, seed, &of.1.trace).map(|(record, _)| record)
 }
 
 /// How long the flows of a scenario had (s), from the first one's start.

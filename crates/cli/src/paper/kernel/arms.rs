@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::super::format::{Arm, Group, Kernel, Settings};
-use super::super::plan::Plan;
 use crate::failure::Failure;
+use experiment::study::format::{Arm, Group, Kernel, Settings};
+use experiment::study::plan::Plan;
 
 /// The paper's TCP is Reno; most hosts of today run CUBIC.
 pub const CONGESTION_CONTROLS: [&str; 2] = ["cubic", "reno"];
@@ -49,12 +49,12 @@ pub fn arms(
     congestion_controls: &[String],
 ) -> Result<Vec<Planned>, Failure> {
     let numbers = |names: &[String]| -> Vec<usize> {
-        let of = |name: &String| whole.paper.arms.iter().position(|arm| arm.name == *name);
+        let of = |name: &String| whole.study.arms.iter().position(|arm| arm.name == *name);
         names.iter().filter_map(of).collect()
     };
     let mut lab = Vec::new();
     for number in numbers(&kernel.arms) {
-        let Arm { name, label, set, .. } = whole.paper.arms[number].clone();
+        let Arm { name, label, set, .. } = whole.study.arms[number].clone();
         lab.push(Planned { arm: arm("lab", name, label, set), by: By::Lab(number, None) });
     }
     against_the_first(&mut lab);
@@ -69,7 +69,7 @@ pub fn arms(
         let shown = written(name);
         let growth = GROWTHS.into_iter().find(|growth| growth == name);
         let twin = |number: usize| {
-            let Arm { name: twin, label, set, .. } = whole.paper.arms[number].clone();
+            let Arm { name: twin, label, set, .. } = whole.study.arms[number].clone();
             let arm = arm("lab", format!("{twin}-{name}"), format!("{label}, {shown}"), set);
             Planned { arm, by: By::Lab(number, growth) }
         };

@@ -4,14 +4,14 @@ use std::fs;
 
 use serde::Serialize;
 
-use super::super::document::{self, FigureResult, PointResult, Timing};
-use super::super::measure::measure;
-use super::super::outcome::{Outcome, point};
-use super::super::simulate::Results;
-use super::super::statement::{Cell, Quantity};
 use super::arms::Stack;
 use super::one::Ran;
 use super::work::Work;
+use experiment::study::document::{self, FigureResult, PointResult, Timing};
+use experiment::study::measure::measure;
+use experiment::study::outcome::{Outcome, point};
+use experiment::study::results::Results;
+use experiment::study::statement::{Cell, Quantity};
 
 /// Everything that came out: a paper's document, whose arms are the lab's and the kernel's, and what
 /// there is to be said of the kernel's runs.
@@ -71,7 +71,7 @@ impl Document {
         let each = work.runs.iter().zip(ran).map(|(run, ran)| {
             let (figure, x) = run.at;
             OneRun {
-                figure: plan.paper.figures[figure].id.clone(),
+                figure: plan.study.figures[figure].id.clone(),
                 x: plan.figures[figure].xs[x].value,
                 seed: run.seed,
                 stack: run.stack.clone(),
@@ -110,7 +110,7 @@ impl Document {
 /// What an arm of a figure takes, over what the one takes that it is compared with.
 fn ratio(outcome: &Outcome, figure: usize, row: usize) -> Option<Ratio> {
     let plan = outcome.plan;
-    let (planned, arms) = (&plan.figures[figure], &plan.paper.arms);
+    let (planned, arms) = (&plan.figures[figure], &plan.study.arms);
     let of = planned.arms[row];
     let against = arms[of].against.as_ref()?;
     let other = planned.arms.iter().position(|&arm| arms[arm].name == *against)?;
@@ -121,7 +121,7 @@ fn ratio(outcome: &Outcome, figure: usize, row: usize) -> Option<Ratio> {
         point(planned.xs[x].value, measure(&quantity, read), late(row) + late(other))
     });
     Some(Ratio {
-        figure: plan.paper.figures[figure].id.clone(),
+        figure: plan.study.figures[figure].id.clone(),
         arm: arms[of].name.clone(),
         against: against.clone(),
         points: points.collect(),

@@ -14,20 +14,22 @@ mod work;
 
 use std::fs;
 use std::io::Write;
+use std::num::NonZeroU64;
 
 use host::{available, lacks};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use sim::results::FlowResult;
+use sim::results::{FlowResult, RunResult};
 
-use super::find::Source;
-use super::plan::plan;
-use super::simulate::{Results, simulate};
 use crate::args::PaperArgs;
 use crate::failure::Failure;
 use crate::files::Destination;
-use crate::jobs::in_order;
 use crate::run::progress;
+use crate::runner::{self, Asked};
 use document::Document;
+use experiment::runner::in_order;
+use experiment::study::find::Source;
+use experiment::study::plan::plan;
+use experiment::study::results::{self, Results};
 use one::Ran;
 use work::{Run, Work};
 
@@ -108,7 +110,13 @@ fn check(work: &Work) -> Result<(), Failure> {
 fn run(work: &Work, processors: usize, jobs: u64) -> Result<Document, Failure> {
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
-    let mut results = simulate(&work.plan, &work.selection, processors)?;
+    let asked = Asked {
+        jobs: NonZeroU64::new(processors as u64),
+        fresh: false,
+        runs: results::runs(&work.selection),
+    };
+    let mut results =
+        runner::with(asked, |runner| results::run(&work.plan, &work.selection, runner))?;
     let expected = |run: &Run| expected_s(&results, run.twin);
     // What takes longest begins first.
     let mut order: Vec<usize> = (0..work.runs.len()).collect();
@@ -127,14 +135,16 @@ fn run(work: &Work, processors: usize, jobs: u64) -> Result<Document, Failure> {
     let ran: Vec<Ran> = done.into_iter().map(|(_, ran)| ran).collect();
     for (run, ran) in work.runs.iter().zip(&ran) {
         let completion_s = ran.completion_s;
-        results.flows[run.job].push(vec![FlowResult { completion_s, ..FlowResult::default() }]);
+        let flows = vec![FlowResult { completion_s, ..FlowResult::default() }];
+        results.results[run.job].push(RunResult { flows, ..RunResult::default() });
     }
     Ok(Document::new(work, &results, ran, jobs, started.elapsed().as_secs_f64()))
 }
 
 /// How long about the same takes in the lab, where it was run there.
 fn expected_s(results: &Results, job: usize) -> f64 {
-    let flows = results.flows.get(job).into_iter().flatten().flatten();
+    let runs = results.results.get(job).into_iter().flatten();
+    let flows = runs.flat_map(|run| &run.flows);
     flows.filter_map(|flow| flow.completion_s).fold(0.0, f64::max)
 }
 

@@ -8,8 +8,8 @@ use super::print::{summary, table};
 use super::work::Work;
 use crate::report::figure::Figure;
 use crate::report::page::{SCRIPT, STYLE, library};
-use crate::run::quoted;
 use crate::text::Grid;
+use experiment::command::quoted;
 
 /// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
 /// from this crate: style, script, and the figures' JSON.
@@ -47,9 +47,9 @@ struct Section<'a> {
 /// # Errors
 /// The template can't be rendered.
 pub fn page(work: &Work, document: &Document) -> Result<String, askama::Error> {
-    let paper = &work.plan.paper;
+    let paper = &work.plan.study;
     let section = |result| {
-        let result: &super::super::document::FigureResult = result;
+        let result: &experiment::study::document::FigureResult = result;
         let figure = &paper.figures[result.at.0];
         Section {
             id: &figure.id,
@@ -64,7 +64,7 @@ pub fn page(work: &Work, document: &Document) -> Result<String, askama::Error> {
     };
     let page = Page {
         title: &paper.title,
-        source: format!("{}. {}.", paper.authors.join(", "), paper.source),
+        source: super::super::page::source(paper),
         version: env!("CARGO_PKG_VERSION"),
         summary: summary(document),
         sections: document.paper.figures.iter().map(section).collect(),
@@ -80,9 +80,9 @@ pub fn page(work: &Work, document: &Document) -> Result<String, askama::Error> {
 fn again(work: &Work) -> String {
     let plan = &work.plan;
     let mut command = format!("driftway paper {} --kernel", quoted(&plan.source.argument()));
-    let all = plan.paper.kernel.as_ref().map_or(0, |kernel| kernel.figures.len());
-    if plan.paper.figures.len() < all {
-        for figure in &plan.paper.figures {
+    let all = plan.study.kernel.as_ref().map_or(0, |kernel| kernel.figures.len());
+    if plan.study.figures.len() < all {
+        for figure in &plan.study.figures {
             command += &format!(" --figure {}", quoted(&figure.id));
         }
     }

@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use super::super::document::{FigureResult, PointResult};
 use super::super::tables::{late, points};
 use super::document::Document;
 use super::work::Work;
 use crate::text::{Grid, Scale, count, list, mean_in, value, wrapped};
+use experiment::study::document::{FigureResult, PointResult};
 use sim::results::Estimate;
 
 /// A table a figure, and what to think of it.
 pub fn document(work: &Work, document: &Document) -> String {
-    let paper = &work.plan.paper;
-    let mut text = format!("{}\n{}\n", paper.title, paper.source);
+    let paper = &work.plan.study;
+    let mut text = super::super::print::head(paper);
     for group in &paper.groups {
         text += &wrapped(&format!("{}: {}", group.name, group.label), 2);
     }
@@ -43,7 +43,7 @@ pub fn table(work: &Work, document: &Document, figure: &FigureResult) -> Grid {
     };
     let mut all = Vec::new();
     for row in rows {
-        let arm = figure.arms.0.iter().find(|arm| work.plan.paper.arms[arm.arm].label == row[0]);
+        let arm = figure.arms.0.iter().find(|arm| work.plan.study.arms[arm.arm].label == row[0]);
         all.push(row);
         if let Some(ratio) = arm.and_then(|arm| document.ratio(figure, arm.arm)) {
             let name = "  of the time without".to_owned();

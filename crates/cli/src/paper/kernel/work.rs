@@ -5,14 +5,15 @@
 
 use scenario::{Application, Scenario, Size};
 
-use super::super::check::COMPLETION;
-use super::super::find::FILE;
-use super::super::format::QuickPoints;
-use super::super::plan::{Job, Plan, PlannedFigure};
-use super::super::select::Selection;
 use super::arms::{By, CONGESTION_CONTROLS, Planned, Stack, arms, groups};
 use crate::args::PaperArgs;
 use crate::failure::Failure;
+use experiment::runner::Job;
+use experiment::study::check::COMPLETION;
+use experiment::study::find::FILE;
+use experiment::study::format::QuickPoints;
+use experiment::study::plan::{Plan, PlannedFigure};
+use experiment::study::select::Selection;
 
 /// How long a run may take. Only few of the paper's own take longer.
 const LIMIT: &str = "3600 s";
@@ -51,8 +52,8 @@ pub struct Work {
 /// # Errors
 /// What is wrong with it, or that the paper says nothing of kernels.
 pub fn work(whole: &Plan, args: &PaperArgs) -> Result<Work, Failure> {
-    let paper = &whole.paper;
-    let Some(kernel) = &paper.kernel else {
+    let study = &whole.study;
+    let Some(kernel) = &study.kernel else {
         let place = whole.source.place(FILE);
         return Err(Failure::Input(format!(
             "--kernel: {} can't be run with a kernel: {place} has no table [kernel]",
@@ -71,7 +72,7 @@ pub fn work(whole: &Plan, args: &PaperArgs) -> Result<Work, Failure> {
     };
     let runs =
         args.runs.map_or(if args.quick { kernel.quick.runs } else { kernel.runs }, |n| n.get());
-    if paper.first_seed.checked_add(runs - 1).is_none() {
+    if study.first_seed.checked_add(runs - 1).is_none() {
         return Err(Failure::Input(format!("--runs {runs}: seeds end at {}", u64::MAX)));
     }
     let congestion_controls: Vec<String> = match &args.congestion_control[..] {
@@ -86,7 +87,7 @@ pub fn work(whole: &Plan, args: &PaperArgs) -> Result<Work, Failure> {
         cut: false,
         plan: Plan {
             source: whole.source.clone(),
-            paper: paper.clone(),
+            study: study.clone(),
             files: whole.files.clone(),
             jobs: Vec::new(),
             figures: Vec::new(),
@@ -96,17 +97,17 @@ pub fn work(whole: &Plan, args: &PaperArgs) -> Result<Work, Failure> {
         lab: Vec::new(),
     };
     let plan = &mut building.plan;
-    (plan.paper.statements, plan.paper.open) = (Vec::new(), Vec::new());
-    plan.paper.figures.retain(|figure| wanted(&figure.id));
-    for figure in &mut plan.paper.figures {
+    (plan.study.statements, plan.study.open) = (Vec::new(), Vec::new());
+    plan.study.figures.retain(|figure| wanted(&figure.id));
+    for figure in &mut plan.study.figures {
         figure.y.retain(|measure| measure.metric == COMPLETION);
     }
-    plan.paper.groups = groups();
-    plan.paper.arms = arms.iter().map(|planned| planned.arm.clone()).collect();
-    let seeds: Vec<u64> = (0..runs).map(|at| paper.first_seed + at).collect();
+    plan.study.groups = groups();
+    plan.study.arms = arms.iter().map(|planned| planned.arm.clone()).collect();
+    let seeds: Vec<u64> = (0..runs).map(|at| study.first_seed + at).collect();
     let ends = args.quick && kernel.quick.points == QuickPoints::Ends;
     let mut points = Vec::new();
-    for (number, figure) in paper.figures.iter().enumerate().filter(|(_, f)| wanted(&f.id)) {
+    for (number, figure) in study.figures.iter().enumerate().filter(|(_, f)| wanted(&f.id)) {
         let all = whole.figures[number].xs.len();
         points.push(if ends && all > 2 { vec![0, all - 1] } else { (0..all).collect() });
         building.figure(
@@ -120,7 +121,7 @@ pub fn work(whole: &Plan, args: &PaperArgs) -> Result<Work, Failure> {
     let Building { mut plan, runs, lab, cut, .. } = building;
     if cut {
         // They are of whole transfers.
-        for figure in &mut plan.paper.figures {
+        for figure in &mut plan.study.figures {
             figure.paper.clear();
             figure.line.clear();
         }
@@ -162,12 +163,12 @@ impl Building<'_> {
         let planned = &self.whole.figures[number];
         let at = self.plan.figures.len();
         let row_of = |arm: usize| planned.arms.iter().position(|&of| of == arm);
-        let kernel = self.whole.paper.kernel.as_ref();
+        let kernel = self.whole.study.kernel.as_ref();
         let twin = kernel.and_then(|kernel| {
-            self.whole.paper.arms.iter().position(|arm| kernel.twins.first() == Some(&arm.name))
+            self.whole.study.arms.iter().position(|arm| kernel.twins.first() == Some(&arm.name))
         });
         let Some(twin_row) = twin.and_then(row_of) else {
-            let id = &self.whole.paper.figures[number].id;
+            let id = &self.whole.study.figures[number].id;
             return Err(Failure::Input(format!("figure {id} does not have the arms of [kernel]")));
         };
         let text = self.whole.source.read(file)?;
@@ -224,9 +225,8 @@ impl Building<'_> {
             set.push(("flow.0.application.transfer".into(), format!("{bytes} B")));
             self.cut = true;
         }
-        let scenario = Scenario::parse(&job.file, text, &set)
-            .map_err(|error| Failure::Input(error.to_string()))?;
-        self.plan.jobs.push(Job { scenario, file: job.file.clone(), set });
+        let scenario = Scenario::parse(&job.file, text, &set).map_err(experiment::Error::from)?;
+        self.plan.jobs.push(Job::new(scenario, job.file.clone(), set));
         Ok(self.plan.jobs.len() - 1)
     }
 }
@@ -240,8 +240,8 @@ mod test {
 
     use super::*;
     use crate::args::{Cli, Command};
-    use crate::paper::find::Source;
-    use crate::paper::plan::plan;
+    use experiment::study::find::Source;
+    use experiment::study::plan::plan;
 
     static WHOLE: LazyLock<Plan> =
         LazyLock::new(|| plan(Source::find("liu-singh-2001").unwrap()).unwrap());
@@ -260,7 +260,7 @@ mod test {
     #[test]
     fn all_of_it_is_each_point_with_each_stack_and_seed() {
         let work = asked(&[]).unwrap();
-        let ids: Vec<_> = work.plan.paper.figures.iter().map(|f| f.id.as_str()).collect();
+        let ids: Vec<_> = work.plan.study.figures.iter().map(|f| f.id.as_str()).collect();
         assert_eq!(ids, ["8", "13", "14", "15", "17", "18"]);
         let points = 5 * 5 + 2;
         assert_eq!(work.runs.len(), points * 2 * 2 * 5);
@@ -268,7 +268,7 @@ mod test {
         // Two arms of the paper's, and two twins for each congestion control.
         assert_eq!(work.selection.jobs.len(), points * (2 + 2 * 2));
         // The paper's numbers stand beside.
-        assert_eq!(work.plan.paper.figures[0].paper.len(), 2);
+        assert_eq!(work.plan.study.figures[0].paper.len(), 2);
         for run in &work.runs {
             let scenario = &work.plan.jobs[run.job].scenario;
             assert_eq!(scenario.duration.to_string(), "3600 s");
@@ -296,26 +296,26 @@ mod test {
             // Figure 15 has less.
             assert!([300_000, 200_000].contains(&bytes), "{bytes}");
         }
-        assert!(work.plan.paper.figures.iter().all(|f| f.paper.is_empty() && f.line.is_empty()));
+        assert!(work.plan.study.figures.iter().all(|f| f.paper.is_empty() && f.line.is_empty()));
         // What is not cut is the paper's, ends or not.
         let whole = asked(&["--quick", "--transfer", "1 MB"]).unwrap();
-        assert_eq!((whole.transfer, whole.plan.paper.figures[0].paper.len()), (None, 2));
+        assert_eq!((whole.transfer, whole.plan.study.figures[0].paper.len()), (None, 2));
     }
 
     #[test]
     fn each_congestion_control_has_twins_where_the_lab_knows_it() {
         let words = ["--figure", "8", "--congestion-control", "reno", "--runs", "2"];
         let work = asked(&words).unwrap();
-        let names: Vec<_> = work.plan.paper.arms.iter().map(|arm| arm.name.as_str()).collect();
+        let names: Vec<_> = work.plan.study.arms.iter().map(|arm| arm.name.as_str()).collect();
         let lab = ["tcp", "atcp", "linux-reno", "atcp-linux-reno"];
         assert_eq!(names, [&lab[..], &["kernel-reno", "kernel-reno-shim"]].concat());
-        let arm = work.plan.paper.arms.iter().position(|arm| arm.name == "linux-reno").unwrap();
+        let arm = work.plan.study.arms.iter().position(|arm| arm.name == "linux-reno").unwrap();
         let job = &work.plan.jobs[work.plan.figures[0].jobs[arm][0]];
         assert!(job.set.contains(&("flow.0.tcp.growth".into(), "reno".into())), "{:?}", job.set);
-        assert_eq!(work.plan.paper.arms[5].against.as_deref(), Some("kernel-reno"));
+        assert_eq!(work.plan.study.arms[5].against.as_deref(), Some("kernel-reno"));
 
         let work = asked(&["--figure", "8", "--congestion-control", "bbr"]).unwrap();
-        let names: Vec<_> = work.plan.paper.arms.iter().map(|arm| arm.name.as_str()).collect();
+        let names: Vec<_> = work.plan.study.arms.iter().map(|arm| arm.name.as_str()).collect();
         assert_eq!(names, ["tcp", "atcp", "kernel-bbr", "kernel-bbr-shim"]);
     }
 

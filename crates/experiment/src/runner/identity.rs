@@ -1,0 +1,73 @@
+//! What makes a run the run that it is: a scenario by all that changes a result, and the code.
+
+use std::fmt::{self, Write};
+
+use scenario::{Network, Scenario};
+use sha2::{Digest, Sha256};
+
+/// The version of driftway that makes results: its number, and a digest of the code that they can
+/// depend on, which tells a developer's changes.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("DRIFTWAY_CODE"));
+
+/// A digest of everything in a scenario that can change a run, in hexadecimal; its movement file's
+/// content, too. Scenarios with the same digest give the same runs. What it is called, what it
+/// shows, and what a paper reported of it changes no run.
+pub fn digest(scenario: &Scenario) -> String {
+    let mut bare = scenario.clone();
+    (bare.name, bare.description) = (String::new(), None);
+    bare.references.clear();
+    let mut sum = Sum(Sha256::new());
+    let _ = sum.write_str(&bare.show());
+    if let Network::Adhoc(adhoc) = &scenario.network
+        && let Some(movement) = &adhoc.movement
+    {
+        let _ = write!(sum, "{movement:?}");
+    }
+    sum.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A digest of text. It takes anything.
+struct Sum(Sha256);
+
+impl Write for Sum {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text.as_bytes());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn scenario(set: &[(&str, &str)]) -> Scenario {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lossy-path.toml");
+        let set: Vec<_> = set.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Scenario::load(path, &set).unwrap()
+    }
+
+    #[test]
+    fn what_changes_a_run_changes_the_digest_and_nothing_else() {
+        let plain = digest(&scenario(&[]));
+        assert_eq!(plain.len(), 32);
+        assert_eq!(digest(&scenario(&[("name", "another")])), plain);
+        assert_ne!(digest(&scenario(&[("duration", "7 s")])), plain);
+    }
+
+    #[test]
+    fn a_movement_counts_by_its_content() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = "name = 'm'\nduration = '9 s'\n[network]\nkind = 'adhoc'\n\
+                    area = ['100 m', '100 m']\nmobility = { file = 'a.mov' }\nrouting = { protocol = 'aodv' }\n\
+                    [[flow]]\nfrom = 0\nto = 1\napplication = 'ftp'\n";
+        let path = dir.path().join("m.toml");
+        std::fs::write(&path, text).unwrap();
+        let with = |y: u32| {
+            let node = |n| format!("$node_({n}) set X_ {n}.0\n$node_({n}) set Y_ {y}.0\n");
+            std::fs::write(dir.path().join("a.mov"), node(0) + &node(1)).unwrap();
+            digest(&Scenario::load(&path, &[]).unwrap())
+        };
+        assert_eq!(with(1), with(1));
+        assert_ne!(with(1), with(2));
+    }
+}

@@ -1,0 +1,164 @@
+//! What is kept of a run.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration as StdDuration;
+
+use base::{Duration, Instant};
+use nix::time::{ClockId, clock_gettime};
+use scenario::Scenario;
+use serde::{Deserialize, Serialize};
+use sim::results::RunResult;
+use sim::{RunError, Simulation, Watch};
+
+use super::identity;
+use super::samples::Samples;
+use crate::command;
+use crate::error::Error;
+
+/// A scenario that is run with several seeds.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The scenario, with all that is set.
+    pub scenario: Scenario,
+    /// Its digest ([`identity::digest`]).
+    pub digest: String,
+    /// Its file, as commands name it.
+    pub file: String,
+    /// What is set in it.
+    pub set: Vec<(String, String)>,
+}
+
+impl Job {
+    /// A job of this scenario.
+    pub fn new(scenario: Scenario, file: String, set: Vec<(String, String)>) -> Self {
+        Self { digest: identity::digest(&scenario), scenario, file, set }
+    }
+
+    /// The command that runs it.
+    pub fn command(&self) -> String {
+        command::run(&self.file, &self.set)
+    }
+
+    fn broken(&self, seed: u64, what: &dyn std::fmt::Display) -> Error {
+        let command = format!("{} --seed {seed}", self.command());
+        Error::Broken { what: what.to_string(), command }
+    }
+
+    /// Makes a run, watched. It is given up when `stop` says so: `None`.
+    ///
+    /// # Errors
+    /// A mistake in driftway.
+    pub fn watched(
+        &self,
+        seed: u64,
+        watch: Watch<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Option<RunResult>, Error> {
+        self.guarded(seed, || {
+            let mut simulation = Simulation::new(&self.scenario, seed, watch)?;
+            if go_on(&mut simulation, Instant::FAR_FUTURE, stop)?.is_none() {
+                return Ok(None);
+            }
+            simulation.finish().map(Some)
+        })
+    }
+
+    /// Makes a run of which a record is kept, with samples every `step`. It is given up when `stop`
+    /// says so: `None`.
+    ///
+    /// # Errors
+    /// A mistake in driftway.
+    pub fn record(
+        &self,
+        seed: u64,
+        step: Option<Duration>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Record>, Error> {
+        let before = cpu();
+        let made = self.guarded(seed, || {
+            let mut simulation = Simulation::new(&self.scenario, seed, None)?;
+            let mut samples = step.map(|_| Samples::default());
+            let mut until = Instant::ZERO;
+            loop {
+                until = step.map_or(Instant::FAR_FUTURE, |step| until + step);
+                let Some(more) = go_on(&mut simulation, until, stop)? else { return Ok(None) };
+                if let Some(samples) = &mut samples {
+                    samples.take(&mut simulation, &self.scenario);
+                }
+                if !more {
+                    return Ok(Some((simulation.finish()?, samples)));
+                }
+            }
+        })?;
+        let user_s = cpu().saturating_sub(before).as_secs_f64();
+        Ok(made.map(|(result, samples)| Record {
+            version: identity::VERSION.to_owned(),
+            scenario: self.digest.clone(),
+            seed,
+            user_s,
+            result,
+            samples,
+        }))
+    }
+
+    /// Whatever breaks a run is a mistake in driftway.
+    fn guarded<T>(
+        &self,
+        seed: u64,
+        work: impl FnOnce() -> Result<T, RunError>,
+    ) -> Result<T, Error> {
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(made)) => Ok(made),
+            Ok(Err(error)) => Err(self.broken(seed, &error)),
+            // What panicked, and where, stands on standard error already.
+            Err(_) => Err(self.broken(seed, &"it panicked")),
+        }
+    }
+}
+
+/// Events between two looks at whether to stop: some milliseconds.
+const PATIENCE: u64 = 1 << 12;
+
+/// Goes on up to `until`, or to the end where that is in the far future; is the run not over? `None`: it
+/// was stopped on the way.
+fn go_on(
+    simulation: &mut Simulation<'_>,
+    until: Instant,
+    stop: &AtomicBool,
+) -> Result<Option<bool>, RunError> {
+    for events in 0_u64.. {
+        if events.is_multiple_of(PATIENCE) && stop.load(Ordering::Relaxed) {
+            break;
+        }
+        if until < Instant::FAR_FUTURE {
+            return simulation.run_until(until).map(Some);
+        }
+        if !simulation.step()? {
+            return Ok(Some(false));
+        }
+    }
+    Ok(None)
+}
+
+/// The CPU time of this thread. Where there is no such clock, no time is told.
+fn cpu() -> StdDuration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(StdDuration::ZERO, StdDuration::from)
+}
+
+/// A run that was made, and what it gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The driftway that made it ([`identity::VERSION`]).
+    pub version: String,
+    /// The digest of its scenario ([`identity::digest`]).
+    pub scenario: String,
+    /// Its seed.
+    pub seed: u64,
+    /// The CPU time that it took (s); it is of the machine, and no comparison includes it.
+    pub user_s: f64,
+    /// What came out.
+    pub result: RunResult,
+    /// What was seen on the way, where samples were asked for.
+    pub samples: Option<Samples>,
+}

@@ -1,0 +1,73 @@
+//! What a run's flows look like, step of time by step of time.
+
+use scenario::Scenario;
+use serde::{Deserialize, Serialize};
+use sim::{FlowNow, SenderNow, Simulation};
+
+/// Columns of equal length; a row is one flow at one time. Rows are in the order of time, then of flows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Samples {
+    /// When (s).
+    pub time_s: Vec<f64>,
+    /// The flow's index in the scenario.
+    pub flow: Vec<u32>,
+    /// Payload delivered in order so far (bytes).
+    pub delivered_bytes: Vec<u64>,
+    /// Packets that wait in the queues of the sending node.
+    pub waiting: Vec<u32>,
+    /// Hops of the route that the sending node knows; `null`: it knows none.
+    pub hops: Vec<Option<u32>>,
+    /// Data segments sent so far; `null` for UDP and before the start, as all that follow.
+    pub segments_sent: Vec<Option<u64>>,
+    /// Retransmissions among them.
+    pub retransmissions: Vec<Option<u64>>,
+    /// Retransmission timeouts so far.
+    pub timeouts: Vec<Option<u64>>,
+    /// Congestion window (bytes).
+    pub cwnd_bytes: Vec<Option<u32>>,
+    /// Slow-start threshold (bytes).
+    pub ssthresh_bytes: Vec<Option<u32>>,
+    /// Smoothed round-trip time (s); `null` before the first sample.
+    pub srtt_s: Vec<Option<f64>>,
+    /// The retransmission timeout in force, back-off included (s).
+    pub rto_s: Vec<Option<f64>>,
+    /// The state of the sender's aid; `null` without one.
+    pub aid_state: Vec<Option<String>>,
+}
+
+impl Samples {
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.time_s.len()
+    }
+
+    /// Adds a row for each flow as it is now.
+    pub(super) fn take(&mut self, simulation: &mut Simulation<'_>, scenario: &Scenario) {
+        let time_s = simulation.now().as_secs_f64();
+        for (number, flow) in scenario.flows.iter().enumerate() {
+            let Some(FlowNow { delivered_bytes, sender, .. }) = simulation.flow(number) else {
+                continue;
+            };
+            let (from, to) = (flow.from as usize, flow.to as usize);
+            let route = simulation.route(from, to);
+            self.time_s.push(time_s);
+            self.flow.push(number as u32);
+            self.delivered_bytes.push(delivered_bytes);
+            self.waiting.push(simulation.waiting(from) as u32);
+            self.hops.push(route.map(|nodes| nodes.len() as u32 - 1));
+            self.sender(sender.as_ref());
+        }
+    }
+
+    fn sender(&mut self, sender: Option<&SenderNow>) {
+        self.segments_sent.push(sender.map(|of| of.stats.segments_sent));
+        self.retransmissions.push(sender.map(|of| of.stats.retransmissions));
+        self.timeouts.push(sender.map(|of| of.stats.timeouts));
+        self.cwnd_bytes.push(sender.and_then(|of| of.view.cwnd.value()));
+        self.ssthresh_bytes.push(sender.and_then(|of| of.view.ssthresh.value()));
+        let srtt = sender.and_then(|of| of.view.srtt.value().flatten());
+        self.srtt_s.push(srtt.map(base::Duration::as_secs_f64));
+        self.rto_s.push(sender.map(|of| of.rto.as_secs_f64()));
+        self.aid_state.push(sender.and_then(|of| of.aid_state).map(str::to_owned));
+    }
+}

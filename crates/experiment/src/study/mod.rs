@@ -1,0 +1,14 @@
+//! A study: its file, what it asks to be run, and what came out.
+
+pub mod check;
+pub mod document;
+pub mod find;
+pub mod format;
+pub mod measure;
+mod number;
+pub mod outcome;
+pub mod plan;
+pub mod results;
+pub mod select;
+pub mod statement;
+mod verdict;

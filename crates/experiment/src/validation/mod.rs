@@ -1,0 +1,12 @@
+//! The lab held against other simulators and against theory.
+
+pub mod cases;
+pub mod compare;
+pub mod document;
+mod formula;
+mod held;
+pub mod ns2;
+pub mod record;
+pub mod simulate;
+
+pub use held::Held;

@@ -1,0 +1,107 @@
+//! Runs are made once, kept whole, and stopped between two events.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use base::Duration;
+use experiment::Error;
+use experiment::runner::{Cache, Job, Record, Runner, Task};
+use scenario::Scenario;
+
+fn job(set: &[(&str, &str)]) -> Job {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lossy-path.toml");
+    let set: Vec<_> = set.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    Job::new(Scenario::load(file, &set).unwrap(), "lossy-path.toml".to_owned(), set)
+}
+
+/// What the runs of these seeds give, and how many of them were not taken from the cache.
+fn run(cache: Option<&Path>, fresh: bool, job: &Job, step: Option<Duration>) -> Vec<Record> {
+    let cache = cache.map(|dir| Cache::at(dir).unwrap());
+    let stop = AtomicBool::new(false);
+    let runner = Runner { jobs: 2, cache, fresh, stop: &stop, finished: &|| () };
+    let tasks: Vec<_> = (1..=4).map(|seed| Task { job, seed, step }).collect();
+    runner.run(&tasks).unwrap()
+}
+
+/// All files below a directory.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+fn without_time(records: Vec<Record>) -> Vec<Record> {
+    records.into_iter().map(|record| Record { user_s: 0.0, ..record }).collect()
+}
+
+#[test]
+fn a_run_that_is_kept_is_not_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let job = job(&[]);
+    let first = run(Some(dir.path()), false, &job, None);
+    assert_eq!(files(dir.path()).len(), 4);
+    // The CPU time is that of the first run: it was not made again. All else is the same to the last digit.
+    assert_eq!(run(Some(dir.path()), false, &job, None), first);
+    let fresh = run(Some(dir.path()), true, &job, None);
+    assert_ne!(fresh, first, "the time that it took differs");
+    assert_eq!(without_time(fresh), without_time(first.clone()));
+    assert_eq!(without_time(run(None, false, &job, None)), without_time(first));
+}
+
+#[test]
+fn what_is_no_record_of_the_run_counts_as_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let job = job(&[]);
+    let first = run(Some(dir.path()), false, &job, None);
+    let kept = files(dir.path());
+    for wrong in [b"".as_slice(), b"{\"version\":", &fs::read(&kept[1]).unwrap()] {
+        fs::write(&kept[0], wrong).unwrap();
+        let again = run(Some(dir.path()), false, &job, None);
+        assert_eq!(without_time(again), without_time(first.clone()));
+    }
+}
+
+#[test]
+fn another_scenario_or_spacing_of_samples_is_another_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, other) = (job(&[]), job(&[("network.link.delay", "7 ms")]));
+    let first = run(Some(dir.path()), false, &one, None);
+    assert_ne!(run(Some(dir.path()), false, &other, None)[0].result, first[0].result);
+    let step = Some(Duration::from_secs(1));
+    let sampled = run(Some(dir.path()), false, &one, step);
+    assert_eq!(files(dir.path()).len(), 12);
+    // Who is looked at runs as before.
+    assert_eq!(sampled[0].result, first[0].result);
+    let samples = sampled[0].samples.as_ref().unwrap();
+    assert_eq!(samples.rows(), samples.aid_state.len());
+    assert_eq!(*samples.time_s.last().unwrap(), sampled[0].result.duration_s);
+    assert_eq!(*samples.delivered_bytes.last().unwrap(), sampled[0].result.flows[0].delivered_bytes);
+    assert_eq!(run(Some(dir.path()), false, &one, step), sampled);
+}
+
+#[test]
+fn who_stops_it_keeps_what_is_finished() {
+    let dir = tempfile::tempdir().unwrap();
+    let job = job(&[]);
+    let (stop, finished) = (AtomicBool::new(false), AtomicU64::new(0));
+    let two = || {
+        if finished.fetch_add(1, Ordering::Relaxed) == 1 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let cache = Some(Cache::at(dir.path()).unwrap());
+    let runner = Runner { jobs: 1, cache, fresh: false, stop: &stop, finished: &two };
+    let tasks: Vec<_> = (1..=4).map(|seed| Task { job: &job, seed, step: None }).collect();
+    let Err(Error::Stopped { finished: 2, of: 4 }) = runner.run(&tasks) else { panic!() };
+    assert_eq!(files(dir.path()).len(), 2);
+    let all = run(Some(dir.path()), false, &job, None);
+    assert_eq!(without_time(all), without_time(run(None, false, &job, None)));
+}
+
+#[test]
+fn a_run_under_way_is_given_up() {
+    let job = job(&[]);
+    let stop = AtomicBool::new(true);
+    assert_eq!(job.record(1, None, &stop).unwrap(), None);
+    assert_eq!(job.record(1, Some(Duration::from_secs(1)), &stop).unwrap(), None);
+}
