@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
-use scenario::Size;
+use experiment::sweep::Vary;
+use scenario::{Size, Time};
 
 use crate::shim::args::ShimArgs;
 
@@ -17,10 +19,11 @@ Examples:
   driftway check scenarios/lossy-path.toml
   driftway run scenarios/lossy-path.toml --runs 10 --out results
   driftway report results
+  driftway sweep scenarios/lossy-path.toml --vary network.link.delay=5ms,50ms
   driftway paper list
 
 Exit status: 0 done; 1 the run failed, or a paper's verdict is not the recorded one; 2 the input
-was wrong.
+was wrong; 130 stopped by Ctrl-C.
 `driftway COMMAND --help` says more and gives examples.")]
 pub struct Cli {
     /// What to do.
@@ -167,6 +170,30 @@ Exit status: 0 it was asked to end; 1 it failed; 2 the input was wrong, another 
 this network namespace, or this machine lacks what it takes (nf_tables and NFQUEUE, Linux 5.12).
 Before Linux 5.18 it begins with a warning, and connections may get no help.")]
     Shim(ShimArgs),
+    /// Run a scenario, or a study, over what varies: a table, a page, CSV and Parquet
+    #[command(after_help = "\
+Examples:
+  driftway sweep lossy-path.toml --vary network.link.bit_error_rate=1e-6,1e-5,1e-4 --runs 10
+      one axis: a column a point, means with 90 % intervals
+  driftway sweep adhoc.toml --vary flow.0.tcp.window=4,8 \\
+        --vary network.routing.protocol=static,aodv,dsr --runs 3 --out results
+      three protocols, two windows: results/index.html, and tables for your own tools
+  driftway sweep results/study.toml --fresh
+      a study file, which names arms, axes and metrics; here the one that was just written
+
+The first key whose values are numbers is the axis; the values of all others make the arms. A value
+with a comma stands in quotes or brackets. Metrics are those of `driftway run --json`: of flows (the
+sum, or of times and ratios the mean, over the flows), or of the network, as routing.packets_sent.
+
+With --out: index.html; results.json; runs, flows and (with --step) steps as .csv and .parquet, a row
+a run, a row a flow, a row a flow and step of time; the study and its scenarios, to be run again.
+
+Each run is kept as soon as it is finished, in ~/.cache/driftway or where DRIFTWAY_CACHE says (`off`:
+nowhere), by its scenario, seed, and the code that made it. Ctrl-C stops; the same command goes on
+with what is missing, and gives the same bytes. --fresh makes all runs again.
+
+Exit status: 0 done; 1 a run failed; 2 the input was wrong; 130 stopped by Ctrl-C.")]
+    Sweep(SweepArgs),
     /// Reproduce a paper: its figures, and what it says
     #[command(after_help = "\
 Examples:
@@ -318,6 +345,47 @@ pub struct CheckArgs {
     /// Print the scenario with every default filled in
     #[arg(long)]
     pub show: bool,
+}
+
+/// `driftway sweep`
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// A study, or a scenario together with --vary
+    #[arg(value_name = "STUDY.toml | SCENARIO.toml")]
+    pub file: PathBuf,
+    /// A key of the scenario and its values; can be given several times
+    #[arg(long, value_name = "KEY=a,b,c", value_parser = Vary::from_str)]
+    pub vary: Vec<Vary>,
+    /// Give a key another value in every run
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment, requires = "vary")]
+    pub set: Vec<(String, String)>,
+    /// What is measured; can be given several times
+    #[arg(long, value_name = "NAME", requires = "vary")]
+    pub metric: Vec<String>,
+    /// A row of time so often, in steps.csv and steps.parquet
+    #[arg(long, value_name = "TIME", requires = "vary")]
+    pub step: Option<Time>,
+    /// Only this figure of the study; can be given several times
+    #[arg(long, value_name = "N", conflicts_with = "vary")]
+    pub figure: Vec<String>,
+    /// Run a part: what the study names in [quick], else 2 runs of each axis' ends
+    #[arg(long)]
+    pub quick: bool,
+    /// How many runs a point [default: 10, or as many as the study has]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
+    pub runs: Option<NonZeroU64>,
+    /// Runs at a time [default: 1 a processor]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroU64>,
+    /// Make runs again that were kept
+    #[arg(long)]
+    pub fresh: bool,
+    /// Write the page, results.json, and tables as CSV and Parquet there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `driftway paper`

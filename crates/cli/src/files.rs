@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
+/// The list of the files of a set of results, beside them.
+const LIST: &str = ".driftway";
+
 /// A directory that results will go to. It is made, and tried, before the work begins, so that an
 /// hour's work does not end at a directory that can't be written.
 #[derive(Debug)]
@@ -64,7 +67,7 @@ impl Staging {
     pub fn write<E: std::fmt::Display>(
         &mut self,
         name: &str,
-        fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+        fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), E>,
     ) -> Result<(), Failure> {
         let path = self.staged.path().join(name);
         let failure = |e: &dyn std::fmt::Display| {
@@ -109,6 +112,33 @@ impl Staging {
         self.write(name, |out| -> io::Result<()> { out.write_all(text.as_bytes()) })
     }
 
+    /// Puts all files into their place as one set of results: what an older set left there under other
+    /// names goes, so that nothing of it stands beside files that it does not belong to. Files that were
+    /// not written so stay.
+    ///
+    /// # Errors
+    /// A file can't be renamed or removed.
+    pub fn replace(mut self) -> Result<(), Failure> {
+        let Some(last) = self.names.pop() else { return Ok(()) };
+        let list = self.dir.join(LIST);
+        let older = match fs::read_to_string(&list) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(|error| Failure::file("read", &list, &error))?,
+        };
+        let mut names = self.names.join("\n");
+        names += &format!("\n{last}\n");
+        self.write_text(LIST, &names)?;
+        self.names.push(last);
+        let is_plain = |name: &&str| Path::new(name).file_name() == Some(name.as_ref());
+        // The one that speaks for all goes first.
+        for name in older.lines().rev().filter(is_plain) {
+            if !self.names.iter().any(|new| new == name) {
+                remove(&self.dir.join(name))?;
+            }
+        }
+        self.commit()
+    }
+
     /// Renames every file to its place, in the order they were added. The last one speaks for all:
     /// an older one goes first, so that it never stands beside files that it does not speak of.
     ///
@@ -116,12 +146,7 @@ impl Staging {
     /// A file can't be renamed.
     pub fn commit(self) -> Result<(), Failure> {
         if let [_, .., last] = self.names.as_slice() {
-            match fs::remove_file(self.dir.join(last)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Failure::file("replace", &self.dir.join(last), &error));
-                }
-                _ => (),
-            }
+            remove(&self.dir.join(last))?;
         }
         for name in &self.names {
             let place = self.dir.join(name);
@@ -129,6 +154,16 @@ impl Staging {
                 .map_err(|e| Failure::file("write", &place, &e))?;
         }
         Ok(())
+    }
+}
+
+/// Removes a file, if it is there.
+fn remove(file: &Path) -> Result<(), Failure> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Failure::file("replace", file, &error))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -181,5 +216,27 @@ mod test {
         assert!(staging.done("bad", Err(io::ErrorKind::StorageFull.into())).is_err());
         staging.commit().unwrap();
         assert_eq!(names(top.path()), ["good"]);
+    }
+
+    #[test]
+    fn a_set_takes_the_place_of_an_older_one_as_a_whole() {
+        let outer = tempfile::tempdir().unwrap();
+        let top = tempfile::tempdir_in(outer.path()).unwrap();
+        let set = |files: &[&str]| {
+            let mut staging = Destination::open(top.path()).unwrap().stage().unwrap();
+            files.iter().for_each(|name| staging.write_text(name, "").unwrap());
+            staging.replace().unwrap();
+        };
+        fs::write(top.path().join("mine.txt"), "").unwrap();
+        set(&["trace-1", "trace-2", "results.json"]);
+        set(&["trace-2", "results.json"]);
+        assert_eq!(names(top.path()), [".driftway", "mine.txt", "results.json", "trace-2"]);
+        // Nobody is led astray by a list.
+        fs::write(top.path().join(LIST), "../x\n/etc/passwd\n..\nmine.txt\n").unwrap();
+        fs::write(top.path().parent().unwrap().join("x"), "").unwrap();
+        set(&["results.json"]);
+        assert_eq!(names(top.path()), [".driftway", "results.json", "trace-2"]);
+        assert!(top.path().parent().unwrap().join("x").exists());
+        fs::remove_file(top.path().parent().unwrap().join("x")).unwrap();
     }
 }

@@ -14,6 +14,7 @@ mod report;
 mod run;
 mod runner;
 mod shim;
+mod sweep;
 mod tables;
 mod text;
 mod validate;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(&args),
         Command::Shim(args) => shim::shim(&args),
         Command::Bench(args) => bench::bench(&args),
+        Command::Sweep(args) => sweep::sweep(&args),
         Command::Validate(args) => validate::validate(&args),
     };
     match done {

@@ -106,7 +106,7 @@ fn keep(
     if let Some(mut staging) = staging {
         staging.write_text("scenario.toml", &scenario.show())?;
         staging.write_text("results.json", &json(&document))?;
-        staging.commit()?;
+        staging.replace()?;
     }
     Ok((document, traces))
 }

@@ -10,9 +10,11 @@
 
 pub mod command;
 mod error;
+pub mod rows;
 pub mod runner;
 pub mod study;
 pub mod summary;
+pub mod sweep;
 pub mod validation;
 pub mod words;
 

@@ -75,7 +75,10 @@ fn another_scenario_or_spacing_of_samples_is_another_run() {
     let samples = sampled[0].samples.as_ref().unwrap();
     assert_eq!(samples.rows(), samples.aid_state.len());
     assert_eq!(*samples.time_s.last().unwrap(), sampled[0].result.duration_s);
-    assert_eq!(*samples.delivered_bytes.last().unwrap(), sampled[0].result.flows[0].delivered_bytes);
+    assert_eq!(
+        *samples.delivered_bytes.last().unwrap(),
+        sampled[0].result.flows[0].delivered_bytes
+    );
     assert_eq!(run(Some(dir.path()), false, &one, step), sampled);
 }
 

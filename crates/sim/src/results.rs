@@ -127,6 +127,18 @@ pub enum Outcome {
     Reset,
 }
 
+impl Outcome {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Running => "running",
+            Self::TimedOut => "timed-out",
+            Self::Reset => "reset",
+        }
+    }
+}
+
 /// One direction of one hop of a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkResult {

@@ -164,7 +164,7 @@ fn keep(
         let mut staging = destination.stage()?;
         staging.write_text("scenario.toml", &scenario.show())?;
         staging.write_text("emulation.json", &json)?;
-        staging.commit()?;
+        staging.replace()?;
     }
     if args.json {
         write!(anstream::stdout().lock(), "{json}")?;

@@ -7,11 +7,14 @@ mod print;
 mod tables;
 mod traces;
 
+use std::fs::File;
 use std::io::Write;
 use std::num::NonZeroU64;
+use std::path::Path;
 
+use experiment::rows;
 use experiment::study::document::{Document, Timing};
-use experiment::study::find::{self, Source};
+use experiment::study::find::Source;
 use experiment::study::outcome::Outcome;
 use experiment::study::plan::{Plan, plan};
 use experiment::study::results::{self, Results};
@@ -41,17 +44,38 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     if args.kernel {
         return kernel::kernel(args);
     }
-    let plan = plan(Source::find(&args.name)?)?;
     let wanted = Wanted {
         figures: args.figure.clone(),
         runs: args.runs.map(NonZeroU64::get),
         quick: args.quick,
     };
-    let selection = select(&plan, &wanted)?;
-    let runs = results::runs(&selection);
-    let asked = Asked { jobs: args.jobs, fresh: args.fresh, runs };
+    let shown = Shown { out: args.out.as_deref(), json: args.json };
+    carry_out(&plan(Source::find(&args.name)?)?, &wanted, (args.jobs, args.fresh), shown)
+}
 
-    let destination = match &args.out {
+/// Where what came out goes, beside the terminal.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// A directory for all of it.
+    pub out: Option<&'a Path>,
+    /// One document in the place of tables.
+    pub json: bool,
+}
+
+/// Runs what is wanted of a study, so many jobs at a time (and `fresh`), and tells what came out.
+///
+/// # Errors
+/// What is wrong with what is wanted; a run that broke; verdicts that are not the recorded ones; it was
+/// stopped.
+pub fn carry_out(
+    plan: &Plan,
+    wanted: &Wanted,
+    (jobs, fresh): (Option<NonZeroU64>, bool),
+    shown: Shown<'_>,
+) -> Result<(), Failure> {
+    let selection = select(plan, wanted)?;
+    let asked = Asked { jobs, fresh, runs: results::runs(&selection) };
+    let destination = match shown.out {
         Some(dir) if dir.exists() && !dir.is_dir() => {
             let dir = dir.display();
             return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
@@ -59,7 +83,7 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
         Some(dir) => Some(Destination::open(dir)?),
         None => None,
     };
-    let (document, results) = match run(&plan, &selection, asked) {
+    let (document, results) = match run(plan, &selection, asked) {
         Ok(done) => done,
         Err(failure) => {
             if let Some(destination) = destination {
@@ -69,14 +93,14 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
         }
     };
     if let Some(destination) = destination {
-        keep(destination, &plan, &selection, &results, &document)?;
+        keep(&destination, plan, &selection, &results, &document)?;
     }
     let mut out = anstream::stdout().lock();
-    if args.json {
+    if shown.json {
         write!(out, "{}", json(&document))?;
     } else {
-        write!(out, "{}", print::document(&plan, &document))?;
-        if let Some(dir) = &args.out {
+        write!(out, "{}", print::document(plan, &document))?;
+        if let Some(dir) = shown.out {
             writeln!(out, "Written to {}", dir.join(PAGE).display())?;
         }
     }
@@ -99,10 +123,10 @@ fn run(plan: &Plan, selection: &Selection, asked: Asked) -> Result<(Document, Re
     Ok((document, results))
 }
 
-/// Writes the page, the results, the traces, and the paper's own files, so that the directory is a
-/// paper that can be run again.
+/// Writes the page, the results, the tables, the traces, and the study's own files, so that the directory
+/// is a study that can be run again.
 fn keep(
-    destination: Destination,
+    destination: &Destination,
     plan: &Plan,
     selection: &Selection,
     results: &Results,
@@ -110,18 +134,25 @@ fn keep(
 ) -> Result<(), Failure> {
     let mut staging = destination.stage()?;
     let mut files: Vec<&str> = plan.files.iter().map(String::as_str).collect();
-    files.push(find::FILE);
+    files.push(plan.source.own());
     for file in files {
         staging.write_text(file, &plan.source.read(file)?)?;
     }
+    for (name, path) in plan.movements() {
+        staging.write(&name, |out| std::io::copy(&mut File::open(&path)?, out).map(drop))?;
+    }
     for (traced, trace) in selection.traces.iter().zip(&results.traces) {
         staging.write(&traces::file(plan, traced), |out| trace.write(out))?;
+    }
+    for table in rows::tables(plan, selection, results) {
+        staging.write(&format!("{}.csv", table.name), |out| table.write_csv(out))?;
+        staging.write(&format!("{}.parquet", table.name), |out| table.write_parquet(out))?;
     }
     let html = page::page(plan, selection, results, document)
         .map_err(|error| Failure::Failed(format!("the page: {error}")))?;
     staging.write_text(PAGE, &html)?;
     staging.write_text("results.json", &json(document))?;
-    staging.commit()
+    staging.replace()
 }
 
 /// A document as it is printed and kept.

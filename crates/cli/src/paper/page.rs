@@ -20,8 +20,14 @@ use experiment::study::select::Selection;
 #[template(path = "paper.html")]
 pub struct Page<'a> {
     title: &'a str,
-    /// Who, where and when.
+    /// `a paper, reproduced`
+    kind: &'static str,
+    /// Who, where and when; of a study that is no paper's, nothing.
     source: String,
+    note: Option<&'a str>,
+    has_statements: bool,
+    /// Stand numbers of the paper's beside ours?
+    has_reported: bool,
     version: &'static str,
     /// How much was run, and how many statements agree.
     summary: Vec<String>,
@@ -134,7 +140,11 @@ pub fn page(
         .collect();
     let page = Page {
         title: &study.title,
+        kind: if study.is_paper() { "a paper, reproduced" } else { "a study" },
         source: source(study),
+        note: study.note.as_deref(),
+        has_statements: !study.statements.is_empty(),
+        has_reported: document.figures.iter().any(|f| !f.paper.is_empty() || !f.lines.is_empty()),
         version: env!("CARGO_PKG_VERSION"),
         summary: summary(document).lines().map(str::to_owned).collect(),
         counts: counts(document),
@@ -220,7 +230,8 @@ fn row(statement: &StatementResult) -> Row<'_> {
 
 /// The command that gives the same results.
 fn again(plan: &Plan, selection: &Selection) -> String {
-    let mut command = format!("driftway paper {}", quoted(&plan.source.argument()));
+    let verb = if plan.study.is_paper() { "paper" } else { "sweep" };
+    let mut command = format!("driftway {verb} {}", quoted(&plan.source.argument()));
     let run = selection.points.iter().filter(|points| !points.is_empty()).count();
     if run < plan.figures.len() {
         for (figure, points) in plan.study.figures.iter().zip(&selection.points) {

@@ -77,8 +77,9 @@ pub fn document(plan: &Plan, document: &Document) -> String {
         }
     }
     if document.reduced {
-        let (runs, all) = (document.seeds.len(), plan.study.runs);
-        text += &wrapped(&format!("A part of it: {runs} runs a point, where all are {all}."), 0);
+        let runs = count(document.seeds.len() as u64, "run");
+        let all = plan.study.runs;
+        text += &wrapped(&format!("A part of it: {runs} a point, where all are {all}."), 0);
     }
     for (number, figure) in plan.study.figures.iter().enumerate() {
         let measures: Vec<_> = document.figures.iter().filter(|of| of.at.0 == number).collect();
@@ -211,14 +212,16 @@ pub fn summary(document: &Document) -> String {
     let of = |verdict| document.statements.iter().filter(|s| s.verdict == verdict).count() as u64;
     let (agree, differ, not) = (of(Some(Verdict::Agrees)), of(Some(Verdict::Differs)), of(None));
     let unexpected = document.unexpected().len();
-    let mut text = format!(
-        "{}: {agree} agree, {differ} differ",
-        capital(&count(document.statements.len() as u64, "statement"))
-    );
+    let mut text = String::new();
+    if !document.statements.is_empty() {
+        let statements = capital(&count(document.statements.len() as u64, "statement"));
+        let _ = write!(text, "{statements}: {agree} agree, {differ} differ");
+    }
     if not > 0 {
         let _ = write!(text, ", {not} not run");
     }
     let _ = match (unexpected, document.reduced) {
+        _ if document.statements.is_empty() => Ok(()),
         (0, _) => writeln!(text, "; each verdict is the recorded one."),
         (n, true) => writeln!(
             text,

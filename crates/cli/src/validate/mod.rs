@@ -71,7 +71,7 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         let mut staging = destination.stage()?;
         staging.write_text(PAGE, &html)?;
         staging.write_text("results.json", &json(&document))?;
-        staging.commit()?;
+        staging.replace()?;
     }
     let mut out = anstream::stdout().lock();
     if args.json {

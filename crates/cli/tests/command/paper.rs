@@ -222,7 +222,16 @@ fn a_page_and_its_numbers_are_kept() {
     let bench = bench(&[]);
     bench.stdout(&["paper", "two", "--out", "out"]);
     let traces = ["trace-figure-9-atcp-seed-1.csv", "trace-figure-9-tcp-seed-1.csv"];
-    let files = ["index.html", "paper.toml", "results.json", "s.toml"];
+    let files = [
+        "flows.csv",
+        "flows.parquet",
+        "index.html",
+        "paper.toml",
+        "results.json",
+        "runs.csv",
+        "runs.parquet",
+        "s.toml",
+    ];
     assert_eq!(names(&bench.path("out")), [&files[..], &traces].concat());
     let page = fs::read_to_string(bench.path("out/index.html")).unwrap();
     let own = page.split("plotly.js v").next().unwrap();

@@ -95,3 +95,21 @@ fn seeds_begin_where_one_says() {
     assert_eq!(two[1], fingerprints("2", "1")[0]);
     assert_ne!(two[0].1, two[1].1);
 }
+
+/// A second run with other flows or seeds leaves nothing of the first beside its own.
+#[test]
+fn results_replace_those_of_another_run_as_a_whole() {
+    let bench = Bench::new();
+    bench.stdout(&["run", "s.toml", "--runs", "2", "--trace", "--out", "o"]);
+    bench.file("o/notes.txt", "mine");
+    assert!(names(&bench.path("o")).contains(&"trace-seed-2-flow-0.csv".to_owned()));
+    bench.stdout(&["run", "s.toml", "--seed", "7", "--set", "duration=9 s", "--out", "o"]);
+    let expected = [
+        "notes.txt",
+        "results.json",
+        "scenario.toml",
+        "trace-seed-7-flow-0.csv",
+        "trace-seed-7-network.csv",
+    ];
+    assert_eq!(names(&bench.path("o")), expected);
+}

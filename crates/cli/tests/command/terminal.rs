@@ -54,6 +54,7 @@ fn the_examples_of_the_help_work_as_they_stand() {
         &["check", "--help"],
         &["report", "--help"],
         &["paper", "--help"],
+        &["sweep", "--help"],
     ] {
         let script = examples(&bench.stdout(help));
         assert!(script.contains("driftway"), "{help:?}");

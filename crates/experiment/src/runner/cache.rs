@@ -99,7 +99,10 @@ impl Cache {
 
 /// Removes what versions that are no longer used have left. What can't be removed stays: it is in nobody's way.
 fn forget_old(dir: &Path) {
-    #[expect(clippy::disallowed_methods, reason = "the age of files is of the machine, not of a run")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the age of files is of the machine, not of a run"
+    )]
     let now = SystemTime::now();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let since = entry.metadata().and_then(|of| of.modified());

@@ -1,8 +1,8 @@
-//! The names of a paper's file, its axes and its measures: everything that is wrong is found, and
+//! The names of a study's file, its axes and its measures: everything that is wrong is found, and
 //! placed, before anything runs.
 
 use scenario::{
-    Application, Coordinate, Error, File, Scenario, Transport, Unit, nearest, quantity,
+    Application, Coordinate, Error, File, Flow, Scenario, Time, Transport, Unit, nearest, quantity,
 };
 use sim::network_metrics;
 use sim::results::METRICS;
@@ -25,27 +25,34 @@ const MOST_RUNS: u64 = 10_000;
 /// # Errors
 /// What is wrong first.
 pub fn names(file: &File, study: &Study) -> Result<(), Error> {
-    for (key, count) in [
-        ("authors", study.authors.len()),
-        ("group", study.groups.len()),
-        ("arm", study.arms.len()),
-        ("figure", study.figures.len()),
-    ] {
-        if count == 0 {
-            return Err(file.error(&[key], &format!("there must be at least one `{key}`")));
+    if study.is_paper() && study.authors.is_empty() {
+        return Err(file.error(&["authors"], "a paper has at least one of `authors`"));
+    }
+    // Nothing can be said of one run.
+    let fewest = if study.statements.is_empty() { 1 } else { 2 };
+    for (keys, runs) in [(&["runs"][..], study.runs), (&["quick", "runs"], study.quick.runs)] {
+        if !(fewest..=MOST_RUNS).contains(&runs) {
+            let message =
+                format!("{runs} runs out of range {fewest}–{MOST_RUNS}\none has no interval");
+            return Err(file.error(keys, &message));
         }
     }
-    for (keys, runs) in [(&["runs"][..], study.runs), (&["quick", "runs"], study.quick.runs)] {
-        if !(2..=MOST_RUNS).contains(&runs) {
-            let message = format!("{runs} runs out of range 2–{MOST_RUNS}\none has no interval");
-            return Err(file.error(keys, &message));
+    if study.step.is_some_and(|Time(step)| step.is_zero()) {
+        return Err(file.error(&["step"], "steps of time are longer than nothing\nas in \"1 s\""));
+    }
+    for (number, figure) in study.figures.iter().enumerate() {
+        if figure.scenario.is_empty() {
+            let message = format!("figure {} names no scenario", figure.id);
+            let help = "add `scenario = \"….toml\"` to it, or to the study";
+            let error = file.error(&keys!["figure", number], &format!("{message}\n{help}"));
+            return Err(error);
         }
     }
     if study.first_seed.checked_add(MOST_RUNS).is_none() {
         return Err(file.error(&["first_seed"], "this leaves no room for further seeds"));
     }
     for (table, key, names) in [
-        ("group", "name", group_names(study)),
+        ("group", "name", if study.has_groups() { group_names(study) } else { Vec::new() }),
         ("arm", "name", arm_names(study)),
         ("figure", "id", figure_names(study)),
         ("statement", "id", study.statements.iter().map(|s| s.id.as_str()).collect()),
@@ -154,7 +161,7 @@ pub fn written(at: &Coordinate) -> String {
     }
 }
 
-/// The arms of a figure, by number, in the paper's order.
+/// The arms of a figure, by number, in the study's order.
 ///
 /// # Errors
 /// A name is not known.
@@ -320,7 +327,7 @@ pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)>
                 Of::Flow(flow) => {
                     format!("there is no flow {flow}: the scenario has {count}, counted from 0")
                 }
-                _ => "the scenario has no TCP flow".to_owned(),
+                _ => "the scenario has no flow".to_owned(),
             });
         }
         let is_transfer =
@@ -340,11 +347,15 @@ pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)>
 /// The metric that a run may leave open.
 pub const COMPLETION: &str = "completion_s";
 
-/// The numbers of the flows that a measure is of.
+/// The numbers of the flows that a measure is of: of several, the TCP flows, or all where none is TCP.
 pub fn flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
     let flows = scenario.flows.iter().enumerate();
     match measure.of {
         Of::Flow(number) => flows.map(|(at, _)| at).filter(|&at| at == number).collect(),
-        _ => flows.filter(|(_, flow)| flow.transport == Transport::Tcp).map(|(at, _)| at).collect(),
+        _ => {
+            let is_tcp = |flow: &Flow| flow.transport == Transport::Tcp;
+            let any = scenario.flows.iter().any(is_tcp);
+            flows.filter(|(_, flow)| !any || is_tcp(flow)).map(|(at, _)| at).collect()
+        }
     }
 }

@@ -8,8 +8,12 @@ use super::format::{Bound, Kind, Verdict};
 /// Everything that came out. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Document {
-    /// What the paper is called.
-    pub paper: String,
+    /// What the paper is called; of a study that is no paper's, it is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper: Option<String>,
+    /// What the study is called; of a paper, it is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub study: Option<String>,
     /// The version of driftway.
     pub version: String,
     /// Its title.

@@ -182,7 +182,8 @@ impl Source {
             Place::BuiltIn => self.name.clone(),
             Place::Dir { dir, file } if file == FILE => dir.display().to_string(),
             Place::Dir { dir, file } => dir.join(file).display().to_string(),
-            Place::Given { dir, .. } => dir.join(STUDY).display().to_string(),
+            // It is written with the results.
+            Place::Given { .. } => STUDY.to_owned(),
         }
     }
 }

@@ -112,6 +112,11 @@ impl Study {
         }
     }
 
+    /// Has it groups of arms? Otherwise there is one without a name.
+    pub fn has_groups(&self) -> bool {
+        self.groups.iter().any(|group| !group.name.is_empty())
+    }
+
     /// Is it what a paper published?
     pub const fn is_paper(&self) -> bool {
         self.source.is_some()
@@ -314,8 +319,8 @@ pub struct Measure {
     pub of: Of,
 }
 
-/// Whose result: a flow's by its number (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all
-/// flows'.
+/// Whose result: a flow's by its number (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all TCP
+/// flows', of all flows' where none is TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// The flow of this number, from 0.

@@ -46,7 +46,8 @@ impl Outcome<'_> {
             shown_by: open.shown_by.clone(),
         });
         Document {
-            paper: self.plan.source.name.clone(),
+            paper: study.is_paper().then(|| self.plan.source.name.clone()),
+            study: (!study.is_paper()).then(|| self.plan.source.name.clone()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             title: study.title.clone(),
             seeds: self.selection.seeds.clone(),

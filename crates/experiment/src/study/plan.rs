@@ -1,8 +1,9 @@
 //! What a paper's file asks to be run: checked, with every name resolved, each scenario once.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use scenario::{Coordinate, Error as Wrong, File, Scenario, Unit};
+use scenario::{Coordinate, Error as Wrong, File, Mobility, Network, Scenario, Unit};
 
 use super::check::{self, keys};
 use super::find::Source;
@@ -26,6 +27,25 @@ pub struct Plan {
     pub figures: Vec<PlannedFigure>,
     /// One a statement of the file.
     pub statements: Vec<Planned>,
+}
+
+impl Plan {
+    /// The movement files of its scenarios that stand beside the study, and where they are.
+    pub fn movements(&self) -> Vec<(String, PathBuf)> {
+        let Some(dir) = self.source.dir() else { return Vec::new() };
+        let named = |job: &Job| match &job.scenario.network {
+            Network::Adhoc(adhoc) => match &adhoc.mobility {
+                Mobility::File(movement) => Some(movement.file.clone()),
+                _ => None,
+            },
+            Network::Path(_) => None,
+        };
+        let mut files: Vec<String> = self.jobs.iter().filter_map(named).collect();
+        files.retain(|file| !file.contains(std::path::is_separator) && file != "..");
+        files.sort();
+        files.dedup();
+        files.into_iter().map(|file| (file.clone(), dir.join(file))).collect()
+    }
 }
 
 /// A figure, its names resolved.
@@ -174,6 +194,9 @@ impl Planner<'_> {
     /// A mistake in a setting is one of the paper's file, at the setting that came last.
     fn placed(&self, error: &Wrong, figure: usize, arm: usize, step: usize) -> Wrong {
         let Some(key) = error.place().strip_prefix("--set ") else { return error.clone() };
+        if self.source.is_given() {
+            return error.clone();
+        }
         let message = match error.help() {
             Some(help) => format!("{key}: {}\n{help}", error.message()),
             None => format!("{key}: {}", error.message()),

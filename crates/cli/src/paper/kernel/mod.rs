@@ -70,7 +70,7 @@ pub fn kernel(args: &PaperArgs) -> Result<(), Failure> {
         let mut staging = destination.stage()?;
         staging.write_text("results.json", &document.json())?;
         staging.write_text(super::PAGE, &html)?;
-        staging.commit()?;
+        staging.replace()?;
     }
     let mut out = anstream::stdout().lock();
     if args.json {

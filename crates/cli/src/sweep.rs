@@ -1,0 +1,55 @@
+//! `driftway sweep`
+
+use std::num::NonZeroU64;
+
+use experiment::Error;
+use experiment::study::find::Source;
+use experiment::study::plan::plan;
+use experiment::study::select::Wanted;
+use experiment::sweep::{Sweep, study};
+use scenario::File;
+
+use crate::args::SweepArgs;
+use crate::failure::Failure;
+use crate::paper::{Shown, carry_out};
+
+/// Runs a point, where nobody says.
+const RUNS: u64 = 10;
+
+/// Runs a study, or a scenario over what varies, and tells what came out.
+///
+/// # Errors
+/// What is wrong with the study, the scenario or the command line; a run that broke; it was stopped.
+pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
+    let runs = args.runs.map(NonZeroU64::get);
+    let source = if args.vary.is_empty() {
+        is_study(args)?;
+        Source::file(&args.file)?
+    } else {
+        let asked = Sweep {
+            vary: args.vary.clone(),
+            set: args.set.clone(),
+            metrics: args.metric.clone(),
+            runs: runs.unwrap_or(RUNS),
+            step: args.step.map(|step| step.to_string()),
+        };
+        study(&args.file, &asked)?
+    };
+    let wanted = Wanted { figures: args.figure.clone(), runs, quick: args.quick };
+    let shown = Shown { out: args.out.as_deref(), json: args.json };
+    carry_out(&plan(source)?, &wanted, (args.jobs, args.fresh), shown)
+}
+
+/// A scenario has a network, and a study has none.
+fn is_study(args: &SweepArgs) -> Result<(), Failure> {
+    let text = File::text(&args.file).map_err(Error::from)?;
+    let table: Result<toml::Table, _> = text.parse();
+    if table.is_ok_and(|table| table.contains_key("network")) {
+        let file = args.file.display();
+        return Err(Failure::Input(format!(
+            "{file}: this is a scenario, and nothing varies\nhelp: say what does, as in --vary \
+             network.link.delay=5ms,50ms, or run it with `driftway run`"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! What a study's runs gave, as tidy tables: a row a run, a row a flow, a row a flow and step of time.
+//!
+//! Every row says to which figure, arm and point of the axis (`x`, in base units) it belongs, what varies
+//! between the study's jobs under the names of the scenario's keys, and the seed. The same table is written
+//! as CSV and as Parquet; names end with their unit, as in `driftway run --json`.
+
+mod csv;
+mod parquet;
+mod table;
+mod varied;
+
+use scenario::Time;
+use sim::results::{FlowResult, METRICS, Outcome, RunResult};
+use sim::{network_metric, network_metrics};
+
+pub use table::{Column, Table};
+
+use crate::runner::Samples;
+use crate::study::plan::Plan;
+use crate::study::results::Results;
+use crate::study::select::Selection;
+use table::Values;
+use varied::Varied;
+
+/// The tables of what was run: `runs`, `flows`, and `steps` where the study asks for samples.
+pub fn tables(plan: &Plan, selection: &Selection, results: &Results) -> Vec<Table> {
+    let places = places(plan, selection);
+    let varied = Varied::of(plan, selection);
+    let about = |rows: &[Place]| About { plan, selection, results, varied: &varied }.columns(rows);
+    let mut tables = Vec::new();
+
+    let of_run = |place: &Place| &results.results[place.job][place.seed];
+    let runs: Vec<&RunResult> = places.iter().map(of_run).collect();
+    tables.push(Table::new("runs", [about(&places), run_columns(&runs)].concat()));
+
+    let (mut rows, mut flows) = (Vec::new(), Vec::new());
+    for (place, run) in places.iter().zip(&runs) {
+        rows.extend(std::iter::repeat_n(*place, run.flows.len()));
+        flows.extend(run.flows.iter().enumerate());
+    }
+    tables.push(Table::new("flows", [about(&rows), flow_columns(&flows)].concat()));
+
+    if let Some(Time(step)) = plan.study.step {
+        let samples = |place: &Place| results.samples[place.job].get(place.seed);
+        let (mut rows, mut kept) = (Vec::new(), Vec::new());
+        for place in &places {
+            if let Some(samples) = samples(place) {
+                rows.extend(std::iter::repeat_n(*place, samples.rows()));
+                kept.push(samples);
+            }
+        }
+        let columns = step_columns(&kept, step.as_secs_f64());
+        tables.push(Table::new("steps", [about(&rows), columns].concat()));
+    }
+    tables
+}
+
+/// A run, and where it belongs.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    figure: usize,
+    /// Among the figure's arms.
+    row: usize,
+    x: usize,
+    job: usize,
+    /// Among the selection's seeds.
+    seed: usize,
+}
+
+fn places(plan: &Plan, selection: &Selection) -> Vec<Place> {
+    let mut places = Vec::new();
+    for (figure, planned) in plan.figures.iter().enumerate() {
+        for (row, jobs) in planned.jobs.iter().enumerate() {
+            for &x in &selection.points[figure] {
+                let seeds = 0..selection.seeds.len();
+                places.extend(seeds.map(|seed| Place { figure, row, x, job: jobs[x], seed }));
+            }
+        }
+    }
+    places
+}
+
+struct About<'a> {
+    plan: &'a Plan,
+    selection: &'a Selection,
+    results: &'a Results,
+    varied: &'a Varied,
+}
+
+impl About<'_> {
+    /// What every table begins with.
+    fn columns(&self, rows: &[Place]) -> Vec<Column> {
+        let study = &self.plan.study;
+        let text = |name: &str, read: &dyn Fn(&Place) -> String| {
+            Column::new(name, Values::Text(rows.iter().map(|place| Some(read(place))).collect()))
+        };
+        let x = |place: &Place| self.plan.figures[place.figure].xs[place.x].value;
+        let seed = |place: &Place| Some(self.results.results[place.job][place.seed].seed as i64);
+        debug_assert!(rows.iter().all(|place| place.seed < self.selection.seeds.len()));
+        let mut columns = vec![
+            text("figure", &|place| study.figures[place.figure].id.clone()),
+            text("arm", &|place| {
+                study.arms[self.plan.figures[place.figure].arms[place.row]].name.clone()
+            }),
+            Column::new("x", Values::Float(rows.iter().map(x).collect())),
+        ];
+        columns.extend(self.varied.columns(rows.iter().map(|place| place.job)));
+        columns.push(Column::new("seed", Values::Int(rows.iter().map(seed).collect())));
+        columns.push(text("scenario", &|place| self.plan.jobs[place.job].digest.clone()));
+        columns
+    }
+}
+
+/// A name as a column has it: no tool needs quotes for it.
+fn plain(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+fn run_columns(runs: &[&RunResult]) -> Vec<Column> {
+    let float = |name: &str, read: &dyn Fn(&RunResult) -> Option<f64>| {
+        Column::new(&plain(name), Values::Float(runs.iter().map(|run| read(run)).collect()))
+    };
+    let int = |name: &str, read: &dyn Fn(&RunResult) -> Option<u64>| {
+        let value = |run: &&RunResult| read(run).map(|value| value as i64);
+        Column::new(&plain(name), Values::Int(runs.iter().map(value).collect()))
+    };
+    let fingerprints = runs.iter().map(|run| Some(run.fingerprint.clone())).collect();
+    let complete = |flow: &&FlowResult| flow.outcome == Outcome::Complete;
+    let mut columns = vec![
+        Column::new("fingerprint", Values::Text(fingerprints)),
+        float("duration_s", &|run| Some(run.duration_s)),
+        int("events", &|run| Some(run.events)),
+        int("flows", &|run| Some(run.flows.len() as u64)),
+        int("flows_complete", &|run| Some(run.flows.iter().filter(complete).count() as u64)),
+        int("delivered_bytes", &|run| Some(run.flows.iter().map(|f| f.delivered_bytes).sum())),
+        float("throughput_bps", &|run| {
+            Some(run.flows.iter().filter_map(|flow| flow.throughput_bps).sum())
+        }),
+    ];
+    for name in network_metrics() {
+        let read = |run: &RunResult| Some(network_metric(&name, run)?? as u64);
+        let column = int(&name, &read);
+        // A reason for which nothing was dropped, or a part that this network does not have.
+        if !column.is_empty(name.starts_with("drops.")) {
+            columns.push(column);
+        }
+    }
+    columns
+}
+
+fn flow_columns(flows: &[(usize, &FlowResult)]) -> Vec<Column> {
+    let text = |name: &str, read: &dyn Fn(&FlowResult) -> Option<String>| {
+        Column::new(name, Values::Text(flows.iter().map(|(_, flow)| read(flow)).collect()))
+    };
+    let int = |name: &str, read: &dyn Fn(usize, &FlowResult) -> i64| {
+        let values = flows.iter().map(|(number, flow)| Some(read(*number, flow)));
+        Column::new(name, Values::Int(values.collect()))
+    };
+    let float = |name: &str, read: &dyn Fn(&FlowResult) -> Option<f64>| {
+        Column::new(name, Values::Float(flows.iter().map(|(_, flow)| read(flow)).collect()))
+    };
+    let mut columns = vec![
+        int("flow", &|number, _| number as i64),
+        int("source", &|_, flow| flow.source.into()),
+        int("destination", &|_, flow| flow.destination.into()),
+        text("tcp", &|flow| flow.tcp.clone()),
+        text("aid", &|flow| Some(flow.aid.clone())),
+        text("outcome", &|flow| Some(flow.outcome.name().to_owned())),
+        float("start_s", &|flow| Some(flow.start_s)),
+        float("end_s", &|flow| Some(flow.end_s)),
+    ];
+    columns.extend(METRICS.iter().map(|(name, read)| float(name, read)));
+    columns
+}
+
+/// `step` is how far rows of a flow are apart (s).
+fn step_columns(kept: &[&Samples], step: f64) -> Vec<Column> {
+    fn int<T: Copy + Into<i64>>(kept: &[&Samples], read: fn(&Samples) -> &[Option<T>]) -> Values {
+        let values = kept.iter().flat_map(|of| read(of));
+        Values::Int(values.map(|value| value.map(Into::into)).collect())
+    }
+    fn count(kept: &[&Samples], read: fn(&Samples) -> &[Option<u64>]) -> Values {
+        let values = kept.iter().flat_map(|of| read(of));
+        Values::Int(values.map(|value| value.map(|count| count as i64)).collect())
+    }
+    fn float(kept: &[&Samples], read: fn(&Samples) -> &[Option<f64>]) -> Values {
+        Values::Float(kept.iter().flat_map(|of| read(of)).copied().collect())
+    }
+    let whole = |read: fn(&Samples) -> Vec<i64>| {
+        Values::Int(kept.iter().flat_map(|of| read(of)).map(Some).collect())
+    };
+    let times = kept.iter().flat_map(|of| &of.time_s).map(|time| Some(*time)).collect();
+    let states = kept.iter().flat_map(|of| of.aid_state.iter().cloned()).collect();
+    [
+        ("time_s", Values::Float(times)),
+        ("flow", whole(|of| of.flow.iter().map(|flow| (*flow).into()).collect())),
+        ("delivered_bytes", whole(|of| of.delivered_bytes.iter().map(|n| *n as i64).collect())),
+        ("throughput_bps", Values::Float(kept.iter().flat_map(|of| rates(of, step)).collect())),
+        ("waiting", whole(|of| of.waiting.iter().map(|n| (*n).into()).collect())),
+        ("hops", int(kept, |of| &of.hops)),
+        ("segments_sent", count(kept, |of| &of.segments_sent)),
+        ("retransmissions", count(kept, |of| &of.retransmissions)),
+        ("timeouts", count(kept, |of| &of.timeouts)),
+        ("cwnd_bytes", int(kept, |of| &of.cwnd_bytes)),
+        ("ssthresh_bytes", int(kept, |of| &of.ssthresh_bytes)),
+        ("srtt_s", float(kept, |of| &of.srtt_s)),
+        ("rto_s", float(kept, |of| &of.rto_s)),
+        ("aid_state", Values::Text(states)),
+    ]
+    .map(|(name, values)| Column::new(name, values))
+    .into()
+}
+
+/// What each row's flow had delivered since its row before (bit/s).
+fn rates(samples: &Samples, step: f64) -> Vec<Option<f64>> {
+    let mut last: Vec<(f64, u64)> = Vec::new();
+    let rows = samples.time_s.iter().zip(&samples.flow).zip(&samples.delivered_bytes);
+    rows.map(|((&time, &flow), &delivered)| {
+        let flow = flow as usize;
+        if last.len() <= flow {
+            last.resize(flow + 1, (0.0, 0));
+        }
+        let (from, before) = std::mem::replace(&mut last[flow], (time, delivered));
+        let took = time - from;
+        // What is left of a run may be no time at all.
+        (took > step * 1e-9).then(|| (delivered - before) as f64 * 8.0 / took)
+    })
+    .collect()
+}

@@ -1,0 +1,73 @@
+//! A table of columns.
+
+/// A table that has a name, as its files have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// `runs`, `flows` or `steps`.
+    pub name: &'static str,
+    /// Columns of equal length.
+    pub columns: Vec<Column>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Letters, digits and underscores; ends with its unit.
+    pub name: String,
+    pub(super) values: Values,
+}
+
+/// The values of a column; `None` where there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Values {
+    Text(Vec<Option<String>>),
+    Int(Vec<Option<i64>>),
+    Float(Vec<Option<f64>>),
+}
+
+impl Table {
+    pub(super) fn new(name: &'static str, columns: Vec<Column>) -> Self {
+        let table = Self { name, columns };
+        debug_assert!(table.columns.iter().all(|column| column.len() == table.rows()));
+        table
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, Column::len)
+    }
+}
+
+impl Column {
+    pub(super) fn new(name: &str, values: Values) -> Self {
+        Self { name: name.to_owned(), values }
+    }
+
+    /// How many rows it has.
+    pub(super) fn len(&self) -> usize {
+        match &self.values {
+            Values::Text(values) => values.len(),
+            Values::Int(values) => values.len(),
+            Values::Float(values) => values.len(),
+        }
+    }
+
+    /// Does it say nothing? `zero`: a zero says nothing, either.
+    pub(super) fn is_empty(&self, zero: bool) -> bool {
+        match &self.values {
+            Values::Text(values) => values.iter().all(Option::is_none),
+            Values::Int(values) => values.iter().all(|value| value.is_none_or(|n| zero && n == 0)),
+            Values::Float(values) => values.iter().all(Option::is_none),
+        }
+    }
+
+    /// A cell as CSV has it: empty where there is no value.
+    pub(super) fn cell(&self, row: usize) -> String {
+        let there = match &self.values {
+            Values::Text(values) => values[row].clone(),
+            Values::Int(values) => values[row].map(|value| value.to_string()),
+            Values::Float(values) => values[row].map(|value| value.to_string()),
+        };
+        there.unwrap_or_default()
+    }
+}

@@ -1,0 +1,81 @@
+//! What varies between a study's jobs, as columns.
+
+use std::collections::BTreeMap;
+
+use scenario::{Unit, quantity};
+
+use super::plain;
+use super::table::{Column, Values};
+use crate::study::plan::Plan;
+use crate::study::select::Selection;
+
+/// The keys that not all jobs set alike, in their order, each with the value of every job.
+pub struct Varied(Vec<(String, Values)>);
+
+impl Varied {
+    /// Of the jobs that are run.
+    pub fn of(plan: &Plan, selection: &Selection) -> Self {
+        let settings: Vec<BTreeMap<&str, &str>> = plan
+            .jobs
+            .iter()
+            .map(|job| job.set.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect())
+            .collect();
+        let mut keys: Vec<&str> = settings.iter().flat_map(BTreeMap::keys).copied().collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let of_key = |key: &str| {
+            let values: Vec<Option<&str>> =
+                settings.iter().map(|set| set.get(key).copied()).collect();
+            let mut run = selection.jobs.iter().map(|&job| values[job]);
+            let first = run.next()?;
+            run.any(|value| value != first).then(|| column(key, &values))
+        };
+        Self(keys.into_iter().filter_map(of_key).collect())
+    }
+
+    /// The columns of rows that belong to these jobs.
+    pub fn columns(&self, jobs: impl Iterator<Item = usize> + Clone) -> Vec<Column> {
+        let column = |(name, values): &(String, Values)| {
+            let jobs = jobs.clone();
+            let values = match values {
+                Values::Text(of) => Values::Text(jobs.map(|job| of[job].clone()).collect()),
+                Values::Int(of) => Values::Int(jobs.map(|job| of[job]).collect()),
+                Values::Float(of) => Values::Float(jobs.map(|job| of[job]).collect()),
+            };
+            Column::new(name, values)
+        };
+        self.0.iter().map(column).collect()
+    }
+}
+
+/// Numbers where all values are numbers of one unit, with its ending, else text.
+fn column(key: &str, values: &[Option<&str>]) -> (String, Values) {
+    let number = |text: &str| quantity(text).or(text.parse().ok().map(|n| (n, Unit::One)));
+    let numbers: Option<Vec<Option<(f64, Unit)>>> = values
+        .iter()
+        .map(|value| value.map_or(Some(None), |text| number(text).map(Some)))
+        .collect();
+    if let Some(numbers) = numbers {
+        let mut units = numbers.iter().flatten().map(|(_, unit)| *unit);
+        let unit = units.next().unwrap_or(Unit::One);
+        if units.all(|other| other == unit) {
+            let name = plain(key) + ending(unit);
+            let numbers = numbers.into_iter().map(|value| value.map(|(number, _)| number));
+            return (name, Values::Float(numbers.collect()));
+        }
+    }
+    (plain(key), Values::Text(values.iter().map(|value| value.map(str::to_owned)).collect()))
+}
+
+/// What names of values in this unit end with.
+fn ending(unit: Unit) -> &'static str {
+    match unit.symbol() {
+        "s" => "_s",
+        "bit/s" => "_bps",
+        "B" => "_bytes",
+        "m" => "_m",
+        "m/s" => "_mps",
+        "Hz" => "_hz",
+        _ => "",
+    }
+}
