@@ -18,6 +18,7 @@ mod summary;
 mod tables;
 mod text;
 mod validate;
+mod width;
 
 use std::process::ExitCode;
 

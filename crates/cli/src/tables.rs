@@ -6,7 +6,7 @@ use scenario::Application;
 use sim::results::{Direction, Document, FlowSummary, METRICS, Outcome, RunResult};
 
 use crate::summary::estimate;
-use crate::text::{Grid, count, list, mean, title, value};
+use crate::text::{Grid, count, list, mean, title, value, wrapped};
 
 /// Flows stand side by side up to this many, else one below the other.
 const ABREAST: usize = 4;
@@ -19,10 +19,10 @@ const FOR_MANY: [&str; 5] =
 pub fn document(document: &Document) -> String {
     let mut text = String::new();
     let name = &document.scenario.name;
-    let _ = writeln!(text, "{name}: {}", seeds(&document.runs));
+    text += &wrapped(&format!("{name}: {}", seeds(&document.runs)), 2);
     let _ = write!(text, "{}", flows(&document.summary.flows));
     for sentence in incomplete(document) {
-        let _ = writeln!(text, "{sentence}");
+        text += &wrapped(&sentence, 2);
     }
     if document.runs.iter().any(|run| !run.links.is_empty()) {
         let _ = write!(text, "{}", links(&document.runs));
@@ -33,7 +33,7 @@ pub fn document(document: &Document) -> String {
         let _ = write!(text, "{}", drops(document));
     }
     if document.runs.len() > 1 {
-        text += "Means over the runs, ± half of the 90 % interval (Student's t).\n";
+        text += &wrapped("Means over the runs, ± half of the 90 % interval (Student's t).", 0);
     } else {
         text += "One run says nothing about chance: --runs 10 gives intervals.\n";
     }

@@ -51,7 +51,8 @@ pub fn papers(json: bool) -> Result<(), Failure> {
         writeln!(out, "{}", text.expect("names and numbers"))?;
     } else {
         for paper in &listed {
-            writeln!(out, "{}\n  {}", paper.name, paper.title)?;
+            writeln!(out, "{}", paper.name)?;
+            write!(out, "{}", wrapped(&format!("  {}", paper.title), 4))?;
             let figures = paper.figures.join(", ");
             let statements = count(paper.statements as u64, "statement");
             let runs = count(paper.runs, "run");
@@ -64,7 +65,7 @@ pub fn papers(json: bool) -> Result<(), Failure> {
 
 /// Everything that a person wants to know at once.
 pub fn document(plan: &Plan, document: &Document) -> String {
-    let mut text = format!("{}\n{}\n", plan.paper.title, plan.paper.source);
+    let mut text = wrapped(&plan.paper.title, 2) + &wrapped(&plan.paper.source, 2);
     if plan.paper.groups.len() > 1 {
         for group in &plan.paper.groups {
             text += &wrapped(&format!("{}: {}", group.name, group.label), 2);
@@ -81,7 +82,7 @@ pub fn document(plan: &Plan, document: &Document) -> String {
         }
         text += &wrapped(&format!("\nFigure {}: {}", figure.id, figure.title), 2);
         if let Some(x) = &figure.x {
-            let _ = writeln!(text, "against {}", x.label);
+            text += &wrapped(&format!("against {}", x.label), 2);
         }
         for measure in measures {
             text += &table(plan, measure);
@@ -100,7 +101,7 @@ pub fn document(plan: &Plan, document: &Document) -> String {
 fn table(plan: &Plan, figure: &FigureResult) -> String {
     let mut text = points(plan, figure).to_string();
     for line in &figure.lines {
-        let _ = writeln!(text, "{}: {}", line.label, value(&figure.y.metric, line.value));
+        text += &wrapped(&format!("{}: {}", line.label, value(&figure.y.metric, line.value)), 2);
     }
     text += &late(plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
     text

@@ -27,7 +27,7 @@ use crate::report::set::{Member, load};
 use crate::report::sweep::{Sweep, sweep};
 use crate::run::quoted;
 use crate::tables::{drops, flow_name, flows, incomplete, links, seeds};
-use crate::text::{capital, value};
+use crate::text::{capital, value, wrapped};
 
 /// The page's name.
 const PAGE: &str = "index.html";
@@ -52,15 +52,15 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
 
     let mut out = anstream::stdout().lock();
     for line in [&page.title].into_iter().chain(&page.subtitle) {
-        writeln!(out, "{line}")?;
+        write!(out, "{}", wrapped(line, 2))?;
     }
     for grid in &page.results {
         write!(out, "{grid}")?;
     }
     for sentence in &page.sentences {
-        writeln!(out, "{sentence}")?;
+        write!(out, "{}", wrapped(sentence, 2))?;
     }
-    writeln!(out, "{}", page.intervals)?;
+    write!(out, "{}", wrapped(page.intervals, 0))?;
     writeln!(out, "{}", args.dir.join(PAGE).display())?;
     Ok(())
 }
