@@ -17,6 +17,7 @@ mod shim;
 mod summary;
 mod tables;
 mod text;
+mod together;
 mod validate;
 mod width;
 

@@ -135,6 +135,11 @@ fn with_unit(number: String, unit: &str) -> String {
     if unit.is_empty() { number } else { format!("{number} {unit}") }
 }
 
+/// A title with its unit, if it has one: `pause (s)`.
+pub fn in_unit(title: String, unit: &str) -> String {
+    if unit.is_empty() { title } else { format!("{title} ({unit})") }
+}
+
 /// Blanks on the two sides of a cell.
 const PADDING: usize = 2;
 

@@ -9,6 +9,7 @@ mod network;
 pub mod page;
 mod set;
 mod sweep;
+pub mod words;
 
 use std::io::Write;
 use std::path::Path;
@@ -26,8 +27,9 @@ use crate::report::page::{Page, Ran, SCRIPT, STYLE, Section, library};
 use crate::report::set::{Member, load};
 use crate::report::sweep::{Sweep, sweep};
 use crate::run::quoted;
-use crate::tables::{drops, flow_name, flows, incomplete, links, seeds};
+use crate::tables::{drops, flow_name, flows, incomplete, is_many, links, seeds};
 use crate::text::{capital, value, wrapped};
+use crate::together::HOW;
 
 /// The page's name.
 const PAGE: &str = "index.html";
@@ -69,7 +71,7 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
     let (title, subtitle, results, sentences) = match set {
         [only] => {
             let document = &only.document;
-            let mut results = vec![flows(&document.summary.flows)];
+            let mut results = flows(document);
             results.extend(
                 (document.runs.iter().any(|run| !run.links.is_empty()))
                     .then(|| links(&document.runs)),
@@ -77,7 +79,8 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
             if !document.summary.drops.is_empty() {
                 results.push(drops(document));
             }
-            let sentences = incomplete(document);
+            let how = is_many(document).then(|| HOW.to_owned());
+            let sentences = how.into_iter().chain(incomplete(document)).collect();
             let subtitle =
                 document.scenario.description.iter().cloned().chain([seeds(&document.runs)]);
             (capital(&document.scenario.name), subtitle.collect(), results, sentences)
