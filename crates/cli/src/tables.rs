@@ -94,7 +94,7 @@ pub fn flows(document: &Document) -> Vec<Grid> {
     if is_many(document) {
         return vec![side_by_side(&[together(document)]), one_a_row(&document.summary.flows)];
     }
-    vec![side_by_side(&subjects(document))]
+    vec![side_by_side(&subjects(document, false))]
 }
 
 /// A column for each, a row for each metric that any of them has.

@@ -96,6 +96,12 @@ pub fn value(metric: &str, value: f64) -> String {
     with_unit(number(value * scale.factor), scale.unit)
 }
 
+/// A number that somebody chose: without the digits that are zero.
+pub fn exact(chosen: f64) -> String {
+    let short = chosen.to_string();
+    if chosen.abs() >= 1e-3 && short.len() <= 7 { short } else { number(chosen) }
+}
+
 /// Four significant digits; whole numbers without decimals.
 fn number(number: f64) -> String {
     let size = number.abs();
@@ -295,6 +301,12 @@ mod test {
         ] {
             assert_eq!(value(metric, number), text);
         }
+    }
+
+    #[test]
+    fn what_was_chosen_has_no_more_digits_than_it_had() {
+        let texts = [0.5, 1.0, 0.0, 1e-5, 1e-4, 0.07 * 1e3, 1e6, 33.333_333_333].map(exact);
+        assert_eq!(texts, ["0.5", "1", "0", "1e-5", "1e-4", "70", "1000000", "33.33"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use scenario::{Application, Flow, Scenario};
 use sim::results::{Document, Estimate, FlowResult, METRICS, RunResult};
 
 use crate::summary::estimate;
-use crate::tables::flow_name;
+use crate::tables::{flow_name, is_transfer};
 use crate::text::count;
 
 /// More flows than this are reported together first.
@@ -22,14 +22,23 @@ pub struct Subject {
     pub name: String,
     /// By the names of [`METRICS`]; `None` where no run has a value.
     pub metrics: BTreeMap<String, Option<Estimate>>,
+    /// Transfers that completed, over all runs.
+    pub completed: u64,
+    /// Transfers, over all runs.
+    pub transfers: u64,
 }
 
-/// Each flow of a document.
-pub fn subjects(document: &Document) -> Vec<Subject> {
-    let flows = document.summary.flows.iter();
-    let subject = |flow: &sim::results::FlowSummary| Subject {
+/// Each flow of a document, or all of them as one.
+pub fn subjects(document: &Document, as_one: bool) -> Vec<Subject> {
+    if as_one {
+        return vec![together(document)];
+    }
+    let flows = document.summary.flows.iter().enumerate();
+    let subject = |(index, flow): (usize, &sim::results::FlowSummary)| Subject {
         name: flow_name(flow),
         metrics: flow.metrics.clone(),
+        completed: if is_transfer(document, index) { flow.completed } else { 0 },
+        transfers: if is_transfer(document, index) { document.summary.runs } else { 0 },
     };
     flows.map(subject).collect()
 }
@@ -37,6 +46,8 @@ pub fn subjects(document: &Document) -> Vec<Subject> {
 /// All flows of a document as one.
 pub fn together(document: &Document) -> Subject {
     let flows = &document.summary.flows;
+    let transfers: Vec<usize> =
+        (0..flows.len()).filter(|&flow| is_transfer(document, flow)).collect();
     let metric = |name: &str| {
         let of_run = |run: &RunResult| of_run(&document.scenario, name, run);
         estimate(&document.runs.iter().filter_map(of_run).collect::<Vec<_>>())
@@ -47,6 +58,8 @@ pub fn together(document: &Document) -> Subject {
             many => count(many, "flow") + " together",
         },
         metrics: METRICS.iter().map(|(name, _)| ((*name).to_owned(), metric(name))).collect(),
+        completed: transfers.iter().map(|&flow| flows[flow].completed).sum(),
+        transfers: transfers.len() as u64 * document.summary.runs,
     }
 }
 
@@ -182,6 +195,7 @@ mod test {
         assert_eq!(mean("completion_s").mean, 5.0);
         assert_eq!(mean("rto_max_s").mean, 9.0);
         assert_eq!(all.metrics["rtt_s"], None);
+        assert_eq!((all.completed, all.transfers), (6, 10));
         // The interval is of two sums, 900 and 1200 bytes, and not of ten flows.
         let delivered = mean("delivered_bytes");
         let [low, high] = delivered.ci90.unwrap();

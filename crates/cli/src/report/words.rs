@@ -1,4 +1,6 @@
-//! Values of a scenario's keys, as a researcher calls them.
+//! Keys of a scenario and their values, as a researcher calls them.
+
+use scenario::Unit;
 
 /// Values with a name of their own.
 const VALUES: [(&str, &str); 26] = [
@@ -30,6 +32,62 @@ const VALUES: [(&str, &str); 26] = [
     ("udp", "UDP"),
 ];
 
+/// Keys, by the names that they end with, whose last name alone would not say what they are; and
+/// what a bare number of theirs counts.
+const KEYS: [(&str, &str, &str); 39] = [
+    ("aid", "aid", ""),
+    ("aid.tick", "aid's tick", ""),
+    ("application.cbr.every", "packet interval", ""),
+    ("application.cbr.size", "packet size", ""),
+    ("application.cbr.spread", "spread of packet intervals", ""),
+    ("application.transfer", "transfer size", ""),
+    ("area.0", "width of the area", ""),
+    ("area.1", "height of the area", ""),
+    ("compat", "compatibility", ""),
+    ("delay.mean", "mean delay", ""),
+    ("delay.spread", "spread of the delay", ""),
+    ("delay.uniform.0", "shortest delay", ""),
+    ("delay.uniform.1", "longest delay", ""),
+    ("fault.every", "time from fault to fault", ""),
+    ("fault.first", "time of the first fault", ""),
+    ("fault.lasts", "length of a fault", ""),
+    ("flow.from", "sender", ""),
+    ("flow.start", "start of the flow", ""),
+    ("flow.to", "receiver", ""),
+    ("initial_window", "initial window", "segments"),
+    ("kind", "kind", ""),
+    ("link.delay", "link delay", ""),
+    ("link.rate", "link rate", ""),
+    ("mac.kind", "MAC", ""),
+    ("mobility.chain", "distance between neighbours", ""),
+    ("mobility.file", "movement file", ""),
+    ("mobility.model", "mobility", ""),
+    ("mobility.speed.0", "lowest speed", ""),
+    ("mobility.speed.1", "highest speed", ""),
+    ("network.kind", "network", ""),
+    ("queue.discipline", "queue discipline", ""),
+    ("queue.packets", "queue length", "packets"),
+    ("queue.priority", "queue priority", ""),
+    ("receiver_aid", "receiver's aid", ""),
+    ("routing.protocol", "routing", ""),
+    ("tcp.preset", "TCP", ""),
+    ("tick.rtt", "tick of the RTT clock", ""),
+    ("tick.timer", "tick of timers", ""),
+    ("window", "window", "segments"),
+];
+
+/// Last names that say little without the one before.
+const VAGUE: [&str; 14] = [
+    "capture", "count", "delay", "every", "first", "hop", "kind", "lasts", "mean", "packets",
+    "rate", "size", "spread", "timeout",
+];
+
+/// Abbreviations, which are written in capitals.
+const CAPITALS: [&str; 24] = [
+    "ack", "aodv", "arp", "cbr", "cts", "difs", "dsack", "dsr", "ecn", "eifs", "icmp", "ip", "lcd",
+    "llc", "mac", "mss", "msl", "nav", "prr", "rto", "rts", "rtt", "tcp", "ttl",
+];
+
 /// `value` as it is called: `AODV`, `random waypoint`. What has no such name stays as it is.
 pub fn value_name(value: &str) -> String {
     if let Some((_, name)) = VALUES.iter().find(|(of, _)| *of == value) {
@@ -37,6 +95,47 @@ pub fn value_name(value: &str) -> String {
     }
     let is_words = value.chars().all(|c| c.is_ascii_lowercase() || c == '-');
     if is_words { value.replace('-', " ") } else { value.to_owned() }
+}
+
+/// The end of a key that says what it is: without the numbers of flows, faults and hops.
+fn names(key: &str) -> Vec<&str> {
+    let all: Vec<&str> = key.split('.').collect();
+    let is_number = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
+    let last = all.len() - 1;
+    let kept = |(at, name): (usize, &&str)| at == last || !is_number(name);
+    all.iter().enumerate().filter(|&of| kept(of)).map(|(_, name)| *name).collect()
+}
+
+fn known(key: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    let names = names(key);
+    // The longest end comes first.
+    (0..names.len()).find_map(|from| {
+        let end = names[from..].join(".");
+        KEYS.iter().find(|(of, _, _)| *of == end)
+    })
+}
+
+/// A key in words: `pause`, `bit error rate`, `RTS threshold`.
+pub fn key_name(key: &str) -> String {
+    if let Some((_, name, _)) = known(key) {
+        return (*name).to_owned();
+    }
+    let names = names(key);
+    let last = names.last().copied().unwrap_or_default();
+    let is_vague = VAGUE.contains(&last) || last.bytes().all(|b| b.is_ascii_digit());
+    let from = names.len().saturating_sub(if is_vague { 2 } else { 1 });
+    let words: Vec<String> =
+        names[from..].iter().flat_map(|name| name.split('_')).map(word).collect();
+    words.join(" ")
+}
+
+fn word(word: &str) -> String {
+    if CAPITALS.contains(&word) { word.to_uppercase() } else { word.to_owned() }
+}
+
+/// What a bare number of a key counts, where the key's name does not say it: `packets`.
+pub fn counted(key: &str, unit: Unit) -> &'static str {
+    known(key).filter(|_| unit == Unit::One).map_or("", |(_, _, counted)| counted)
 }
 
 #[cfg(test)]
@@ -58,7 +157,38 @@ mod test {
     }
 
     #[test]
+    fn keys_are_words_without_dots() {
+        for (key, name) in [
+            ("network.mobility.pause", "pause"),
+            ("network.mobility.speed.1", "highest speed"),
+            ("network.link.bit_error_rate", "bit error rate"),
+            ("network.link.delay", "link delay"),
+            ("network.link.delay.mean", "mean delay"),
+            ("network.override.0.rate", "override rate"),
+            ("network.fault.0.every", "time from fault to fault"),
+            ("network.mac.rts_threshold", "RTS threshold"),
+            ("network.mac.data_rate", "data rate"),
+            ("network.nodes", "nodes"),
+            ("network.arp.timeout", "ARP timeout"),
+            ("flow.0.tcp.mss", "MSS"),
+            ("flow.3.application.transfer", "transfer size"),
+            ("flows", "flows"),
+        ] {
+            assert_eq!(key_name(key), name);
+        }
+    }
+
+    #[test]
     fn every_table_is_sorted_and_has_no_name_twice() {
         assert!(VALUES.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(KEYS.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(VAGUE.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn a_bare_number_says_what_it_counts() {
+        assert_eq!(counted("flow.0.tcp.window", Unit::One), "segments");
+        assert_eq!(counted("flow.0.tcp.window", Unit::Byte), "");
+        assert_eq!(counted("network.nodes", Unit::One), "");
     }
 }
