@@ -17,7 +17,9 @@ mod shim;
 mod sweep;
 mod tables;
 mod text;
+mod together;
 mod validate;
+mod width;
 
 use std::process::ExitCode;
 

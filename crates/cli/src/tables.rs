@@ -1,15 +1,15 @@
 //! A document as tables and sentences.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use experiment::summary::estimate;
 use scenario::Application;
-use sim::results::{Direction, Document, FlowSummary, METRICS, Outcome, RunResult};
+use sim::results::{Direction, Document, Estimate, FlowSummary, METRICS, Outcome, RunResult};
 
-use crate::text::{Grid, count, list, mean, title, value};
-
-/// Flows stand side by side up to this many, else one below the other.
-const ABREAST: usize = 4;
+use crate::text::{Grid, Scale, count, in_unit, list, mean, mean_in, title, value, wrapped};
+use crate::together::{FEW, HOW, Subject, subjects, together};
+use experiment::names::value_name;
 
 /// What a table of many flows tells of each.
 const FOR_MANY: [&str; 5] =
@@ -19,10 +19,15 @@ const FOR_MANY: [&str; 5] =
 pub fn document(document: &Document) -> String {
     let mut text = String::new();
     let name = &document.scenario.name;
-    let _ = writeln!(text, "{name}: {}", seeds(&document.runs));
-    let _ = write!(text, "{}", flows(&document.summary.flows));
+    text += &wrapped(&format!("{name}: {}", seeds(&document.runs)), 2);
+    for grid in flows(document) {
+        let _ = write!(text, "{grid}");
+    }
+    if is_many(document) {
+        text += &wrapped(HOW, 2);
+    }
     for sentence in incomplete(document) {
-        let _ = writeln!(text, "{sentence}");
+        text += &wrapped(&sentence, 2);
     }
     if document.runs.iter().any(|run| !run.links.is_empty()) {
         let _ = write!(text, "{}", links(&document.runs));
@@ -33,7 +38,7 @@ pub fn document(document: &Document) -> String {
         let _ = write!(text, "{}", drops(document));
     }
     if document.runs.len() > 1 {
-        text += "Means over the runs, ± half of the 90 % interval (Student's t).\n";
+        text += &wrapped("Means over the runs, ± half of the 90 % interval (Student's t).", 0);
     } else {
         text += "One run says nothing about chance: --runs 10 gives intervals.\n";
     }
@@ -51,58 +56,78 @@ pub fn seeds(runs: &[RunResult]) -> String {
     }
 }
 
-/// What a flow is called: `0 → 4 reno, atcp`.
+/// What a flow is called: `0 → 4 Reno, ATCP`.
 pub fn flow_name(flow: &FlowSummary) -> String {
     let mut name = format!("{} → {} {}", flow.source, flow.destination, transport(flow));
     if flow.aid != "none" {
-        let _ = write!(name, ", {}", flow.aid);
+        let _ = write!(name, ", {}", value_name(&flow.aid));
     }
     name
 }
 
-/// `sack+cubic`, and `reno` where recovery and growth are both of that name.
-fn transport(flow: &FlowSummary) -> &str {
+/// `SACK+CUBIC`, and `Reno` where recovery and growth are both of that name.
+fn transport(flow: &FlowSummary) -> String {
     let tcp = flow.tcp.as_deref().unwrap_or("udp");
-    tcp.split_once('+').filter(|(recovery, growth)| recovery == growth).map_or(tcp, |(one, _)| one)
+    match tcp.split_once('+') {
+        Some((recovery, growth)) if recovery != growth => {
+            format!("{}+{}", value_name(recovery), value_name(growth))
+        }
+        Some((one, _)) => value_name(one),
+        None => value_name(tcp),
+    }
 }
 
-fn cell(flow: &FlowSummary, metric: &str) -> String {
-    match flow.metrics.get(metric) {
+fn cell(metrics: &BTreeMap<String, Option<Estimate>>, metric: &str) -> String {
+    match metrics.get(metric) {
         Some(Some(estimate)) => mean(metric, estimate),
         _ => "–".to_owned(),
     }
 }
 
-/// What each flow did.
-pub fn flows(flows: &[FlowSummary]) -> Grid {
-    if flows.len() <= ABREAST {
-        let header: Vec<_> =
-            std::iter::once("flow".to_owned()).chain(flows.iter().map(flow_name)).collect();
-        let known = |metric: &str| {
-            flows.iter().any(|flow| flow.metrics.get(metric).is_some_and(Option::is_some))
-        };
-        let rows: Vec<_> = METRICS
-            .iter()
-            .filter(|(metric, _)| known(metric))
-            .map(|(metric, _)| {
-                let cells = flows.iter().map(|flow| cell(flow, metric));
-                std::iter::once(title(metric)).chain(cells).collect()
-            })
-            .collect();
-        Grid { header, rows }
-    } else {
-        let header: Vec<_> = std::iter::once("flow".to_owned())
-            .chain(FOR_MANY.iter().map(|metric| title(metric)))
-            .collect();
-        let rows: Vec<_> = flows
-            .iter()
-            .map(|flow| {
-                let cells = FOR_MANY.iter().map(|metric| cell(flow, metric));
-                std::iter::once(flow_name(flow)).chain(cells).collect()
-            })
-            .collect();
-        Grid { header, rows }
+/// Are there more flows than stand side by side?
+pub fn is_many(document: &Document) -> bool {
+    document.summary.flows.len() > FEW
+}
+
+/// What the flows did: a few side by side; of many first all together, then each in a row.
+pub fn flows(document: &Document) -> Vec<Grid> {
+    if is_many(document) {
+        return vec![side_by_side(&[together(document)]), one_a_row(&document.summary.flows)];
     }
+    vec![side_by_side(&subjects(document, false))]
+}
+
+/// A column for each, a row for each metric that any of them has.
+fn side_by_side(subjects: &[Subject]) -> Grid {
+    let names = subjects.iter().map(|subject| subject.name.clone());
+    let header: Vec<_> = std::iter::once("flow".to_owned()).chain(names).collect();
+    let known = |metric: &str| {
+        subjects.iter().any(|of| of.metrics.get(metric).is_some_and(Option::is_some))
+    };
+    let rows = METRICS.iter().filter(|(metric, _)| known(metric)).map(|(metric, _)| {
+        let cells = subjects.iter().map(|subject| cell(&subject.metrics, metric));
+        std::iter::once(title(metric)).chain(cells).collect()
+    });
+    Grid { header, rows: rows.collect() }
+}
+
+/// A row for each flow, with the metrics that any of them has. Columns have one unit each.
+pub fn one_a_row(flows: &[FlowSummary]) -> Grid {
+    let of = |flow: &FlowSummary, metric: &str| flow.metrics.get(metric).copied().flatten();
+    let column = |metric: &&'static str| {
+        let means = flows.iter().filter_map(|flow| Some(of(flow, metric)?.mean.abs()));
+        Some((*metric, Scale::of(metric, means.reduce(f64::max)?)))
+    };
+    let columns: Vec<(&str, Scale)> = FOR_MANY.iter().filter_map(column).collect();
+    let mut header = vec!["flow".to_owned()];
+    header.extend(columns.iter().map(|(metric, scale)| in_unit(title(metric), scale.unit)));
+    let row = |flow: &FlowSummary| {
+        let cells = columns.iter().map(|(metric, scale)| {
+            of(flow, metric).map_or("–".to_owned(), |estimate| mean_in(*scale, &estimate))
+        });
+        std::iter::once(flow_name(flow)).chain(cells).collect()
+    };
+    Grid { header, rows: flows.iter().map(row).collect() }
 }
 
 /// Only a transfer has an end that it could reach.

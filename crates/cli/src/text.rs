@@ -1,13 +1,15 @@
 //! Numbers and tables for people.
 
+use std::collections::BTreeSet;
+
 use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
+pub use experiment::names::metric as title;
 pub use experiment::words::{count, list};
 use sim::results::Estimate;
 
-/// How wide a table may be (columns).
-const WIDTH: u16 = 100;
+use crate::width::width;
 
 /// A unit that suits a size, and what the base unit is multiplied with to get there.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,19 +65,6 @@ fn base_unit(metric: &str) -> &'static str {
     }
 }
 
-/// A metric in words.
-pub fn title(metric: &str) -> String {
-    match metric {
-        "completion_s" => "completion time".into(),
-        "throughput_bps" => "throughput".into(),
-        "delivered_bytes" => "delivered".into(),
-        "goodput_ratio" => "goodput ratio".into(),
-        "rtt_s" => "TCP's round trips".into(),
-        "delay_s" => "delay".into(),
-        other => other.replace('_', " "),
-    }
-}
-
 /// A number with as many decimals as `resolution` has before two significant digits are told.
 fn decimals(resolution: f64) -> usize {
     let mut decimals = 0;
@@ -91,6 +80,12 @@ fn decimals(resolution: f64) -> usize {
 pub fn value(metric: &str, value: f64) -> String {
     let scale = Scale::of(metric, value);
     with_unit(number(value * scale.factor), scale.unit)
+}
+
+/// A number that somebody chose: without the digits that are zero.
+pub fn exact(chosen: f64) -> String {
+    let short = chosen.to_string();
+    if chosen.abs() >= 1e-3 && short.len() <= 7 { short } else { number(chosen) }
 }
 
 /// Four significant digits; whole numbers without decimals.
@@ -132,6 +127,14 @@ fn with_unit(number: String, unit: &str) -> String {
     if unit.is_empty() { number } else { format!("{number} {unit}") }
 }
 
+/// A title with its unit, if it has one: `pause (s)`.
+pub fn in_unit(title: String, unit: &str) -> String {
+    if unit.is_empty() { title } else { format!("{title} ({unit})") }
+}
+
+/// Blanks on the two sides of a cell.
+const PADDING: usize = 2;
+
 /// Rows of cells under a header; a report shows the same as text and as HTML.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grid {
@@ -142,41 +145,83 @@ pub struct Grid {
 }
 
 impl std::fmt::Display for Grid {
-    /// The first column to the left, the others to the right, at most 100 columns wide.
+    /// As [`Grid::within`] the width of the terminal.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.within(width()))
+    }
+}
+
+impl Grid {
+    /// A table at most so many columns wide: the first column to the left, the others to the right.
+    /// Words stay whole as long as there is room for those of all columns.
+    fn within(&self, width: u16) -> String {
+        let text = self.drawn(width, None);
+        let shown: BTreeSet<&str> = text.split_whitespace().collect();
+        let cells = self.rows.iter().chain([&self.header]).flatten();
+        if cells.flat_map(|cell| cell.split_whitespace()).all(|word| shown.contains(word)) {
+            return text;
+        }
+        let least: Vec<usize> =
+            (0..self.header.len()).map(|at| self.longest_word(at) + PADDING).collect();
+        let has_room = least.iter().sum::<usize>() <= width.into();
+        if has_room { self.drawn(width, Some(&least)) } else { text }
+    }
+
+    /// The same with columns that are at least so wide.
+    fn drawn(&self, width: u16, least: Option<&[usize]>) -> String {
         let line = LineStyle::none().fill('─').junction('─');
         let mut table = Table::new();
         table
             .load_style(TableStyle::new().header_separator(line).bottom_border(line))
             .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(WIDTH)
+            .set_width(width)
             .set_header(&self.header)
             .add_rows(&self.rows);
         // What a row is about stays on one line; the others give way.
         let name = |row: &Vec<String>| row.first().map_or(0, |name| name.chars().count());
-        if self.rows.iter().map(name).max().is_some_and(|widest| widest <= usize::from(WIDTH / 3))
-            && let Some(column) = table.column_mut(0)
-        {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-        for column in table.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
+        let is_short = self.rows.iter().map(name).max().is_some_and(|n| n <= (width / 3).into());
+        for (index, column) in table.column_iter_mut().enumerate() {
+            let least = least.and_then(|least| u16::try_from(*least.get(index)?).ok());
+            if index == 0 && is_short {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            } else if let Some(least) = least {
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+            }
+            if index > 0 {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
         }
         // Trailing blanks would only annoy whoever copies a table.
-        table.to_string().lines().try_for_each(|line| writeln!(f, "{}", line.trim_end()))
+        table.to_string().lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+    }
+
+    /// The longest word of a column (characters).
+    fn longest_word(&self, column: usize) -> usize {
+        let cells = self.rows.iter().chain([&self.header]).filter_map(|row| row.get(column));
+        cells
+            .flat_map(|cell| cell.split_whitespace())
+            .map(|word| word.chars().count())
+            .max()
+            .unwrap_or(0)
     }
 }
 
-/// `text` in lines that fit, each after the first indented, with a line break at its end.
+/// `text` in lines that fit the terminal, each after the first indented, with a line break at its
+/// end. Lines break between words, whatever lines `text` had; a word that is too long has a line to
+/// itself.
 pub fn wrapped(text: &str, indent: usize) -> String {
+    wrapped_within(text, indent, width())
+}
+
+fn wrapped_within(text: &str, indent: usize, most: u16) -> String {
     let mut lines = String::new();
     // What stands before the first word stays.
     let lead = text.len() - text.trim_start().len();
     let (mut line, text) = (text[..lead].to_owned(), &text[lead..]);
     let mut empty = true;
-    for word in text.split(' ') {
+    for word in text.split([' ', '\n']) {
         let width = line.chars().count() + 1 + word.chars().count();
-        if !empty && width > usize::from(WIDTH) {
+        if !empty && width > usize::from(most) {
             lines += line.trim_end();
             lines.push('\n');
             (line, empty) = (" ".repeat(indent), true);
@@ -229,6 +274,12 @@ mod test {
     }
 
     #[test]
+    fn what_was_chosen_has_no_more_digits_than_it_had() {
+        let texts = [0.5, 1.0, 0.0, 1e-5, 1e-4, 0.07 * 1e3, 1e6, 33.333_333_333].map(exact);
+        assert_eq!(texts, ["0.5", "1", "0", "1e-5", "1e-4", "70", "1000000", "33.33"]);
+    }
+
+    #[test]
     fn a_mean_has_the_digits_that_its_interval_allows() {
         assert_eq!(mean("completion_s", &estimate(412.456, 12.34)), "412 ± 12 s");
         assert_eq!(mean("completion_s", &estimate(412.456, 1.234)), "412.5 ± 1.2 s");
@@ -242,19 +293,39 @@ mod test {
     fn tables_fit() {
         let long = "word ".repeat(60);
         let header = vec!["a".to_owned(), "b".to_owned()];
-        let text = Grid { header, rows: vec![vec![long.clone(), long]] }.to_string();
-        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        let grid = Grid { header, rows: vec![vec![long.clone(), long]] };
+        for width in [60, 100] {
+            let text = grid.within(width);
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= usize::from(width) && widest > 50, "{widest}: {text}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_table_stay_whole_where_there_is_room() {
+        let header = ["hop", "direction", "frames", "bytes", "marked", "dropped", "utilisation"];
+        let row =
+            ["1", "backward", "2463 ± 2", "1.356 ± 0.001 MB", "0 ± 0", "1 ± 0", "0.8474 ± 0.0007"];
+        let owned = |cells: [&str; 7]| cells.map(str::to_owned).to_vec();
+        let text = Grid { header: owned(header), rows: vec![owned(row)] }.within(70);
+        for word in header.iter().chain(&row).flat_map(|cell| cell.split(' ')) {
+            assert!(text.split_whitespace().any(|other| other == word), "{word}:\n{text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
     }
 
     #[test]
     fn lines_are_wrapped_and_lose_no_word() {
         assert_eq!(wrapped("  a  b", 4), "  a  b\n");
+        assert_eq!(wrapped("\nsays\n2.1", 4), "\nsays 2.1\n");
         let words = "word ".repeat(50);
-        let text = wrapped(&format!("agrees   {words}end"), 9);
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(lines.iter().all(|line| line.chars().count() <= 100), "{text}");
-        assert!(lines[0].starts_with("agrees   word") && lines[1].starts_with("         word"));
-        assert_eq!(text.split_whitespace().count(), 52);
+        for width in [60, 100] {
+            let text = wrapped_within(&format!("agrees   {words}end"), 9, width);
+            let lines: Vec<&str> = text.lines().collect();
+            assert!(lines.iter().all(|line| line.len() <= usize::from(width)), "{text}");
+            assert!(lines[0].starts_with("agrees   word") && lines[1].starts_with("         word"));
+            assert_eq!(text.split_whitespace().count(), 52);
+        }
         let long = "x".repeat(200);
         assert_eq!(wrapped(&long, 2), format!("{long}\n"));
     }

@@ -10,6 +10,7 @@
 
 pub mod command;
 mod error;
+pub mod names;
 pub mod rows;
 pub mod runner;
 pub mod study;

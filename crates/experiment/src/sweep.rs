@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use crate::error::Error;
 use crate::study::find::Source;
-use crate::words;
+use crate::{names, words};
 
 /// A key, and the values that it gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub fn study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     let rest = || sweep.vary.iter().enumerate().filter(|(at, _)| Some(*at) != axis);
     let mut study = Table::new();
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let keys: Vec<String> = sweep.vary.iter().map(|vary| words::key(&vary.key)).collect();
+    let keys: Vec<String> = sweep.vary.iter().map(|vary| names::key_name(&vary.key)).collect();
     let file_stem = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     study.insert("title".into(), format!("{file_stem}: {}", words::list(&keys)).into());
     study.insert("scenario".into(), name.into());
@@ -123,7 +123,7 @@ pub fn study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     }
     if let Some(axis) = axis.map(|axis| &sweep.vary[axis]) {
         let mut x = Table::new();
-        x.insert("label".into(), words::key(&axis.key).into());
+        x.insert("label".into(), names::key_name(&axis.key).into());
         x.insert("key".into(), axis.key.clone().into());
         let values = axis.values.iter().map(|value| toml_of(value));
         x.insert("values".into(), Value::Array(values.collect()));
@@ -147,7 +147,7 @@ pub fn study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     if rest().next().is_some() {
         let arm = |set: &Vec<(String, String)>| {
             let mut arm = Table::new();
-            let label: Vec<String> = set.iter().map(|(k, v)| words::value(k, v)).collect();
+            let label: Vec<String> = set.iter().map(|(k, v)| names::setting(k, v)).collect();
             arm.insert("name".into(), label.join(", ").into());
             arm.insert("label".into(), label.join(", ").into());
             arm.insert("set".into(), settings(set).into());
@@ -205,7 +205,7 @@ fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
         let (of, what) = if mean { ("mean", "mean ") } else { ("sum", "total ") };
         let mut measure = Table::new();
         measure.insert("metric".into(), name.into());
-        let plain = words::metric(name);
+        let plain = names::metric(name);
         if of_flows {
             measure.insert("of".into(), of.into());
         }

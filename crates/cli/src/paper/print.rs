@@ -51,7 +51,8 @@ pub fn papers(json: bool) -> Result<(), Failure> {
         writeln!(out, "{}", text.expect("names and numbers"))?;
     } else {
         for paper in &listed {
-            writeln!(out, "{}\n  {}", paper.name, paper.title)?;
+            writeln!(out, "{}", paper.name)?;
+            write!(out, "{}", wrapped(&format!("  {}", paper.title), 4))?;
             let figures = paper.figures.join(", ");
             let statements = count(paper.statements as u64, "statement");
             let runs = count(paper.runs, "run");
@@ -65,7 +66,7 @@ pub fn papers(json: bool) -> Result<(), Failure> {
 /// What it is, and of a paper where it was published.
 pub fn head(study: &Study) -> String {
     let lines = std::iter::once(&study.title).chain(&study.source);
-    lines.map(|line| format!("{line}\n")).collect()
+    lines.map(|line| wrapped(line, 2)).collect()
 }
 
 /// Everything that a person wants to know at once.
@@ -88,7 +89,7 @@ pub fn document(plan: &Plan, document: &Document) -> String {
         }
         text += &wrapped(&format!("\nFigure {}: {}", figure.id, figure.title), 2);
         if let Some(x) = &figure.x {
-            let _ = writeln!(text, "against {}", x.label);
+            text += &wrapped(&format!("against {}", x.label), 2);
         }
         for measure in measures {
             text += &table(plan, measure);
@@ -107,7 +108,7 @@ pub fn document(plan: &Plan, document: &Document) -> String {
 fn table(plan: &Plan, figure: &FigureResult) -> String {
     let mut text = points(plan, figure).to_string();
     for line in &figure.lines {
-        let _ = writeln!(text, "{}: {}", line.label, value(&figure.y.metric, line.value));
+        text += &wrapped(&format!("{}: {}", line.label, value(&figure.y.metric, line.value)), 2);
     }
     text += &late(plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
     text

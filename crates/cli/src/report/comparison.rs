@@ -1,9 +1,10 @@
-//! The table of a set: a row for each scenario and flow.
+//! The table of a set: a row for each scenario and flow, or for each scenario with many flows.
 
 use super::set::Member;
-use super::sweep::{Sweep, short};
-use crate::tables::{flow_name, is_transfer};
-use crate::text::{Grid, Scale, mean_in, value};
+use super::sweep::{Axis, Sweep};
+use crate::tables::{is_many, is_transfer};
+use crate::text::{Grid, Scale, exact, in_unit, mean_in};
+use crate::together::{Subject, subjects};
 
 /// The metrics that it may have, and what their columns are called.
 const METRICS: [(&str, &str); 4] = [
@@ -16,51 +17,57 @@ const METRICS: [(&str, &str); 4] = [
 /// One scale for each column. A column that would be empty is left out, and so is throughput where
 /// completion says it.
 pub fn comparison(set: &[Member], sweep: &Sweep) -> Grid {
-    let any_transfer = set.iter().any(|member| {
-        (0..member.document.summary.flows.len()).any(|flow| is_transfer(&member.document, flow))
-    });
+    let as_one = are_many(set);
+    let subjects: Vec<Vec<Subject>> =
+        set.iter().map(|member| subjects(&member.document, as_one)).collect();
+    let any_transfer = subjects.iter().flatten().any(|subject| subject.transfers > 0);
     let columns: Vec<(&str, &str, Scale)> = METRICS
         .iter()
         .filter(|(metric, _)| *metric != "throughput_bps" || !all_complete(set))
-        .filter_map(|&(metric, name)| Some((metric, name, scale(set, metric)?)))
+        .filter_map(|&(metric, name)| Some((metric, name, scale(&subjects, metric)?)))
         .collect();
+    let x_scale = x_scale(sweep);
     let mut header = vec!["arm".to_owned()];
-    header.extend(sweep.axis.as_ref().map(|axis| short(&axis.key)));
-    header.extend(columns.iter().map(|(_, name, scale)| match scale.unit {
-        "" => (*name).to_owned(),
-        unit => format!("{name} ({unit})"),
-    }));
+    header.extend(sweep.axis.as_ref().map(|axis| in_unit(axis.name(), axis.unit(x_scale))));
+    header.extend(columns.iter().map(|(_, name, scale)| in_unit((*name).to_owned(), scale.unit)));
     header.extend(any_transfer.then(|| "complete".to_owned()));
     let mut rows = Vec::new();
     for arm in &sweep.arms {
         for &(x, member) in &arm.points {
-            let document = &set[member].document;
-            let summary = &document.summary;
-            for (index, flow) in summary.flows.iter().enumerate() {
-                let name = match (arm.label.as_str(), summary.flows.len()) {
-                    ("", _) => flow_name(flow),
+            for subject in &subjects[member] {
+                let name = match (arm.label.as_str(), subjects[member].len()) {
+                    ("", _) => subject.name.clone(),
                     (label, 1) => label.to_owned(),
-                    (label, _) => format!("{label}, {}", flow_name(flow)),
+                    (label, _) => format!("{label}, {}", subject.name),
                 };
                 let dash = || "–".to_owned();
                 let mut row = vec![name];
-                row.extend(sweep.axis.as_ref().map(|axis| value(axis.as_metric(), x)));
+                row.extend(sweep.axis.as_ref().map(|_| exact(x * x_scale.factor)));
                 row.extend(columns.iter().map(|(metric, _, scale)| {
-                    let estimate = flow.metrics.get(*metric).copied().flatten();
+                    let estimate = subject.metrics.get(*metric).copied().flatten();
                     estimate.map_or_else(dash, |estimate| mean_in(*scale, &estimate))
                 }));
-                row.extend(any_transfer.then(|| {
-                    if is_transfer(document, index) {
-                        format!("{} of {}", flow.completed, summary.runs)
-                    } else {
-                        dash()
-                    }
+                row.extend(any_transfer.then(|| match subject.transfers {
+                    0 => dash(),
+                    all => format!("{} of {all}", subject.completed),
                 }));
                 rows.push(row);
             }
         }
     }
     Grid { header, rows }
+}
+
+/// Has any scenario so many flows that all flows of each scenario are reported as one?
+pub fn are_many(set: &[Member]) -> bool {
+    set.iter().any(|member| is_many(&member.document))
+}
+
+/// The scale of the axis' values.
+fn x_scale(sweep: &Sweep) -> Scale {
+    let values = sweep.arms.iter().flat_map(|arm| &arm.points).map(|(x, _)| x.abs());
+    let metric = sweep.axis.as_ref().map_or("", Axis::as_metric);
+    Scale::of(metric, values.fold(0.0, f64::max))
 }
 
 /// Is every flow a transfer that completed in every run? Then throughput is size over completion.
@@ -73,10 +80,10 @@ pub fn all_complete(set: &[Member]) -> bool {
     })
 }
 
-/// The scale of a column; `None`: no flow has a value for it.
-fn scale(set: &[Member], metric: &str) -> Option<Scale> {
-    let flows = set.iter().flat_map(|member| &member.document.summary.flows);
-    let means = flows.filter_map(|flow| flow.metrics.get(metric).copied().flatten());
+/// The scale of a column; `None`: nothing has a value for it.
+fn scale(subjects: &[Vec<Subject>], metric: &str) -> Option<Scale> {
+    let means = subjects.iter().flatten();
+    let means = means.filter_map(|subject| subject.metrics.get(metric).copied().flatten());
     let largest = means.map(|estimate| estimate.mean.abs()).reduce(f64::max)?;
     Some(Scale::of(metric, largest))
 }

@@ -9,18 +9,15 @@ use plotly::{Plot, Scatter};
 use scenario::Reference;
 use sim::results::Estimate;
 
-use super::comparison::all_complete;
+use super::comparison::{all_complete, are_many};
 use super::figure::{Figure, QUIET, axis, colours, json, layout, plain};
 use super::set::Member;
 use super::sweep::{Arm, Axis, Sweep};
-use crate::tables::{flow_name, is_transfer};
-use crate::text::{Grid, Scale, capital, count, title, value};
+use crate::text::{Grid, Scale, capital, count, exact, in_unit, title, value};
+use crate::together::{HOW, Subject, subjects};
 
 /// From this ratio of largest to smallest on, an axis is logarithmic.
 pub const LOG_FROM: f64 = 30.0;
-
-/// Flows that get curves of their own.
-const FLOWS: usize = 4;
 
 /// An arm's symbols, so that colour is not all that tells curves apart: ours, and a paper's.
 pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
@@ -35,9 +32,11 @@ pub const SYMBOLS: [(MarkerSymbol, MarkerSymbol); 5] = [
 const OURS: (&str, &str) = ("ours", "simulated by driftway");
 const REPORTED: (&str, &str) = ("reported", "reported by a paper");
 
-/// One arm and flow of a metric.
+/// One arm of a metric, and one flow where there are several.
 struct Curve {
     name: String,
+    /// What a paper would name the arm by.
+    subject: String,
     points: Vec<Point>,
     /// Where not all runs completed: x, how many did not, and of how many.
     incomplete: Vec<(f64, u64, u64)>,
@@ -64,7 +63,9 @@ pub fn figures(set: &[Member], sweep: &Sweep) -> Vec<Figure> {
 }
 
 fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
-    let curves: Vec<Curve> = sweep.arms.iter().flat_map(|arm| curves(set, arm, metric)).collect();
+    let as_one = are_many(set);
+    let curves: Vec<Curve> =
+        sweep.arms.iter().flat_map(|arm| curves(set, arm, metric, as_one)).collect();
     if curves.iter().all(|curve| curve.points.is_empty()) {
         return None;
     }
@@ -100,7 +101,7 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
             .color(colour.clone());
         let line = Line::new().color(colour).width(2.0);
         let hover: Vec<String> =
-            curve.points.iter().map(|p| hover(metric, x_metric, by_category, p)).collect();
+            curve.points.iter().map(|p| hover(metric, sweep.axis.as_ref(), p)).collect();
         if by_category {
             let names = vec![plain(&curve.name); y.len()];
             plot.add_trace(
@@ -150,14 +151,15 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
             axis("", "").type_(AxisType::Category).range(vec![-0.5, places - 0.5])
         }
         Some(found) => {
-            let x_axis = axis(&found.key, x_scale.unit);
+            let x_axis = axis(&found.name(), found.unit(x_scale));
             if log(&xs) { by_powers(x_axis) } else { x_axis }
         }
     };
     // Taller than others: the legend takes its room from it.
     plot.set_layout(layout().height(550).x_axis(x_axis).y_axis(y_axis));
 
-    let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.key));
+    let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.name()));
+    let together = if as_one { format!(" {HOW}") } else { String::new() };
     let dashed = if references.is_empty() {
         ""
     } else {
@@ -167,11 +169,11 @@ fn figure(set: &[Member], sweep: &Sweep, metric: &str) -> Option<Figure> {
         title: capital(&format!("{}{against}", title(metric))),
         how: format!(
             "Each point is the mean over its runs, the bar its 90 % interval (Student's t): where \
-             bars overlap far, chance may explain the difference.{dashed}"
+             bars overlap far, chance may explain the difference.{together}{dashed}"
         ),
-        notes: notes(metric, &curves, x_metric, by_category),
+        notes: notes(metric, &curves, sweep.axis.as_ref(), as_one),
         json: json(plot),
-        numbers: Some(numbers(metric, sweep, x_metric, &curves, &references)),
+        numbers: Some(numbers(metric, sweep, x_scale, &curves, &references)),
         also: None,
     })
 }
@@ -181,35 +183,39 @@ pub fn by_powers(axis: plotly::layout::Axis) -> plotly::layout::Axis {
     axis.type_(AxisType::Log).dtick(1.0).exponent_format(ExponentFormat::Power)
 }
 
-/// The curves of an arm, one a flow.
-fn curves(set: &[Member], arm: &Arm, metric: &str) -> Vec<Curve> {
-    let flows = arm
+/// The curves of an arm: one a flow, or one of all flows.
+fn curves(set: &[Member], arm: &Arm, metric: &str, as_one: bool) -> Vec<Curve> {
+    let points: Vec<(f64, Vec<Subject>)> = arm
         .points
         .iter()
-        .map(|&(_, member)| set[member].document.summary.flows.len())
-        .max()
-        .unwrap_or(0);
+        .map(|&(x, member)| (x, subjects(&set[member].document, as_one)))
+        .collect();
+    let most = points.iter().map(|(_, subjects)| subjects.len()).max().unwrap_or(0);
     let curve = |index: usize| {
-        let mut name = arm.label.clone();
-        let (mut points, mut incomplete) = (Vec::new(), Vec::new());
-        for &(x, member) in &arm.points {
-            let document = &set[member].document;
-            let summary = &document.summary;
-            let Some(flow) = summary.flows.get(index) else { continue };
-            if flows > 1 && points.is_empty() {
-                let separator = if name.is_empty() { "" } else { ", " };
-                name = format!("{name}{separator}{}", flow_name(flow));
-            }
-            if let Some(Some(estimate)) = flow.metrics.get(metric).copied() {
-                points.push(Point { x, estimate });
-            }
-            if flow.completed < summary.runs && is_transfer(document, index) {
-                incomplete.push((x, summary.runs - flow.completed, summary.runs));
-            }
+        let of_flow = || points.iter().filter_map(|(x, all)| Some((*x, all.get(index)?)));
+        let flow = match of_flow().next() {
+            Some((_, subject)) if most > 1 => Some(subject.name.clone()),
+            _ if as_one && arm.label.is_empty() => Some("all flows together".to_owned()),
+            _ => None,
+        };
+        let parts: Vec<String> =
+            [arm.label.clone()].into_iter().filter(|l| !l.is_empty()).chain(flow).collect();
+        let point = |(x, subject): (f64, &Subject)| {
+            let estimate = subject.metrics.get(metric).copied().flatten()?;
+            Some(Point { x, estimate })
+        };
+        let late = |(x, subject): (f64, &Subject)| {
+            let late = subject.transfers - subject.completed;
+            (late > 0).then_some((x, late, subject.transfers))
+        };
+        Curve {
+            name: parts.join(", "),
+            subject: arm.subject.clone(),
+            points: of_flow().filter_map(point).collect(),
+            incomplete: of_flow().filter_map(late).collect(),
         }
-        Curve { name, points, incomplete }
     };
-    (0..flows.min(FLOWS)).map(curve).collect()
+    (0..most).map(curve).collect()
 }
 
 /// What papers reported of this metric against this key, each once.
@@ -242,7 +248,7 @@ fn add_reference(
     let name = reference_name(reference);
     // A line that speaks of one of our arms has its colour and symbol.
     let about = reference.label.as_ref().unwrap_or(&reference.source);
-    let arm = curves.iter().position(|curve| speaks_of(about, &curve.name));
+    let arm = curves.iter().position(|curve| speaks_of(about, &curve.subject));
     let colour = arm.map_or(QUIET.to_owned(), |i| colours[i].clone());
     let symbol = arm.map_or(MarkerSymbol::StarOpen, |i| SYMBOLS[i % SYMBOLS.len()].1.clone());
     let (x, y): (Vec<f64>, Vec<f64>) = reference
@@ -262,94 +268,86 @@ fn add_reference(
     );
 }
 
-/// Does a paper's line speak of this arm? Every word of what the arm's name begins with, its aid,
-/// stands in the line's name; an arm without an aid is plain TCP.
-fn speaks_of(line: &str, arm: &str) -> bool {
+/// Does a paper's line speak of the arm of this subject? Every word of it stands in the line's name;
+/// without an aid it is plain TCP.
+fn speaks_of(line: &str, subject: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty())
             .map(str::to_lowercase)
             .collect()
     };
-    let line = words(line);
-    let aid = words(family(arm));
-    if aid == ["no", "aid"] {
+    let (line, subject) = (words(line), words(subject));
+    if subject == ["no", "aid"] {
         return line.iter().any(|word| word == "tcp");
     }
-    !aid.is_empty() && aid.iter().all(|word| line.contains(word))
+    !subject.is_empty() && subject.iter().all(|word| line.contains(word))
 }
 
-/// What tells most about an arm comes first in its name: its aid, where aids differ. Arms that have
-/// it in common have shades of one colour.
+/// What tells most about an arm comes first in its name: its routing, where routing differs. Arms that
+/// have it in common have shades of one colour.
 fn family(name: &str) -> &str {
     name.split(", ").next().unwrap_or_default()
 }
 
-fn hover(metric: &str, x_metric: &str, by_category: bool, point: &Point) -> String {
-    let x = if by_category { String::new() } else { format!("{}: ", value(x_metric, point.x)) };
+fn hover(metric: &str, axis: Option<&Axis>, point: &Point) -> String {
+    let x = axis.map_or_else(String::new, |axis| format!("{}: ", axis.at(point.x)));
     let mean = crate::text::mean(metric, &point.estimate);
     format!("{x}{mean}, {}", count(point.estimate.n, "run"))
 }
 
-/// A mean over some of the runs is not the mean over all: where that is so it is said.
-fn notes(metric: &str, curves: &[Curve], x_metric: &str, by_category: bool) -> Vec<String> {
+/// What the points do not include: a mean over some of the runs is not the mean over all.
+fn notes(metric: &str, curves: &[Curve], axis: Option<&Axis>, as_one: bool) -> Vec<String> {
     if metric != "completion_s" {
         return Vec::new();
     }
-    let note = |(curve, &(x, late, runs)): (&Curve, &(f64, u64, u64))| {
-        let at = if by_category { String::new() } else { format!(" at {}", value(x_metric, x)) };
+    let things = if as_one { "transfer" } else { "run" };
+    let note = |(curve, &(x, late, all)): (&Curve, &(f64, u64, u64))| {
+        let at = axis.map_or_else(String::new, |axis| format!(" at {}", axis.at(x)));
         let rest =
-            if late == runs { "there is no point" } else { "the point is the mean of the others" };
+            if late == all { "there is no point" } else { "the point is the mean of the others" };
         let name = if curve.name.is_empty() { String::new() } else { format!("{}: ", curve.name) };
-        format!("{name}{late} of {} did not complete{at}; {rest}.", count(runs, "run"))
+        format!("{name}{late} of {} did not complete{at}; {rest}.", count(all, things))
     };
-    curves
-        .iter()
-        .flat_map(|curve| curve.incomplete.iter().map(move |late| (curve, late)))
-        .map(note)
-        .collect()
+    let late =
+        curves.iter().flat_map(|curve| curve.incomplete.iter().map(move |late| (curve, late)));
+    late.map(note).collect()
 }
 
 fn numbers(
     metric: &str,
     sweep: &Sweep,
-    x_metric: &str,
+    x_scale: Scale,
     curves: &[Curve],
     references: &[Reference],
 ) -> Grid {
-    let x_title = sweep.axis.as_ref().map_or("", |axis| axis.key.as_str());
-    let header = ["curve", x_title, "mean", "90 % from", "to", "runs"];
+    let dash = || "–".to_owned();
+    let axis = sweep.axis.as_ref();
+    let x_title = axis.map(|axis| in_unit(axis.name(), axis.unit(x_scale)));
+    let others = ["mean", "90 % from", "to", "runs"].map(str::to_owned);
+    let header = ["curve".to_owned()].into_iter().chain(x_title).chain(others).collect();
+    let row = |name: String, x: Option<f64>, cells: [String; 4]| -> Vec<String> {
+        let x = axis.map(|_| x.map_or_else(dash, |x| exact(x * x_scale.factor)));
+        [name].into_iter().chain(x).chain(cells).collect()
+    };
     let mut rows = Vec::new();
     for curve in curves {
         for point in &curve.points {
-            let [low, high] = point.estimate.ci90.map_or(["–".into(), "–".into()], |interval| {
-                interval.map(|end| value(metric, end))
-            });
-            rows.push(vec![
-                curve.name.clone(),
-                if sweep.axis.is_some() { value(x_metric, point.x) } else { String::new() },
-                value(metric, point.estimate.mean),
-                low,
-                high,
-                point.estimate.n.to_string(),
-            ]);
+            let ends = point.estimate.ci90;
+            let [low, high] =
+                ends.map_or([dash(), dash()], |ends| ends.map(|end| value(metric, end)));
+            let mean = value(metric, point.estimate.mean);
+            let cells = [mean, low, high, point.estimate.n.to_string()];
+            rows.push(row(curve.name.clone(), Some(point.x), cells));
         }
     }
     for reference in references {
         for (x, y) in &reference.points {
-            let x = x.value().map_or("–".into(), |x| value(x_metric, x));
-            let dash = || "–".to_owned();
-            rows.push(vec![
-                reference_name(reference),
-                x,
-                value(metric, *y),
-                dash(),
-                dash(),
-                dash(),
-            ]);
+            let cells = [value(metric, *y), dash(), dash(), dash()];
+            rows.push(row(reference_name(reference), x.value(), cells));
         }
     }
-    Grid { header: header.map(str::to_owned).to_vec(), rows }
+    Grid { header, rows }
 }
 
 #[cfg(test)]
@@ -358,11 +356,10 @@ mod test {
 
     #[test]
     fn a_papers_line_finds_its_arm() {
-        assert!(speaks_of("ATCP (liu-singh-2001, figure 8)", "atcp"));
-        assert!(!speaks_of("TCP (liu-singh-2001, figure 8)", "atcp"));
+        assert!(speaks_of("ATCP (liu-singh-2001, figure 8)", "ATCP"));
+        assert!(!speaks_of("TCP (liu-singh-2001, figure 8)", "ATCP"));
         assert!(speaks_of("TCP (liu-singh-2001, figure 8)", "no aid"));
         assert!(!speaks_of("ATCP (liu-singh-2001)", "no aid"));
-        assert!(speaks_of("ATCP, as reported", "atcp, mss 60 B"));
         assert!(!speaks_of("TCP", ""));
     }
 }

@@ -2,37 +2,43 @@
 
 use std::path::Path;
 
+use super::claims::Claims;
 use super::set::Member;
 use super::sweep::Sweep;
-use crate::text::{capital, count};
+use crate::text::{capital, count, list};
 
 /// The longest description that makes a line of a subtitle (characters).
 const LINE: usize = 100;
 
-/// What the names of all have in common, else the directory's name.
-pub fn title(dir: &Path, set: &[Member]) -> String {
+/// What the names of all have in common, as far as it is true of all, else the directory's name.
+pub fn title(dir: &Path, set: &[Member], sweep: &Sweep) -> String {
     let names: Vec<&str> =
         set.iter().map(|member| member.document.scenario.name.as_str()).collect();
-    let name = common(&names);
+    let name = Claims::of_all(&sweep.values).true_part(common(&names));
     if !name.is_empty() {
-        return capital(name);
+        return capital(&name);
     }
     let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     capital(&dir.file_name().map_or("a set".into(), |name| name.to_string_lossy()))
 }
 
-/// The description that all share, where one does and it is short, and how much was run.
+/// The description that all share, where they do, it is short and true of all; how much was run; and
+/// what differs though no name says it.
 pub fn subtitle(set: &[Member], sweep: &Sweep) -> Vec<String> {
     let mut descriptions = set.iter().map(|member| &member.document.scenario.description);
     let shared = descriptions.next().and_then(Option::as_ref);
     let shared = shared.filter(|first| {
-        first.chars().count() <= LINE && descriptions.all(|other| other.as_ref() == Some(first))
+        first.chars().count() <= LINE
+            && descriptions.all(|other| other.as_ref() == Some(first))
+            && Claims::of_all(&sweep.values).allow(first)
     });
     let runs: usize = set.iter().map(|member| member.document.runs.len()).sum();
-    let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.key));
+    let against = sweep.axis.as_ref().map_or(String::new(), |a| format!(" against {}", a.name()));
     let amount =
         format!("{}, {}{against}", count(set.len() as u64, "scenario"), count(runs as u64, "run"));
-    shared.cloned().into_iter().chain([amount]).collect()
+    let unsaid = (!sweep.unsaid.is_empty())
+        .then(|| format!("The scenarios also differ in: {}.", list(&sweep.unsaid)));
+    shared.cloned().into_iter().chain([amount]).chain(unsaid).collect()
 }
 
 /// What all names begin with: whole words, without the punctuation that follows them.

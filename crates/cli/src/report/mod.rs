@@ -1,12 +1,15 @@
 //! `driftway report`: results as one page, and the same tables as text.
 
+mod claims;
 mod comparison;
 pub mod curves;
 pub mod figure;
 mod heading;
 mod moments;
+mod naming;
 mod network;
 pub mod page;
+mod partition;
 mod set;
 mod sweep;
 
@@ -18,19 +21,24 @@ use askama::Template;
 use crate::args::ReportArgs;
 use crate::failure::Failure;
 use crate::files::Destination;
-use crate::report::comparison::comparison;
+use crate::report::claims::Claims;
+use crate::report::comparison::{are_many, comparison};
 use crate::report::figure::Figure;
 use crate::report::heading::{subtitle, title};
 use crate::report::moments::Moments;
 use crate::report::page::{Page, Ran, SCRIPT, STYLE, Section, library};
 use crate::report::set::{Member, load};
 use crate::report::sweep::{Sweep, sweep};
-use crate::tables::{drops, flow_name, flows, incomplete, links, seeds};
-use crate::text::{capital, value};
+use crate::tables::{drops, flow_name, flows, incomplete, is_many, links, one_a_row, seeds};
+use crate::text::{capital, wrapped};
+use crate::together::HOW;
 use experiment::command::quoted;
 
 /// The page's name.
 const PAGE: &str = "index.html";
+
+/// Where the flows of a set with many of them stand.
+const EACH: &str = "The page has each flow below its scenario.";
 
 /// Arms, or flows of a single scenario, whose moments are drawn.
 const DRAWN: usize = 12;
@@ -52,15 +60,15 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
 
     let mut out = anstream::stdout().lock();
     for line in [&page.title].into_iter().chain(&page.subtitle) {
-        writeln!(out, "{line}")?;
+        write!(out, "{}", wrapped(line, 2))?;
     }
     for grid in &page.results {
         write!(out, "{grid}")?;
     }
     for sentence in &page.sentences {
-        writeln!(out, "{sentence}")?;
+        write!(out, "{}", wrapped(sentence, 2))?;
     }
-    writeln!(out, "{}", page.intervals)?;
+    write!(out, "{}", wrapped(page.intervals, 0))?;
     writeln!(out, "{}", args.dir.join(PAGE).display())?;
     Ok(())
 }
@@ -69,7 +77,7 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
     let (title, subtitle, results, sentences) = match set {
         [only] => {
             let document = &only.document;
-            let mut results = vec![flows(&document.summary.flows)];
+            let mut results = flows(document);
             results.extend(
                 (document.runs.iter().any(|run| !run.links.is_empty()))
                     .then(|| links(&document.runs)),
@@ -77,16 +85,17 @@ fn page(dir: &Path, set: &[Member], sweep: &Sweep) -> Result<Page, Failure> {
             if !document.summary.drops.is_empty() {
                 results.push(drops(document));
             }
-            let sentences = incomplete(document);
+            let how = is_many(document).then(|| HOW.to_owned());
+            let sentences = how.into_iter().chain(incomplete(document)).collect();
             let subtitle =
                 document.scenario.description.iter().cloned().chain([seeds(&document.runs)]);
             (capital(&document.scenario.name), subtitle.collect(), results, sentences)
         }
         several => (
-            title(dir, several),
+            title(dir, several, sweep),
             subtitle(several, sweep),
             vec![comparison(several, sweep)],
-            Vec::new(),
+            are_many(several).then(|| format!("{HOW} {EACH}")).into_iter().collect(),
         ),
     };
     let one_run = set.iter().all(|member| member.document.runs.len() < 2);
@@ -145,9 +154,11 @@ fn moments(set: &[Member], sweep: &Sweep) -> Result<(Vec<Figure>, Vec<Figure>), 
             .iter()
             .filter_map(|arm| {
                 let &(x, member) = arm.points.get(arm.points.len() / 2)?;
-                let at = sweep.axis.as_ref().map(|axis| value(axis.as_metric(), x));
-                let name: Vec<String> =
-                    [arm.label.clone()].into_iter().filter(|l| !l.is_empty()).chain(at).collect();
+                let at = sweep.axis.as_ref().map(|axis| axis.at(x));
+                let flows = &several[member].document.summary.flows;
+                let flow = flows.first().filter(|_| flows.len() > 1).map(flow_name);
+                let label = Some(arm.label.clone()).filter(|label| !label.is_empty());
+                let name: Vec<String> = label.into_iter().chain(at).chain(flow).collect();
                 Some((name.join(", "), &several[member], 0))
             })
             .collect(),
@@ -212,24 +223,26 @@ fn ran(member: &Member, sweep: &Sweep, set: &[Member]) -> Ran {
     for arm in &sweep.arms {
         for &(x, _) in arm.points.iter().filter(|(_, of)| Some(*of) == index) {
             differs.extend(Some(arm.label.clone()).filter(|label| !label.is_empty()));
-            let at = |axis: &sweep::Axis| format!("{} {}", axis.key, value(axis.as_metric(), x));
-            differs.extend(sweep.axis.as_ref().map(at));
+            differs.extend(sweep.axis.as_ref().map(|axis| axis.at(x)));
         }
     }
+    let claims = Claims::of_one(&sweep.values, &member.keys);
+    let name = claims.true_part(&document.scenario.name);
     let scenario = member.dir.join("scenario.toml");
     let runs = document.runs.len();
     Ran {
-        name: capital(&member.document.scenario.name),
-        description: member.document.scenario.description.clone(),
+        name: capital(if differs.is_empty() { &document.scenario.name } else { &name }),
+        description: document.scenario.description.clone().filter(|text| claims.allow(text)),
         seeds: seeds(&document.runs),
         version: document.version.clone(),
-        differs: differs.join(", "),
+        differs: capital(&differs.join(", ")),
         command: format!(
             "driftway run {} --seed {} --runs {runs}",
             quoted(&scenario.to_string_lossy()),
             member.first_seed().unwrap_or(1),
         ),
         sentences: if set.len() > 1 { incomplete(document) } else { Vec::new() },
+        flows: Some(one_a_row(&document.summary.flows)).filter(|_| set.len() > 1 && are_many(set)),
         drops: Some(drops(document)).filter(|drops| set.len() > 1 && !drops.rows.is_empty()),
         scenario: member.document.scenario.show(),
     }

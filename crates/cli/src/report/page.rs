@@ -60,6 +60,8 @@ pub struct Ran {
     pub command: String,
     /// What did not complete.
     pub sentences: Vec<String>,
+    /// Each flow, where the results above report all as one.
+    pub flows: Option<Grid>,
     /// What was dropped, where the results above don't tell.
     pub drops: Option<Grid>,
     /// The resolved scenario.

@@ -4,6 +4,11 @@ use std::collections::BTreeMap;
 
 use scenario::{Unit, quantity};
 
+use super::naming::{distinguish, follows, label, naming};
+use super::partition::{Keys, comparable, determines, distinct, joined, partition, value};
+use crate::text::{Scale, exact, value as with_unit};
+use experiment::names::{counted, key_name};
+
 /// The scenarios of a set, told apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
@@ -11,6 +16,10 @@ pub struct Sweep {
     pub axis: Option<Axis>,
     /// What else varies.
     pub arms: Vec<Arm>,
+    /// What varies too, and neither the axis nor the arms' names say, in words.
+    pub unsaid: Vec<String>,
+    /// The values of what varies, where no other key implies it: what a name may not claim.
+    pub values: BTreeMap<String, Vec<String>>,
 }
 
 /// The number that varies.
@@ -27,13 +36,12 @@ pub struct Axis {
 pub struct Arm {
     /// What it is called; empty where there is one arm only.
     pub label: String,
+    /// What a paper would name it by: its aid where aids differ, else what its name begins with.
+    pub subject: String,
     /// The axis' value in base units (0 without an axis) and the scenario's index in the set,
     /// by value.
     pub points: Vec<(f64, usize)>,
 }
-
-/// One scenario: its keys with their values.
-pub type Keys = BTreeMap<String, String>;
 
 impl Axis {
     /// The name of a metric with the axis' unit, for [`crate::text`].
@@ -48,132 +56,114 @@ impl Axis {
             Unit::Hertz => "_hz",
         }
     }
+
+    /// In words: `pause`.
+    pub fn name(&self) -> String {
+        key_name(&self.key)
+    }
+
+    /// The unit of numbers of this scale: `s`, `packets`; empty for ratios and where the name says
+    /// what is counted.
+    pub fn unit(&self, scale: Scale) -> &'static str {
+        if scale.unit.is_empty() { counted(&self.key, self.unit) } else { scale.unit }
+    }
+
+    /// The axis at `x`: `pause 10 s`.
+    pub fn at(&self, x: f64) -> String {
+        let counted = counted(&self.key, self.unit);
+        let number = if self.unit == Unit::One { exact(x) } else { with_unit(self.as_metric(), x) };
+        let text = format!("{} {number} {counted}", self.name());
+        text.trim_end().to_owned()
+    }
 }
 
 /// Tells the scenarios of a set apart.
 pub fn sweep(set: &[Keys]) -> Sweep {
-    let varying = varying(set);
-    let axis = varying
-        .iter()
-        .filter_map(|key| Some((key, axis_values(set, key)?)))
-        // The most values; among equals the key that comes first.
-        .max_by(|(a, x), (b, y)| distinct(x.1.iter()).cmp(&distinct(y.1.iter())).then(b.cmp(a)))
-        .map(|(key, (unit, values))| (Axis { key: (*key).clone(), unit }, values));
+    let set = &comparable(set);
+    let varying: Vec<&String> =
+        all_keys(set).into_iter().filter(|key| distinct(&partition(set, key)) > 1).collect();
+    let mut named = naming(set, &varying);
+    let axis = axis(set, &varying, &named);
     let values = axis.as_ref().map(|(_, values)| values.clone());
-    let telling = telling(set, &varying, values.as_deref());
+    distinguish(set, &varying, values.as_deref(), &mut named);
 
     let mut arms: Vec<Arm> = Vec::new();
-    for (index, keys) in set.iter().enumerate() {
-        let label = label(keys, &telling);
+    for index in 0..set.len() {
+        let (label, subject) = label(set, index, &named);
         let point = (values.as_ref().map_or(0.0, |values| values[index]), index);
         match arms.iter_mut().find(|arm| arm.label == label) {
             Some(arm) => arm.points.push(point),
-            None => arms.push(Arm { label, points: vec![point] }),
+            None => arms.push(Arm { label, subject, points: vec![point] }),
         }
     }
     for arm in &mut arms {
         arm.points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     }
     arms.sort_by(|a, b| a.label.cmp(&b.label));
-    Sweep { axis: axis.map(|(axis, _)| axis), arms }
+
+    let axis = axis.map(|(axis, _)| axis);
+    let is_said =
+        |key: &String| named.contains(&key) || axis.as_ref().is_some_and(|axis| axis.key == *key);
+    let own: Vec<&String> = varying
+        .iter()
+        .copied()
+        .filter(|key| is_said(key) || !follows(set, &varying, key))
+        .collect();
+    let mut unsaid: Vec<String> =
+        own.iter().filter(|key| !is_said(key)).map(|key| key_name(key)).collect();
+    let said: Vec<String> =
+        own.iter().filter(|key| is_said(key)).map(|key| key_name(key)).collect();
+    unsaid.sort();
+    unsaid.dedup();
+    unsaid.retain(|name| !said.contains(name));
+    let values_of = |key: &String| {
+        let mut values: Vec<String> = set.iter().map(|keys| value(keys, key).to_owned()).collect();
+        values.sort();
+        values.dedup();
+        (key.clone(), values)
+    };
+    Sweep { axis, arms, unsaid, values: own.into_iter().map(values_of).collect() }
 }
 
-fn value<'a>(keys: &'a Keys, key: &str) -> &'a str {
-    keys.get(key).map_or("", String::as_str)
-}
-
-/// Keys that have more than one value; what a scenario is called, and what a paper reported, does
-/// not count.
-fn varying(set: &[Keys]) -> Vec<&String> {
-    let says = |key: &str| key == "name" || key == "description" || key.starts_with("reference");
+fn all_keys(set: &[Keys]) -> Vec<&String> {
     let mut keys: Vec<&String> = set.iter().flat_map(Keys::keys).collect();
     keys.sort();
     keys.dedup();
-    keys.retain(|key| !says(key) && distinct(set.iter().map(|keys| value(keys, key))) > 1);
     keys
 }
 
-fn distinct<T: PartialOrd>(values: impl Iterator<Item = T>) -> usize {
-    let mut seen: Vec<T> = Vec::new();
-    for value in values {
-        if !seen.contains(&value) {
-            seen.push(value);
-        }
-    }
-    seen.len()
+/// The axis and its value in each scenario: of the numbers that the arms' names don't imply, that
+/// with the most values.
+fn axis(set: &[Keys], varying: &[&String], naming: &[&String]) -> Option<(Axis, Vec<f64>)> {
+    let names: Vec<_> = naming.iter().map(|key| partition(set, key)).collect();
+    let names = joined(&names);
+    let is_free = |key: &String| naming.is_empty() || !determines(&names, &partition(set, key));
+    let mut candidates: Vec<(&String, (Unit, Vec<f64>))> = varying
+        .iter()
+        .filter(|key| is_free(key))
+        .filter_map(|key| Some((*key, axis_values(set, key)?)))
+        .collect();
+    // Who sends, and for how long, goes with something else where it varies too.
+    let last = |key: &str| {
+        let lasts = key == "duration" || key.ends_with(".from") || key.ends_with(".to");
+        lasts || key.contains(".positions.") || key.ends_with(".speed.0")
+    };
+    candidates.sort_by_key(|(key, (_, values))| {
+        let bits: Vec<u64> = values.iter().map(|value| value.to_bits()).collect();
+        (std::cmp::Reverse(distinct(&bits)), last(key), *key)
+    });
+    let (key, (unit, values)) = candidates.into_iter().next()?;
+    Some((Axis { key: key.clone(), unit }, values))
 }
 
 /// The values of a key that every scenario has, in base units, if they all have the same unit.
 fn axis_values(set: &[Keys], key: &str) -> Option<(Unit, Vec<f64>)> {
     let read: Vec<(f64, Unit)> =
         set.iter().map(|keys| quantity(keys.get(key)?)).collect::<Option<_>>()?;
-    let unit = read.first()?.1;
+    let unit = read.iter().find(|(value, _)| *value != 0.0)?.1;
     // A zero is a zero in any unit.
     let same = read.iter().all(|(value, other)| *other == unit || *value == 0.0);
     same.then(|| (unit, read.into_iter().map(|(value, _)| value).collect()))
-}
-
-/// The fewest keys that tell apart what the axis does not: a key that says nothing beyond those
-/// before it (the options of an aid, once the aid is named) is left out.
-fn telling<'a>(set: &[Keys], varying: &[&'a String], axis: Option<&[f64]>) -> Vec<&'a String> {
-    let mut by_weight = varying.to_vec();
-    by_weight.sort_by_key(|key| (weight(key), key.len(), (*key).clone()));
-    let mut classes: Vec<usize> = match axis {
-        Some(values) => values
-            .iter()
-            .map(|value| values.iter().position(|other| other == value).unwrap_or(0))
-            .collect(),
-        None => vec![0; set.len()],
-    };
-    let mut telling = Vec::new();
-    for key in by_weight {
-        let of = |index: usize| (classes[index], value(&set[index], key));
-        let finer: Vec<usize> = (0..set.len())
-            .map(|index| (0..=index).find(|&first| of(first) == of(index)).unwrap_or(index))
-            .collect();
-        if distinct(finer.iter()) > distinct(classes.iter()) {
-            classes = finer;
-            telling.push(key);
-        }
-    }
-    telling
-}
-
-/// Aids before TCPs before the rest: what a reader asks for first.
-fn weight(key: &str) -> u8 {
-    if is_aid(key) {
-        0
-    } else if key.contains(".tcp.") {
-        1
-    } else {
-        2
-    }
-}
-
-fn is_aid(key: &str) -> bool {
-    key.ends_with(".aid")
-}
-
-/// The last two names of a key: `delay.mean`.
-pub fn short(key: &str) -> String {
-    let names: Vec<&str> = key.split('.').collect();
-    names[names.len().saturating_sub(2)..].join(".")
-}
-
-/// `atcp, growth cubic, queue.packets 20`
-fn label(keys: &Keys, telling: &[&String]) -> String {
-    let part = |key: &&String| {
-        let text = match value(keys, key) {
-            "" => "unset",
-            text => text,
-        };
-        if is_aid(key) {
-            return if text == "none" { "no aid".to_owned() } else { text.to_owned() };
-        }
-        let name = short(key);
-        format!("{} {text}", name.strip_prefix("tcp.").unwrap_or(&name))
-    };
-    telling.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -182,6 +172,10 @@ mod test {
 
     fn keys(pairs: &[(&str, &str)]) -> Keys {
         pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
+    }
+
+    fn labels(sweep: &Sweep) -> Vec<&str> {
+        sweep.arms.iter().map(|arm| arm.label.as_str()).collect()
     }
 
     #[test]
@@ -196,11 +190,75 @@ mod test {
             ]));
         }
         let sweep = sweep(&set);
-        let axis = sweep.axis.unwrap();
+        let axis = sweep.axis.as_ref().unwrap();
         assert_eq!((axis.key.as_str(), axis.unit), ("network.ber", Unit::One));
-        let labels: Vec<_> = sweep.arms.iter().map(|arm| arm.label.as_str()).collect();
-        assert_eq!(labels, ["atcp", "no aid"]);
+        assert_eq!(labels(&sweep), ["ATCP", "no aid"]);
         assert_eq!(sweep.arms[0].points, [(1e-6, 1), (1e-5, 3), (1e-4, 5)]);
+        assert!(sweep.unsaid.is_empty(), "{:?}", sweep.unsaid);
+    }
+
+    /// AODV and DSR with constants of their own, against the pause.
+    fn protocols() -> Vec<Keys> {
+        let mut set = Vec::new();
+        for pause in ["0 s", "30 s"] {
+            let pause = ("network.mobility.pause", pause);
+            let aodv = [("network.routing.protocol", "aodv"), ("network.routing.udp", "true")];
+            let dsr = [("network.routing.protocol", "dsr"), ("network.routing.scan", "none")];
+            set.extend([aodv, dsr].map(|of| keys(&[&of[..], &[pause]].concat())));
+        }
+        set
+    }
+
+    #[test]
+    fn arms_are_named_by_their_protocol_and_not_by_what_follows_from_it() {
+        let mut set = protocols();
+        let found = sweep(&set);
+        assert_eq!(labels(&found), ["AODV", "DSR"]);
+        assert_eq!(found.axis.as_ref().unwrap().at(30.0), "pause 30 s");
+        assert!(found.unsaid.is_empty(), "{:?}", found.unsaid);
+        // What goes with a protocol and is none of its constants is no axis, but is found.
+        for keys in &mut set {
+            let aodv = value(keys, "network.routing.protocol") == "aodv";
+            keys.insert("flow.0.tcp.window".into(), if aodv { "32" } else { "8" }.into());
+            keys.insert("flow.0.tcp.recovery".into(), if aodv { "sack" } else { "reno" }.into());
+        }
+        let found = sweep(&set);
+        assert_eq!(labels(&found), ["AODV, SACK", "DSR, Reno"]);
+        assert_eq!(found.axis.unwrap().key, "network.mobility.pause");
+        assert_eq!(found.unsaid, ["window"]);
+    }
+
+    #[test]
+    fn a_constant_is_in_the_name_of_the_arms_that_have_it() {
+        let mut set = protocols();
+        let mut more = set.clone();
+        more.retain(|keys| value(keys, "network.routing.protocol") == "dsr");
+        for keys in &mut more {
+            keys.insert("network.routing.scan".into(), "always".into());
+        }
+        set.extend(more);
+        assert_eq!(labels(&sweep(&set)), ["AODV", "DSR, no scan", "DSR, scan always"]);
+    }
+
+    #[test]
+    fn tcps_are_named_by_recovery_and_growth_or_by_their_preset() {
+        let named = |tcps: &[[(&str, &str); 2]]| {
+            let with = |of: &[(&str, &str); 2]| {
+                keys(
+                    &of.map(|(key, value)| (format!("flow.0.tcp.{key}"), value.to_owned()))
+                        .each_ref()
+                        .map(|(key, value)| (key.as_str(), value.as_str())),
+                )
+            };
+            let set: Vec<Keys> = tcps.iter().map(with).collect();
+            labels(&sweep(&set)).join("; ")
+        };
+        let tcp = |recovery, growth| [("recovery", recovery), ("growth", growth)];
+        assert_eq!(named(&[tcp("reno", "reno"), tcp("newreno", "reno")]), "NewReno; Reno");
+        assert_eq!(named(&[tcp("sack", "reno"), tcp("sack", "cubic")]), "CUBIC; Reno");
+        assert_eq!(named(&[tcp("reno", "reno"), tcp("sack", "cubic")]), "Reno; SACK, CUBIC");
+        let preset = [("recovery", "rack-tlp"), ("preset", "linux")];
+        assert_eq!(named(&[tcp("reno", "reno"), preset]), "Linux; Reno");
     }
 
     #[test]
@@ -212,6 +270,7 @@ mod test {
         assert_eq!(sweep.arms.len(), 1);
         assert_eq!(sweep.arms[0].points, [(0.01, 0), (0.2, 2), (1.0, 1)]);
         assert_eq!(sweep.arms[0].label, "");
+        assert_eq!(sweep.unsaid, ["zeal"]);
     }
 
     #[test]
@@ -219,12 +278,25 @@ mod test {
         let set = ["none", "atcp"].map(|aid| keys(&[("flow.0.aid", aid)]));
         let sweep = sweep(&set);
         assert_eq!(sweep.axis, None);
-        assert_eq!(sweep.arms.len(), 2);
+        assert_eq!(labels(&sweep), ["ATCP", "no aid"]);
     }
 
     #[test]
     fn one_scenario_is_one_arm_without_a_name() {
         let sweep = sweep(&[keys(&[("flow.0.aid", "none")])]);
-        assert_eq!(sweep.arms, [Arm { label: String::new(), points: vec![(0.0, 0)] }]);
+        let arm = Arm { label: String::new(), subject: String::new(), points: vec![(0.0, 0)] };
+        assert_eq!(sweep.arms, [arm]);
+    }
+
+    #[test]
+    fn many_flows_alike_are_one_name_and_their_number_is_an_axis() {
+        let flows = |count: usize, aid| -> Keys {
+            (0..count).map(|flow| (format!("flow.{flow}.aid"), str::to_owned(aid))).collect()
+        };
+        let set = [flows(5, "none"), flows(5, "atcp"), flows(9, "none"), flows(9, "atcp")];
+        let sweep = sweep(&set);
+        assert_eq!(sweep.axis.as_ref().unwrap().at(5.0), "flows 5");
+        assert_eq!(labels(&sweep), ["ATCP", "no aid"]);
+        assert!(sweep.unsaid.is_empty(), "{:?}", sweep.unsaid);
     }
 }

@@ -1,6 +1,7 @@
 //! The command as a user meets it: what it prints, what it leaves behind, how it ends.
 
 mod input;
+mod narrow;
 mod page;
 mod paper;
 mod radio;

@@ -44,9 +44,7 @@ fn a_set_is_drawn_against_what_varies_with_the_papers_points() {
     }
     let text = bench.stdout(&["report", "set"]);
     assert!(
-        text.starts_with(
-            "Two lossy hops\n6 scenarios, 18 runs against network.link.bit_error_rate\n"
-        ),
+        text.starts_with("Two lossy hops\n6 scenarios, 18 runs against bit error rate\n"),
         "{text}"
     );
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -56,7 +54,7 @@ fn a_set_is_drawn_against_what_varies_with_the_papers_points() {
     assert!(page.find("Completion time against").unwrap() < page.find("<h2>Results").unwrap());
     // What completes in every run has its throughput told by its completion.
     assert!(!text.contains("throughput") && !page.contains("Throughput against"), "{text}");
-    assert!(page.contains("no aid, 2e-5, seed 1"));
+    assert!(page.contains("no aid, bit error rate 2e-5, seed 1"));
 }
 
 #[test]
@@ -96,4 +94,71 @@ fn a_set_is_called_what_its_scenarios_have_in_common() {
     assert!(page.contains("<h1>Figure 8</h1>"));
     bench.stdout(&["run", "s.toml", "--out", "set/c", "--set", "name=another"]);
     assert!(bench.stdout(&["report", "set"]).starts_with("Set\n"));
+}
+
+#[test]
+fn arms_are_named_by_their_protocols_and_titles_claim_no_single_one() {
+    let bench = Bench::new();
+    let chain = radio::CHAIN.replacen("name = \"", "name = \"AODV, ", 1);
+    bench.file("chain.toml", &chain);
+    for protocol in ["aodv", "dsr"] {
+        for window in ["4", "8"] {
+            let out = format!("set/{protocol}-{window}");
+            let protocol = format!("network.routing.protocol={protocol}");
+            let window = format!("flow.0.tcp.window={window}");
+            let changes = ["--set", &protocol, "--set", &window];
+            bench.stdout(&[&["run", "chain.toml", "--out", &out][..], &changes].concat());
+        }
+    }
+    let text = bench.stdout(&["report", "set"]);
+    assert!(!text.contains("AODV,") && text.contains("against window\n"), "{text}");
+    assert!(!text.contains("also differ"), "{text}");
+    let cells = |line: &str| {
+        line.split("  ")
+            .filter(|c| !c.is_empty())
+            .map(|c| c.trim().to_owned())
+            .take(2)
+            .collect::<Vec<_>>()
+    };
+    let rows: Vec<_> = text.lines().filter(|line| line.starts_with(' ')).map(cells).collect();
+    assert_eq!(
+        rows,
+        [["arm", "window (segments)"], ["AODV", "4"], ["AODV", "8"], ["DSR", "4"], ["DSR", "8"]],
+        "{text}"
+    );
+    let page = fs::read_to_string(bench.path("set/index.html")).unwrap();
+    let own = page.split("plotly.js v").next().unwrap();
+    assert!(own.contains("against window</h3>"));
+    for says in ["<h3>AODV, window 4 segments</h3>", "<h3>DSR, window 8 segments</h3>"] {
+        assert!(own.contains(says), "{says}");
+    }
+    // The scenario of both is called after AODV: only the whole file says so of DSR's.
+    let dsr = own.split("<h3>DSR, window 4 segments</h3>").nth(1).unwrap();
+    assert!(!dsr.split("<details>").next().unwrap().contains("AODV"), "{dsr}");
+}
+
+#[test]
+fn many_flows_are_first_reported_together() {
+    let bench = Bench::new();
+    for hops in ["1", "2"] {
+        let (to, out) = (format!("flow.0.to={hops}"), format!("set/{hops}"));
+        let hops = format!("network.hops={hops}");
+        let run = ["run", "s.toml", "--runs", "3", "--set", "flow.0.copies=6", "--set", &hops];
+        let text = bench.stdout(&[&run[..], &["--set", &to, "--out", &out]].concat());
+        let sum = text.find("6 flows together").unwrap();
+        let each: Vec<_> = text.match_indices("\n 0 → ").map(|(at, _)| at).collect();
+        assert_eq!(each.len(), 6, "{text}");
+        assert!(sum < each[0], "{text}");
+        assert!(text.contains("throughput and counts are summed"), "{text}");
+        // 40 kB each, and every one arrives.
+        let delivered = text.lines().find(|line| line.starts_with(" delivered")).unwrap();
+        assert!(delivered.ends_with("240 ± 0 kB"), "{delivered}");
+    }
+    let text = bench.stdout(&["report", "set"]);
+    let rows = text.lines().filter(|line| line.contains("6 flows together"));
+    assert_eq!(rows.filter(|row| row.contains("18 of 18")).count(), 2, "{text}");
+    assert!(!text.contains("→"), "{text}");
+    let page = fs::read_to_string(bench.path("set/index.html")).unwrap();
+    assert_eq!(page.matches("<summary>Each flow</summary>").count(), 2);
+    assert_eq!(page.matches("<td>0 → 2 Reno, ATCP</td>").count(), 6);
 }

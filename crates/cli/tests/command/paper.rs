@@ -97,7 +97,7 @@ expected = "agrees"
 "#;
 
 /// A bench with the paper in `papers/two`, `changed` in it.
-fn bench(changes: &[(&str, &str)]) -> Bench {
+pub fn bench(changes: &[(&str, &str)]) -> Bench {
     let bench = Bench::new();
     fs::create_dir_all(bench.path("papers/two")).unwrap();
     bench.file("papers/two/s.toml", SCENARIO);

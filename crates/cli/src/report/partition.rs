@@ -1,0 +1,83 @@
+//! Scenarios that are alike in a key, and keys that say no more than others do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One scenario: its keys with their values.
+pub type Keys = BTreeMap<String, String>;
+
+/// The key of the number of flows, where scenarios differ in it.
+pub const FLOWS: &str = "flows";
+
+/// A key's value; empty where the scenario lacks it.
+pub fn value<'a>(keys: &'a Keys, key: &str) -> &'a str {
+    keys.get(key).map_or("", String::as_str)
+}
+
+/// The scenarios without what they only say (their names, and what papers reported), and without
+/// the flows that not all of them have: the number of flows stands for these.
+pub fn comparable(set: &[Keys]) -> Vec<Keys> {
+    let flow = |key: &str| key.strip_prefix("flow.")?.split('.').next()?.parse::<usize>().ok();
+    let counts: Vec<usize> = set
+        .iter()
+        .map(|keys| keys.keys().filter_map(|key| flow(key)).max().map_or(0, |last| last + 1))
+        .collect();
+    let common = counts.iter().copied().min().unwrap_or(0);
+    let says = |key: &str| key == "name" || key == "description" || key.starts_with("reference");
+    let is_common = |key: &str| flow(key).is_none_or(|flow| flow < common);
+    let reduced = |(keys, count): (&Keys, &usize)| {
+        let kept = keys.iter().filter(|(key, _)| !says(key) && is_common(key));
+        let mut kept: Keys = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+        kept.insert(FLOWS.to_owned(), count.to_string());
+        kept
+    };
+    set.iter().zip(&counts).map(reduced).collect()
+}
+
+/// For each scenario the first one that has the same value of a key.
+pub fn partition(set: &[Keys], key: &str) -> Vec<usize> {
+    let first = |keys: &Keys| set.iter().position(|other| value(other, key) == value(keys, key));
+    set.iter().map(|keys| first(keys).unwrap_or(0)).collect()
+}
+
+/// For each scenario the first one that is the same in all `partitions`; empty for none of them.
+pub fn joined(partitions: &[Vec<usize>]) -> Vec<usize> {
+    let of = |index: usize| partitions.iter().map(move |partition| partition[index]);
+    let all = partitions.first().map_or(0, Vec::len);
+    (0..all)
+        .map(|index| (0..index).find(|&first| of(first).eq(of(index))).unwrap_or(index))
+        .collect()
+}
+
+/// Are scenarios that are the same in `one` also the same in `other`?
+pub fn determines(one: &[usize], other: &[usize]) -> bool {
+    one.iter().zip(other).all(|(&first, class)| other.get(first) == Some(class))
+}
+
+/// How many different values there are.
+pub fn distinct<T: Ord>(values: &[T]) -> usize {
+    values.iter().collect::<BTreeSet<_>>().len()
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn what_follows_from_a_key_is_the_same_wherever_the_key_is() {
+        assert!(determines(&[0, 1, 0, 3], &[0, 0, 0, 3]));
+        assert!(!determines(&[0, 0, 0, 3], &[0, 1, 0, 3]));
+        assert_eq!(joined(&[vec![0, 0, 2, 2], vec![0, 1, 0, 1]]), [0, 1, 2, 3]);
+        assert_eq!(joined(&[vec![0, 0, 2, 2], vec![0, 0, 2, 2]]), [0, 0, 2, 2]);
+    }
+
+    #[test]
+    fn flows_that_some_lack_are_counted() {
+        let set = [1, 3].map(|count| {
+            let flows = (0..count).map(|flow| (format!("flow.{flow}.aid"), "none".to_owned()));
+            flows.chain([("name".to_owned(), count.to_string())]).collect::<Keys>()
+        });
+        let keys = comparable(&set);
+        assert_eq!(keys[1].keys().collect::<Vec<_>>(), ["flow.0.aid", "flows"]);
+        assert_eq!((value(&keys[0], "flows"), value(&keys[1], "flows")), ("1", "3"));
+    }
+}
