@@ -34,6 +34,7 @@ delayed_ack_timeout = "200 ms"
 timestamps = false
 window_scale = false
 limited_transmit = false
+window_validation = false
 initial_window = 1
 initial_rto = "6 s"
 min_rto = "1 s"
@@ -55,6 +56,7 @@ delayed_ack_timeout = "200 ms"
 timestamps = false
 window_scale = false
 limited_transmit = true
+window_validation = true
 initial_window = 10
 initial_rto = "1 s"
 min_rto = "1 s"
@@ -69,7 +71,8 @@ challenge_old_acks = true
 /// ns-2.35's one-way TCP and its sink (tcl/lib/ns-default.tcl): `windowInit_` 2, `tcpTick_` 10 ms,
 /// `minrto_` 200 ms, `rtxcur_init_` 3 s, `singledup_` on, every segment acknowledged, the smoothed
 /// round-trip time forgotten when back-off exceeds eight times (tcp/tcp.cc `rtt_backoff`), old
-/// acknowledgments not answered, and never a connection given up.
+/// acknowledgments not answered, the window not validated (tcp/tcp.cc `opencwnd`; `QOption_` off), and
+/// never a connection given up.
 const NS2: &str = r#"
 growth = "reno"
 tick = { rtt = "10 ms", timer = "10 ms" }
@@ -78,6 +81,7 @@ delayed_ack_timeout = "200 ms"
 timestamps = false
 window_scale = false
 limited_transmit = true
+window_validation = false
 initial_window = 2
 initial_rto = "3 s"
 min_rto = "200 ms"
@@ -109,6 +113,7 @@ delayed_ack_timeout = "40 ms"
 timestamps = true
 window_scale = true
 limited_transmit = true
+window_validation = true
 prr = true
 dsack = true
 eifel = true

@@ -168,6 +168,7 @@ impl Tcp {
         self.set_options(&mut config);
         config.window_scale = self.scales_window();
         config.limited_transmit = self.limits_transmit();
+        config.window_validation = self.validates_window();
         config
     }
 
@@ -189,10 +190,16 @@ impl Tcp {
         self.limited_transmit.unwrap_or(self.recovery.0.limits_transmit())
     }
 
+    /// Whether the congestion window grows only while it is used.
+    pub fn validates_window(&self) -> bool {
+        self.window_validation.unwrap_or(self.recovery.0.validates_window())
+    }
+
     /// Writes the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         self.window_scale = Some(self.scales_window());
         self.limited_transmit = Some(self.limits_transmit());
+        self.window_validation = Some(self.validates_window());
     }
 }
 

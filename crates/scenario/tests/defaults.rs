@@ -28,13 +28,14 @@ fn the_tcp_of_a_scenario_is_that_of_the_crate() {
     assert_eq!(ours.config(config.clock), Config { receive_buffer: 64_000, ..config });
     assert_eq!(ours.window_scale, Some(config.window_scale), "it is written once it is read");
     assert_eq!(ours.limited_transmit, Some(config.limited_transmit), "so is this");
+    assert_eq!(ours.window_validation, Some(config.window_validation), "and this");
 }
 
 /// Every kind of option is set by its key, in its unit.
 #[test]
 fn what_a_scenario_writes_is_what_a_connection_gets() {
     let keys = "{ recovery = \"newreno\", growth = \"cubic\", ecn = true, nagle = false, \
-                limited_transmit = false, window_scale = true, initial_window = 3, \
+                limited_transmit = false, window_validation = false, window_scale = true, initial_window = 3, \
                 min_rto = \"200 ms\", keep_alive = \"75 s\", clear_srtt_after = 4, \
                 delayed_ack = false }";
     let text = SHORT.replace("{}", keys);
@@ -49,6 +50,7 @@ fn what_a_scenario_writes_is_what_a_connection_gets() {
         ecn: true,
         nagle: false,
         limited_transmit: false,
+        window_validation: false,
         window_scale: true,
         initial_window: 3,
         min_rto: Duration::from_millis(200),

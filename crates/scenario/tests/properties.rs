@@ -138,6 +138,7 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (Just("flow.0.tcp.keep_alive"), time()),
         (Just("flow.0.tcp.delayed_ack"), yes()),
         (Just("flow.0.tcp.limited_transmit"), yes()),
+        (Just("flow.0.tcp.window_validation"), yes()),
         (Just("flow.0.tcp.window_scale"), yes()),
         (Just("reference.0.label"), word(&["a line"])),
     ];

@@ -189,13 +189,26 @@ pub struct RoutingResult {
     /// Route errors that took others along (DSR).
     #[serde(default)]
     pub nested_errors: u64,
-    /// Hops taken by TCP segments with payload, or a SYN or FIN, and by datagrams.
+    /// Hops taken by TCP segments with payload, or a SYN or FIN, and by datagrams: those that a link
+    /// layer has sent, to all or to a neighbour that acknowledged them. What ARP or a full queue
+    /// drops takes none, nor what a link layer gives up, even if only the acknowledgment was lost.
     pub data_hops: u64,
     /// Hops taken by segments with none of these: pure acknowledgments, and resets.
     pub ack_hops: u64,
     /// Hops taken by ICMP messages.
     #[serde(default)]
     pub icmp_hops: u64,
+    /// Packets as in `data_hops` that routing sent or forwarded, whatever became of them below, and
+    /// again when it gave them another route: the lines that ns-2's trace has of its routing layer
+    /// (`RTR`, sent and forwarded).
+    #[serde(default)]
+    pub data_routed: u64,
+    /// The same of what `ack_hops` counts.
+    #[serde(default)]
+    pub acks_routed: u64,
+    /// The same of what `icmp_hops` counts.
+    #[serde(default)]
+    pub icmp_routed: u64,
 }
 
 /// What the link layers did, over all nodes of an ad hoc network.

@@ -65,3 +65,17 @@ fn who_is_gone_fails_as_a_link() {
     let failed = ns2.routing.as_ref().unwrap().arp_failures;
     assert_eq!((failed, drops(&ns2, "arp")), (110, 110), "{:?}", ns2.drops);
 }
+
+/// What nobody answers for takes no hop, though routing sent each packet, and those that came back
+/// another time.
+#[test]
+fn what_arp_does_not_let_out_takes_no_hop() {
+    for arp in ["true", NS2] {
+        let gone = run(arp, true).routing.unwrap();
+        assert_eq!(gone.data_hops, 0, "{arp}");
+        assert!(gone.data_routed >= 220, "{arp}: {}", gone.data_routed);
+        // 220 packets over two hops; another is made as the run ends.
+        let there = run(arp, false).routing.unwrap();
+        assert_eq!((there.data_hops, there.data_routed), (440, 441), "{arp}");
+    }
+}

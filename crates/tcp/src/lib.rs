@@ -26,6 +26,8 @@
 //! | RACK over a path whose RTT falls (RFC 8985 §6.2, step 1) | the least of the last 150 to 300 s |
 //! | PRR outside of fast recovery (Linux: ECN, too) | none |
 //! | a timeout of srtt + max(4·rttvar, minimum), which Linux has | max(srtt + 4·rttvar, minimum), RFC 6298 |
+//! | the non-validated phase of RFC 7661: a window kept for five minutes, and cut to what was used after a loss | `window_validation` has RFC 2861's rules, as Linux does |
+//! | a window that Linux halves for each RTO without data, keeping ssthresh | the initial window after one (RFC 5681 §4.1) |
 //! | HyStart (RFC 9406), which Linux's CUBIC has | slow start ends with a loss |
 //! | TCP-LCD during a handshake (RFC 6069 §4) | on open connections only |
 //! | the initial sequence number after going back to LISTEN | the same; choosing it is the driver's (RFC 6528) |
@@ -61,6 +63,7 @@ mod state;
 mod stats;
 mod timer;
 mod undo_state;
+mod window_use;
 
 pub use clock::Clock;
 pub use config::{Config, DelayedAck};

@@ -35,6 +35,17 @@ macro_rules! options {
             /// New segments on the first two duplicate ACKs (RFC 3042). Default in a scenario: false
             /// for tahoe and reno, true for all others; written there once the scenario is read.
             limited_transmit: dependent_flag(true),
+            /// Whether the congestion window grows only while it is used: in congestion avoidance
+            /// while it is full, in slow start up to twice what was outstanding in the last round
+            /// trip; and whether it falls half the way to what is used after each RTO in which it
+            /// was not full and the application had no more to send, with three quarters of it
+            /// kept as ssthresh. Linux does so (RFC 2861). RFC 7661 §4 asks for the first, lets the
+            /// window grow while at least half of it is used, and keeps it for five minutes
+            /// instead; that is not built. Without it the window grows with each acknowledgment,
+            /// as in 4.4BSD and ns-2 (CUBIC's has a rule of its own, RFC 9438 §5.8). Default in a
+            /// scenario: false for tahoe and reno, true for all others; written there once the
+            /// scenario is read.
+            window_validation: dependent_flag(true),
             /// Whether fast recovery sends in proportion to what arrives (RFC 9937); needs SACK.
             prr: flag(false),
             /// Whether the receiver reports what it gets twice (RFC 2883), and the sender takes its

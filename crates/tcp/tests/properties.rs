@@ -23,12 +23,12 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(None),
         any::<bool>().prop_map(|on_tick| Some(DelayedAck { timeout: MS(200), on_tick })),
     ];
-    let switches = proptest::array::uniform11(any::<bool>());
+    let switches = proptest::array::uniform12(any::<bool>());
     (0..pairs().count(), clock, delayed, switches, 48_u16..1500, 1_u32..100_000, 1_u32..12)
         .prop_map(|(pair, clock, delayed_ack, switches, mss, receive_buffer, initial_window)| {
             let [sack, timestamps, window_scale, ecn, nagle, limited_transmit, more @ ..] =
                 switches;
-            let [prr, dsack, eifel, f_rto, lcd] = more;
+            let [prr, dsack, eifel, f_rto, lcd, window_validation] = more;
             let (recovery, growth) = pairs().nth(pair).expect("there are so many");
             Config {
                 recovery,
@@ -43,6 +43,7 @@ fn configs() -> impl Strategy<Value = Config> {
                 ecn,
                 nagle,
                 limited_transmit,
+                window_validation,
                 prr,
                 dsack,
                 eifel,

@@ -80,6 +80,7 @@ impl Tcp {
             ecn,
             nagle: false,
             limited_transmit: false,
+            window_validation: false,
             persist_min: Duration::from_secs(5),
             max_retries: u32::MAX,
             ..Config::default()

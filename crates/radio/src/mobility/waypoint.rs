@@ -21,11 +21,15 @@ pub struct RandomWaypoint {
 /// How a random way begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Start {
-    /// Anywhere in the area with the same density, with a pause, as the model's first users did.
-    /// The mean speed then falls for a long time, and nodes gather in the middle.
+    /// Anywhere in the area with the same density, with a whole pause, as the model's first users
+    /// did (CMU's `setdest`). Who pauses for as long as the run lasts does not move. The mean speed
+    /// then falls for a long time, and nodes gather in the middle.
     Uniform,
     /// As the model is after any long time: the run needs no warm-up (navidi-camp-2004,
-    /// Le Boudec & Vojnović 2005).
+    /// Le Boudec & Vojnović 2005). A node pauses with the pauses' share of the time, anywhere in the
+    /// area, for what is left of a pause that one comes upon; or it is on a way drawn by its length,
+    /// at any point of it, at a speed with a density of 1/v. A pause that is never longer than the
+    /// run is over before its end, even if it is as long.
     #[default]
     Steady,
 }

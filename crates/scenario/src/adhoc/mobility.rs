@@ -70,15 +70,39 @@ pub enum Model {
     /// Each node goes straight to a place drawn from all of `area`, at a speed drawn for the way,
     /// waits there, and goes on.
     RandomWaypoint {
-        /// Slowest and fastest; each way has one between them.
+        /// Slowest and fastest; the speed of each way is drawn uniformly between them. From
+        /// `"0 m/s"` on only with `steady_state = false`: a way at nearly no speed takes nearly for
+        /// ever, so that the nodes' mean speed falls as long as the run lasts and has no steady
+        /// state. The speed 0 itself is never drawn.
         #[serde(serialize_with = "shortly")]
         speed: (Speed, Speed),
-        /// How long a node waits where it has arrived, shortest and longest. Default 0 s.
+        /// How long a node waits where it has arrived, shortest and longest; each pause is drawn
+        /// uniformly between them. Default 0 s.
+        ///
+        /// A pause as long as the run, which is how studies with ns-2's `setdest` write that nobody
+        /// moves, means that only with `steady_state = false`. In the steady state most nodes begin
+        /// somewhere within such a pause, and leave when its rest is over.
         #[serde(serialize_with = "shortly")]
         pause: (Time, Time),
-        /// Begin as a run does that has been going on for ever: without it, nodes are at first
-        /// spread evenly, and as time goes by they come together in the middle and slow down.
-        /// Default true.
+        /// How the nodes begin. Default true.
+        ///
+        /// *True*: as in a run that has been going on for ever, so that no warm-up is needed
+        /// (Navidi & Camp 2004; Navidi, Camp & Bauer 2004; Le Boudec & Vojnović 2005). A node begins
+        /// in a pause with the probability
+        ///
+        /// > E\[pause\] / (E\[pause\] + E\[distance\] · E\[1/speed\]),
+        ///
+        /// where the distance is that of two places drawn uniformly from `area`, and E\[1/speed\] =
+        /// ln(fastest/slowest) / (fastest − slowest). It is then anywhere in `area`, with the same
+        /// density, and what is left of its pause is drawn for a pause that one comes upon: for one
+        /// length of pause, uniformly between nothing and all of it. All other nodes begin on
+        /// their way: at a point drawn uniformly from a way that was drawn with a probability in
+        /// proportion to its length, which is more often near the middle, and at a speed with a
+        /// density in proportion to 1/speed.
+        ///
+        /// *False*: each node begins anywhere in `area`, with the same density, and with a whole
+        /// pause. If the pause is as long as the run or longer, nobody moves. As time goes by, nodes
+        /// come together in the middle and slow down: what is measured depends on when.
         steady_state: bool,
     },
     /// Each node goes straight on, and is thrown back at the edges of `area`.

@@ -169,8 +169,8 @@ impl NetworkAtWork for AdhocAtWork {
         result.events += run.net.air.events();
         let routing = run.net.routing_result();
         let mac = run.net.air.result();
-        let hops = [routing.data_hops, routing.ack_hops, routing.icmp_hops];
-        for value in [routing.packets_sent, mac.rts, mac.data].into_iter().chain(hops) {
+        let routed = [routing.data_routed, routing.acks_routed, routing.icmp_routed];
+        for value in [routing.packets_sent, mac.rts, mac.data].into_iter().chain(routed) {
             run.fingerprint.statistic(value);
         }
         result.routing = Some(routing);

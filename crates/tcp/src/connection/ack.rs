@@ -136,7 +136,12 @@ impl Connection {
         let fin_acked = snd.fin.is_some_and(|fin| ack.after(fin));
         snd.una_offset += u64::from(bytes - u32::from(fin_acked && bytes > 0));
         let flight = &mut snd.flight;
-        let limited = outstanding.saturating_add(flight.mss()) > flight.window.cwnd;
+        let validates = self.config.window_validation;
+        let limited = if validates {
+            snd.window_use.may_grow(&flight.window)
+        } else {
+            outstanding.saturating_add(flight.mss()) > flight.window.cwnd
+        };
         flight.on_acknowledged(ack);
         snd.ecn.point = snd.ecn.point.filter(|point| ack.at_or_before(*point));
         snd.retries = 0;
@@ -160,7 +165,11 @@ impl Connection {
         // chandran-1998 §4: nor does what comes while the window is frozen.
         if advance.grows && !echo && !self.timers.are_frozen() {
             let acked = Acked { bytes, mss: flight.mss(), srtt, window_limited: limited };
+            let cwnd = flight.window.cwnd;
             flight.grow(now, acked);
+            if validates && !limited {
+                flight.window.cwnd = flight.window.cwnd.min(cwnd);
+            }
         }
         if advance.restarts_timer || flight.outstanding() == 0 {
             self.restart_retransmission_timer(now);

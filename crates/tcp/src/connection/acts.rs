@@ -184,6 +184,8 @@ impl Connection {
         }
         self.timers.stop(Timer::Persist);
         self.snd.probe_due = false;
+        // A hold is no time in which the window could have been used.
+        self.snd.window_use.start_over(now);
         if self.timers.are_frozen() {
             let still = self.timers.thaw(now);
             // Time that stood still is not idle time (RFC 5681 §4.1), nor a peer's silence.

@@ -13,6 +13,7 @@ mod recovery_timers;
 mod sender;
 mod timeouts;
 mod undo;
+mod validation;
 
 pub use control_block::{Agreed, Connection, Event, Transmit};
 pub use input::{Received, reset_for};

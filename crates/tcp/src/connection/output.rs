@@ -390,6 +390,7 @@ impl Connection {
             self.stats.segments_sent += 1;
             self.stats.bytes_sent += u64::from(len);
             self.snd.flight.on_data_sent(len);
+            self.validate_window(now);
         }
         if retransmission {
             self.stats.retransmissions += u64::from(choice.why != Why::Probe);

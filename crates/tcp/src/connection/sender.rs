@@ -13,6 +13,7 @@ use crate::growth::{self, MOST_WINDOW, Window};
 use crate::recovery::{self, LossRecovery};
 use crate::rtt::RttEstimator;
 use crate::undo_state::{Remembered, UndoState};
+use crate::window_use::WindowUse;
 
 /// Sending stopped by an aid.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +51,8 @@ pub(super) struct Sender {
     pub syn_acked: bool,
     pub flight: Flight,
     pub recovery: Box<dyn LossRecovery>,
+    /// How much of the congestion window is used.
+    pub window_use: WindowUse,
     pub rtt: RttEstimator,
     /// The one segment whose round trip is timed, by its end (without timestamps).
     pub timed: Option<(Seq, Instant)>,
@@ -118,6 +121,7 @@ impl Sender {
                 config.limited_transmit,
             ),
             recovery: recovery::new(config.recovery, &options),
+            window_use: WindowUse::new(iss),
             rtt: RttEstimator::new(
                 config.initial_rto,
                 config.min_rto,

@@ -27,7 +27,8 @@ pub struct Acked {
     pub mss: u32,
     /// Smoothed round-trip time, once known.
     pub srtt: Option<Duration>,
-    /// Was the window, and not the application or the peer, what limited sending?
+    /// Was the window, and not the application or the peer, what limited sending? If not, and the
+    /// window is validated, the connection keeps it from growing, whatever the policy does.
     pub window_limited: bool,
 }
 

@@ -44,6 +44,11 @@ macro_rules! recoveries {
             pub const fn limits_transmit(self) -> bool {
                 match self { $(Self::$kind => <$recovery>::LIMITED_TRANSMIT,)* }
             }
+            /// Whether the window is validated where nobody says otherwise: the classic ones are
+            /// studied as they were, and 4.4BSD and ns-2 did not.
+            pub const fn validates_window(self) -> bool {
+                !self.is_classic()
+            }
             /// Whether it goes with the classic window growth only.
             const fn is_classic(self) -> bool {
                 match self { $(Self::$kind => <$recovery>::CLASSIC,)* }

@@ -106,6 +106,38 @@ fn a_pause_that_is_met_follows_its_residual() {
     assert!((left / expected - 1.0).abs() < 0.02, "{left} for {expected}");
 }
 
+/// CMU's scenarios write `pause = 900 s` in runs of 900 s for nodes that do not move. They do not if
+/// they begin with a whole pause.
+#[test]
+fn a_pause_as_long_as_the_run_keeps_all_nodes_only_where_they_begin_with_it() {
+    let run = Duration::from_secs(900);
+    let classic = RandomWaypoint {
+        area: (1500.0, 300.0),
+        speed: (0.0, 20.0),
+        pause: (run, run),
+        start: Start::Uniform,
+    };
+    let end = Instant::ZERO + run;
+    for leg in legs(classic, 0) {
+        assert!(leg.speed() == 0.0 && leg.until == end, "{leg:?}");
+    }
+
+    let steady = RandomWaypoint { speed: (1.0, 19.0), start: Start::Steady, ..classic };
+    let first = legs(steady, 0);
+    // 900 s in a pause, 84 s on a way: eleven nodes in twelve begin in a pause.
+    let share = 900.0 / (900.0 + mean_distance(steady.area) * libm::log(19.0) / 18.0);
+    assert!((0.91..0.92).contains(&share), "{share}");
+    assert!((paused(&first) - share).abs() < 0.01, "{} for {share}", paused(&first));
+    // What is left of it is anything up to all of it, so that all of them leave during the run.
+    let pausing = || first.iter().filter(|leg| leg.speed() == 0.0);
+    assert!(pausing().all(|leg| leg.until < end));
+    for part in [0.25, 0.5, 0.75] {
+        let over = |leg: &Leg| leg.until.as_nanos() as f64 <= part * run.as_nanos() as f64;
+        let left = mean(pausing().map(|leg| f64::from(u8::from(over(leg)))));
+        assert!((left - part).abs() < 0.015, "{left} of {part}");
+    }
+}
+
 #[test]
 fn legs_join_stay_inside_and_keep_to_the_speeds() {
     for start in [Start::Uniform, Start::Steady] {

@@ -8,16 +8,27 @@ pub struct Ledger {
     into: u64,
     /// To the interface queue, to hosts, and dropped.
     out: u64,
-    /// Hops of data, of segments without any, and of ICMP messages, as routing sent them.
-    pub data_hops: u64,
-    pub ack_hops: u64,
-    pub icmp_hops: u64,
+    /// What routing sent or forwarded, whatever became of it.
+    pub routed: Counts,
+    /// What link layers have sent.
+    pub hops: Counts,
     /// Packets that a link layer gave up.
     pub link_failures: u64,
     /// Packets for whose next hop ARP found no address, as far as routing was told.
     pub arp_failures: u64,
     /// Of both, with the neighbour in range.
     pub false_link_failures: u64,
+}
+
+/// Packets of hosts, each counted once for each node that sends it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Segments with data, a SYN or a FIN, and datagrams.
+    pub data: u64,
+    /// Segments with none of these.
+    pub acks: u64,
+    /// ICMP messages.
+    pub icmp: u64,
 }
 
 impl Ledger {

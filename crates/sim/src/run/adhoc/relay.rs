@@ -10,6 +10,7 @@ use wire::{Body, Packet, Routed};
 use super::super::{Run, RunError};
 use super::AdhocAtWork;
 use super::arp::is_arp;
+use super::ledger::Counts;
 use crate::books::Drop;
 use crate::events::Class;
 use crate::fingerprint::{DELIVERED, RECEIVED};
@@ -25,9 +26,12 @@ impl AdhocAtWork {
             link_failures: ledger.link_failures,
             arp_failures: ledger.arp_failures,
             false_link_failures: ledger.false_link_failures,
-            data_hops: ledger.data_hops,
-            ack_hops: ledger.ack_hops,
-            icmp_hops: ledger.icmp_hops,
+            data_hops: ledger.hops.data,
+            ack_hops: ledger.hops.acks,
+            icmp_hops: ledger.hops.icmp,
+            data_routed: ledger.routed.data,
+            acks_routed: ledger.routed.acks,
+            icmp_routed: ledger.routed.icmp,
             ..RoutingResult::default()
         };
         for node in &self.nodes {
@@ -117,13 +121,7 @@ impl Run<'_, AdhocAtWork> {
         if is_message(&packet) {
             self.net.nodes[node].feedback.on_message_sent(self.now, &mut packet);
         }
-        let ledger = &mut self.net.ledger;
-        match (rank_of(&packet), &packet.packet.body) {
-            (Rank::Routing, _) => {}
-            (Rank::Ack, _) => ledger.ack_hops += 1,
-            (_, Body::Icmp(_)) => ledger.icmp_hops += 1,
-            (Rank::RealTime | Rank::Other, _) => ledger.data_hops += 1,
-        }
+        count(&mut self.net.ledger.routed, &packet);
         if self.sabotage.on_link(&mut packet.packet) == Crime::Leak {
             return;
         }
@@ -277,7 +275,9 @@ impl Run<'_, AdhocAtWork> {
                 }
             }
             Report::Sent { node, id, .. } => {
-                self.packets.deliver(id);
+                if let Some(packet) = self.packets.deliver(id) {
+                    count(&mut self.net.ledger.hops, &packet);
+                }
                 self.feed(node as usize);
             }
             Report::Failed { node, id, to, reason, .. } => {
@@ -378,6 +378,16 @@ fn rank_of(packet: &Routed) -> Rank {
         Body::Aodv(_) | Body::Nothing => Rank::Routing,
         Body::Tcp(segment) if segment.sequence_len() == 0 => Rank::Ack,
         Body::Tcp(_) | Body::Udp(_) | Body::Icmp(_) => Rank::Other,
+    }
+}
+
+/// Counts a packet as what it is, unless it is routing's own, or ARP's.
+fn count(counts: &mut Counts, packet: &Routed) {
+    match (rank_of(packet), &packet.packet.body) {
+        (Rank::Routing, _) => {}
+        (Rank::Ack, _) => counts.acks += 1,
+        (_, Body::Icmp(_)) => counts.icmp += 1,
+        (Rank::RealTime | Rank::Other, _) => counts.data += 1,
     }
 }
 

@@ -1,0 +1,43 @@
+//! Congestion window validation: a window that is not used does not grow, and falls with time
+//! (RFC 2861 §3, as Linux does it).
+
+use base::Instant;
+
+use super::control_block::Connection;
+use super::sender::initial_window;
+use crate::flight::Phase;
+use crate::window_use::Outstanding;
+
+impl Connection {
+    /// Data has left: was the window needed for it?
+    pub(super) fn validate_window(&mut self, now: Instant) {
+        if !self.config.window_validation {
+            return;
+        }
+        let snd = &mut self.snd;
+        let flight = &mut snd.flight;
+        let full = snd.recovery.budget(flight) < flight.mss();
+        let out = Outstanding { una: flight.una(), max: flight.max(), full };
+        snd.window_use.on_sent(now, &flight.window, out);
+        if now.since(snd.window_use.unfilled_since()) < snd.rtt.rto() {
+            return;
+        }
+        // In the midst of a burst it is too early to say; and what the peer's window holds back is
+        // used as soon as that opens.
+        if snd.waiting_from(snd.flight.nxt()) > 0 {
+            if snd.peer_room() < snd.flight.mss() {
+                snd.window_use.start_over(now);
+            }
+            return;
+        }
+        let flight = &mut snd.flight;
+        let used = snd.window_use.used().max(initial_window(&self.config, flight.mss()));
+        if flight.phase() == Phase::Open && used < flight.window.cwnd {
+            // RFC 2861 §3.1: ssthresh keeps most of what was known of the path.
+            let window = &mut flight.window;
+            window.ssthresh = window.ssthresh.max(window.cwnd - window.cwnd / 4);
+            window.cwnd = used + (window.cwnd - used) / 2;
+        }
+        snd.window_use.start_over(now);
+    }
+}
