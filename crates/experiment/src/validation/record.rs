@@ -82,8 +82,8 @@ impl Record {
             record.put("timeouts", sum(|f| f.timeouts.map(|n| n as f64)));
         }
         if let Some(routing) = &run.routing {
-            record.put("data_hops", routing.data_hops as f64);
-            record.put("ack_hops", routing.ack_hops as f64);
+            record.put("data_hops", routing.data_routed as f64);
+            record.put("ack_hops", routing.acks_routed as f64);
             record.put("routing_packets", routing.packets_sent as f64);
             let dropped = run.drops.get(QUEUE_OVERFLOW).copied().unwrap_or(0);
             record.put("queue_drops", dropped as f64);
