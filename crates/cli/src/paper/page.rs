@@ -146,7 +146,7 @@ pub fn page(
         has_statements: !study.statements.is_empty(),
         has_reported: document.figures.iter().any(|f| !f.paper.is_empty() || !f.lines.is_empty()),
         version: env!("CARGO_PKG_VERSION"),
-        summary: summary(document).lines().map(str::to_owned).collect(),
+        summary: summary(document, false).lines().map(str::to_owned).collect(),
         counts: counts(document),
         differing: rows.into_iter().filter(|row| row.differs()).collect(),
         sections,

@@ -100,7 +100,7 @@ pub fn document(plan: &Plan, document: &Document) -> String {
         }
     }
     text += "\n";
-    text.extend(summary(document).lines().map(|line| wrapped(line, 0)));
+    text.extend(summary(document, true).lines().map(|line| wrapped(line, 0)));
     text
 }
 
@@ -208,8 +208,8 @@ pub fn measured(statement: &StatementResult) -> String {
     }
 }
 
-/// How many agree, and how long it took.
-pub fn summary(document: &Document) -> String {
+/// How many agree, of how many runs.
+pub fn summary(document: &Document, timed: bool) -> String {
     let of = |verdict| document.statements.iter().filter(|s| s.verdict == verdict).count() as u64;
     let (agree, differ, not) = (of(Some(Verdict::Agrees)), of(Some(Verdict::Differs)), of(None));
     let unexpected = document.unexpected().len();
@@ -231,12 +231,14 @@ pub fn summary(document: &Document) -> String {
         (n, false) => writeln!(text, "; {n} not as recorded."),
     };
     let timing = &document.timing;
+    let took = match timed {
+        true => format!(" in {:.1} s, {} at a time", timing.wall_s, timing.jobs),
+        false => String::new(),
+    };
     let _ = writeln!(
         text,
-        "{} in {:.1} s, {} at a time. Means over {}, ± half of the 90 % interval (Student's t).",
+        "{}{took}. Means over {}, ± half of the 90 % interval (Student's t).",
         count(timing.runs, "run"),
-        timing.wall_s,
-        timing.jobs,
         count(document.seeds.len() as u64, "seed"),
     );
     text

@@ -6,6 +6,7 @@ mod page;
 mod paper;
 mod radio;
 mod results;
+mod sweep;
 mod terminal;
 mod validate;
 
