@@ -156,9 +156,9 @@ impl Grid {
     /// Words stay whole as long as there is room for those of all columns.
     fn within(&self, width: u16) -> String {
         let text = self.drawn(width, None);
-        let shown: BTreeSet<&str> = text.split_whitespace().collect();
+        let shown: BTreeSet<&str> = words(&text).collect();
         let cells = self.rows.iter().chain([&self.header]).flatten();
-        if cells.flat_map(|cell| cell.split_whitespace()).all(|word| shown.contains(word)) {
+        if cells.flat_map(|cell| words(cell)).all(|word| shown.contains(word)) {
             return text;
         }
         let least: Vec<usize> =
@@ -198,12 +198,13 @@ impl Grid {
     /// The longest word of a column (characters).
     fn longest_word(&self, column: usize) -> usize {
         let cells = self.rows.iter().chain([&self.header]).filter_map(|row| row.get(column));
-        cells
-            .flat_map(|cell| cell.split_whitespace())
-            .map(|word| word.chars().count())
-            .max()
-            .unwrap_or(0)
+        cells.flat_map(|cell| words(cell)).map(|word| word.chars().count()).max().unwrap_or(0)
     }
+}
+
+/// What a line may not break; a no-break space is no end of a word.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split([' ', '\n']).filter(|word| !word.is_empty())
 }
 
 /// `text` in lines that fit the terminal, each after the first indented, with a line break at its
@@ -299,6 +300,20 @@ mod test {
             let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
             assert!(widest <= usize::from(width) && widest > 50, "{widest}: {text}");
         }
+    }
+
+    /// Seven columns of means: an interval stands below its mean rather than in two parts.
+    #[test]
+    fn an_interval_is_not_broken() {
+        let points = ["0 s", "30 s", "60 s", "120 s", "300 s", "600 s", "900 s"];
+        let row = |name: &str, mean: &str| {
+            std::iter::once(name.to_owned()).chain(points.map(|_| mean.to_owned())).collect()
+        };
+        let header = row("share of packets delivered", "900 s");
+        let rows = vec![row("AODV", "0.9814 ±\u{a0}0.0037"), row("DSR", "0.98 ±\u{a0}0.01")];
+        let text = Grid { header, rows }.within(100);
+        assert_eq!(text.matches("±\u{a0}0.0037").count(), 7, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 
     #[test]

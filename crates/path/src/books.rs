@@ -50,6 +50,18 @@ pub enum Drop {
     RouteTooLong,
 }
 
+/// Packets went missing, or came from nowhere: a mistake in driftway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unbalanced(String);
+
+impl std::fmt::Display for Unbalanced {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unbalanced {}
+
 impl Drop {
     /// Every reason.
     pub const ALL: [Self; 20] = [
@@ -198,20 +210,25 @@ impl<P> Packets<P> {
     ///
     /// # Errors
     /// Says what is missing.
-    pub fn balance(&self, on_links: u64) -> Result<(), String> {
+    pub fn balance(&self, on_links: u64) -> Result<(), Unbalanced> {
         let dropped: u64 = self.dropped.iter().sum();
         let way = self.on_their_way();
         if self.made != self.delivered + dropped + way {
-            return Err(format!(
+            return Err(Unbalanced(format!(
                 "{} packets were made, but {} delivered + {dropped} dropped + {way} on their way",
                 self.made, self.delivered
-            ));
+            )));
         }
         if way != on_links {
-            return Err(format!("{way} packets are on their way, but links hold {on_links}"));
+            return Err(Unbalanced(format!(
+                "{way} packets are on their way, but links hold {on_links}"
+            )));
         }
         if self.missed > 0 {
-            return Err(format!("{} times a packet was asked for that had ended", self.missed));
+            return Err(Unbalanced(format!(
+                "{} times a packet was asked for that had ended",
+                self.missed
+            )));
         }
         Ok(())
     }
@@ -260,7 +277,7 @@ mod test {
             for id in [id, 7] {
                 assert!(!use_it(&mut packets, id));
             }
-            let error = packets.balance(0).unwrap_err();
+            let error = packets.balance(0).unwrap_err().to_string();
             assert_eq!(error, "2 times a packet was asked for that had ended");
         }
     }
@@ -283,7 +300,7 @@ mod test {
     fn a_packet_that_no_link_holds_is_missed() {
         let mut packets = Packets::default();
         packets.make(packet(1));
-        let error = packets.balance(0).unwrap_err();
+        let error = packets.balance(0).unwrap_err().to_string();
         assert_eq!(error, "1 packets are on their way, but links hold 0");
     }
 
@@ -293,7 +310,7 @@ mod test {
         let id = packets.make(packet(1));
         packets.deliver(id);
         packets.delivered += 1;
-        let error = packets.balance(0).unwrap_err();
+        let error = packets.balance(0).unwrap_err().to_string();
         assert_eq!(error, "1 packets were made, but 2 delivered + 0 dropped + 0 on their way");
     }
 

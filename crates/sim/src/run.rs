@@ -315,7 +315,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
     /// Packets went missing.
     pub fn finish(mut self) -> Result<RunResult, RunError> {
         let held = self.net.held() + self.local.len() as u64;
-        self.packets.balance(held).map_err(RunError::Books)?;
+        self.packets.balance(held).map_err(|error| RunError::Books(error.to_string()))?;
         self.net.balance().map_err(RunError::Books)?;
         Ok(self.result())
     }

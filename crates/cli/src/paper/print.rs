@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use sim::results::Estimate;
 
-use super::tables::{as_metric, late, points};
+use super::tables::{as_metric, differences, late, points};
 use crate::failure::Failure;
 use crate::text::{capital, count, mean, value, wrapped};
 use experiment::study::document::{Document, FigureResult, StatementResult};
@@ -111,6 +111,12 @@ fn table(plan: &Plan, figure: &FigureResult) -> String {
         text += &wrapped(&format!("{}: {}", line.label, value(&figure.y.metric, line.value)), 2);
     }
     text += &late(plan, figure).map_or_else(String::new, |late| wrapped(&late, 2));
+    // A paper's arms are many, and their differences stand on its page.
+    if !plan.study.is_paper()
+        && let Some((title, grid)) = differences(plan, figure)
+    {
+        text += &format!("{title}:\n{grid}");
+    }
     text
 }
 

@@ -204,7 +204,7 @@ fn polars_and_duckdb_read_the_tables() {
         (
             "duckdb",
             "import duckdb\n\
-             n = lambda q: duckdb.sql(q).fetchone()[0]\n\
+             n = lambda q: duckdb.sql(q).fetchall()[0][0]\n\
              print(n(\"select count(*) from 'o/runs.parquet'\"), \
              n(\"select count(*) from 'o/steps.parquet'\"), \
              n(\"select max(srtt_s) from 'o/steps.parquet' where arm = 'helped'\") > 0)",

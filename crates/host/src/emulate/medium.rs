@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use base::{Instant, Ipv4Addr, Signal};
 use link::{Place, Side};
 use node::{Arrived, Host};
-use path::books::{Drop, Packets};
+use path::books::{Drop, Packets, Unbalanced};
 use path::nodes::address;
 use path::{Drive, FOREIGN, PathAtWork};
 use scenario::{Path, Time};
@@ -132,7 +132,7 @@ impl Medium {
     ///
     /// # Errors
     /// Says what is missing: a bug in driftway.
-    pub fn balance(&self) -> Result<(), String> {
+    pub fn balance(&self) -> Result<(), Unbalanced> {
         self.packets.balance(self.path.held())
     }
 
