@@ -1,7 +1,5 @@
 //! Numbers and tables for people.
 
-use std::collections::BTreeSet;
-
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
@@ -133,7 +131,7 @@ pub fn in_unit(title: String, unit: &str) -> String {
 }
 
 /// Blanks on the two sides of a cell.
-const PADDING: usize = 2;
+const PADDING: usize = 1;
 
 /// Rows of cells under a header; a report shows the same as text and as HTML.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -156,19 +154,46 @@ impl Grid {
     /// Words stay whole as long as there is room for those of all columns.
     fn within(&self, width: u16) -> String {
         let text = self.drawn(width, None);
-        let shown: BTreeSet<&str> = words(&text).collect();
         let cells = self.rows.iter().chain([&self.header]).flatten();
-        if cells.flat_map(|cell| words(cell)).all(|word| shown.contains(word)) {
+        if sorted(words(&text)) == sorted(cells.flat_map(|cell| words(cell))) {
             return text;
         }
-        let least: Vec<usize> =
-            (0..self.header.len()).map(|at| self.longest_word(at) + PADDING).collect();
-        let has_room = least.iter().sum::<usize>() <= width.into();
-        if has_room { self.drawn(width, Some(&least)) } else { text }
+        self.widths(width.into()).map_or(text, |widths| self.drawn(width, Some(&widths)))
     }
 
-    /// The same with columns that are at least so wide.
-    fn drawn(&self, width: u16, least: Option<&[usize]>) -> String {
+    /// How wide columns are in which all words are whole, the first one with whole names if they are
+    /// short; `None`: there is no room for that.
+    fn widths(&self, width: usize) -> Option<Vec<usize>> {
+        let cells =
+            |at: usize| self.rows.iter().chain([&self.header]).filter_map(move |row| row.get(at));
+        let longest = |at: usize| cells(at).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let word = |cell: &String| words(cell).map(|word| word.chars().count()).max().unwrap_or(0);
+        let least = |at| {
+            if at == 0 && longest(0) <= width / 3 {
+                longest(0)
+            } else {
+                cells(at).map(word).max().unwrap_or(0)
+            }
+        };
+        let mut widths: Vec<usize> = (0..self.header.len()).map(|at| least(at) + PADDING).collect();
+        let between = widths.len().saturating_sub(1);
+        let mut room = width.checked_sub(widths.iter().sum::<usize>() + between)?;
+        // What is left is shared by those that can use it.
+        loop {
+            let mut grown = false;
+            for (at, width) in widths.iter_mut().enumerate() {
+                if room > 0 && *width < longest(at) + PADDING {
+                    (*width, room, grown) = (*width + 1, room - 1, true);
+                }
+            }
+            if !grown {
+                return Some(widths);
+            }
+        }
+    }
+
+    /// The same with columns of these widths.
+    fn drawn(&self, width: u16, widths: Option<&[usize]>) -> String {
         let line = LineStyle::none().fill('─').junction('─');
         let mut table = Table::new();
         table
@@ -181,11 +206,12 @@ impl Grid {
         let name = |row: &Vec<String>| row.first().map_or(0, |name| name.chars().count());
         let is_short = self.rows.iter().map(name).max().is_some_and(|n| n <= (width / 3).into());
         for (index, column) in table.column_iter_mut().enumerate() {
-            let least = least.and_then(|least| u16::try_from(*least.get(index)?).ok());
-            if index == 0 && is_short {
+            let own = widths.and_then(|widths| u16::try_from(*widths.get(index)?).ok());
+            if let Some(own) = own {
+                column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(own)));
+                column.set_padding((PADDING as u16, 0));
+            } else if index == 0 && is_short {
                 column.set_constraint(ColumnConstraint::ContentWidth);
-            } else if let Some(least) = least {
-                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
             }
             if index > 0 {
                 column.set_cell_alignment(CellAlignment::Right);
@@ -194,12 +220,13 @@ impl Grid {
         // Trailing blanks would only annoy whoever copies a table.
         table.to_string().lines().map(|line| line.trim_end().to_owned() + "\n").collect()
     }
+}
 
-    /// The longest word of a column (characters).
-    fn longest_word(&self, column: usize) -> usize {
-        let cells = self.rows.iter().chain([&self.header]).filter_map(|row| row.get(column));
-        cells.flat_map(|cell| words(cell)).map(|word| word.chars().count()).max().unwrap_or(0)
-    }
+/// Words in order, each as often as it is there; lines across a table are none.
+fn sorted<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut words: Vec<&str> = words.filter(|word| !word.starts_with('─')).collect();
+    words.sort_unstable();
+    words
 }
 
 /// What a line may not break; a no-break space is no end of a word.
