@@ -16,7 +16,7 @@ use crate::paper::{Shown, carry_out};
 /// Runs a point, where nobody says.
 const RUNS: u64 = 10;
 
-/// Runs a study, or a scenario over what varies, and tells what came out.
+/// Runs a study, or a scenario over what varies, and reports what came out.
 ///
 /// # Errors
 /// What is wrong with the study, the scenario or the command line; a run that broke; it was stopped.

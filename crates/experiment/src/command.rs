@@ -1,4 +1,4 @@
-//! Commands as they are told, for who wants to see a run again.
+//! Commands that reproduce a run.
 
 /// `text` as a shell takes it for one word.
 pub fn quoted(text: &str) -> String {

@@ -261,13 +261,13 @@ mod test {
 
     #[test]
     fn what_is_wrong_is_wrong_on_the_command_line() {
-        for (vary, told) in [
+        for (vary, message) in [
             (&["duration=40 s,40 s"][..], "--vary duration"),
             (&["duration=40 s", "duration=50 s"], "twice"),
             (&["network.nodse=3,4"], "--set network.nodse"),
         ] {
             let error = swept(vary).unwrap_err();
-            assert!(error.is_input() && error.to_string().contains(told), "{error}");
+            assert!(error.is_input() && error.to_string().contains(message), "{error}");
         }
     }
 }

@@ -62,7 +62,7 @@ pub struct Shown<'a> {
     pub json: bool,
 }
 
-/// Runs what is wanted of a study, so many jobs at a time (and `fresh`), and tells what came out.
+/// Runs what is wanted of a study, so many jobs at a time (and `fresh`), and reports what came out.
 ///
 /// # Errors
 /// What is wrong with what is wanted; a run that broke; verdicts that are not the recorded ones; it was

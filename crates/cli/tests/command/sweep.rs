@@ -166,7 +166,7 @@ fn count(dir: &Path) -> usize {
 #[test]
 fn what_is_wrong_is_said_before_anything_runs() {
     let bench = bench();
-    for (arguments, told) in [
+    for (arguments, message) in [
         (&["s.toml"][..], "this is a scenario, and nothing varies"),
         (&["nowhere.toml"], "nowhere.toml"),
         (&["s.toml", "--vary", "flow.0.aid=nobody"], "nobody"),
@@ -179,7 +179,7 @@ fn what_is_wrong_is_said_before_anything_runs() {
     ] {
         let output = bench.driftway(&[&["sweep"], arguments].concat()).assert().code(2);
         let said = String::from_utf8(output.get_output().stderr.clone()).unwrap();
-        assert!(said.contains(told), "{told}: {said}");
+        assert!(said.contains(message), "{message}: {said}");
         assert!(output.get_output().stdout.is_empty());
     }
 }

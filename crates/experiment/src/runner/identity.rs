@@ -6,7 +6,7 @@ use scenario::{Network, Scenario};
 use sha2::{Digest, Sha256};
 
 /// The version of driftway that makes results: its number, and a digest of the code that they can
-/// depend on, which tells a developer's changes.
+/// depend on, which differs after a developer's changes.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("DRIFTWAY_CODE"));
 
 /// A digest of everything in a scenario that can change a run, in hexadecimal; its movement file's

@@ -30,7 +30,7 @@ pub struct Runner<'a> {
     pub fresh: bool,
     /// When somebody sets it, no new run begins, and those under way are given up.
     pub stop: &'a AtomicBool,
-    /// Is told of each run that is finished.
+    /// Called after each run that is finished.
     pub finished: &'a (dyn Fn() + Sync),
 }
 

@@ -141,7 +141,7 @@ fn go_on(
     Ok(None)
 }
 
-/// The CPU time of this thread. Where there is no such clock, no time is told.
+/// The CPU time of this thread. Zero where there is no such clock.
 fn cpu() -> StdDuration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(StdDuration::ZERO, StdDuration::from)
 }

@@ -49,7 +49,7 @@ impl Source {
     /// The paper called `name`, or in the directory `name`.
     ///
     /// # Errors
-    /// There is none: the nearest name is told.
+    /// There is none; the message has the nearest name.
     pub fn find(name: &str) -> Result<Self, Error> {
         let given = Path::new(name);
         let here = Path::new(PAPERS).join(name);
