@@ -247,8 +247,8 @@ Examples:
   driftway validate mobile-aodv mobile-dsr --runs 5 --ns2
       two cases, five seeds, with ns-2.35 run beside us (Debian: apt-get install ns2)
 
-Cases, scenarios, movement files and stored numbers stand in the folder `validation` of driftway's
-sources. A ratio is that of means over the seeds, ours over theirs, with Welch's 90 % interval. Where
+The cases are the figures of a study, `studies/validation/study.toml` in driftway's sources; scenarios,
+movement files and stored numbers stand beside it. A ratio is that of means over the seeds, ours over theirs, with Welch's 90 % interval. Where
 nodes move, each movement file gives one log ratio, the mean over seeds of the logarithm of our
 goodput less that of theirs, and the case agrees if the 90 % interval of their mean (Student's t over
 the files) lies between ln 0.9 and ln 1.1. If a case that is judged differs, the exit status is 1.")]
@@ -271,7 +271,7 @@ pub struct ScenarioArgs {
     /// The scenario file
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: PathBuf,
-    /// Give a key of the scenario another value, e.g. network.hops=8
+    /// Change a key, e.g. network.hops=8; flow=3 keeps the first 3 flows
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
 }
@@ -452,9 +452,9 @@ pub struct ValidateArgs {
     /// Make runs again that were kept
     #[arg(long)]
     pub fresh: bool,
-    /// The folder of the cases
-    #[arg(long, value_name = "DIR", default_value = "validation")]
-    pub cases: PathBuf,
+    /// The study whose figures are held against others
+    #[arg(long, value_name = "STUDY.toml", default_value = "studies/validation/study.toml")]
+    pub study: PathBuf,
     /// Write results.json and index.html there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -472,9 +472,9 @@ pub struct BenchArgs {
     /// Fail where there is no ns-2.35
     #[arg(long)]
     pub ns2: bool,
-    /// The folder of the cases
-    #[arg(long, value_name = "DIR", default_value = "validation")]
-    pub cases: PathBuf,
+    /// The study whose figures are held against others
+    #[arg(long, value_name = "STUDY.toml", default_value = "studies/validation/study.toml")]
+    pub study: PathBuf,
 }
 
 fn at_least_one(text: &str) -> Result<NonZeroU64, String> {

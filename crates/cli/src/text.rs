@@ -1,5 +1,7 @@
 //! Numbers and tables for people.
 
+use std::ops::Range;
+
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
@@ -151,14 +153,32 @@ impl std::fmt::Display for Grid {
 
 impl Grid {
     /// A table at most so many columns wide: the first column to the left, the others to the right.
-    /// Words stay whole as long as there is room for those of all columns.
+    /// Words stay whole. Where there is no room for those of all columns, the table goes on below with
+    /// the others.
     fn within(&self, width: u16) -> String {
         let text = self.drawn(width, None);
         let cells = self.rows.iter().chain([&self.header]).flatten();
         if sorted(words(&text)) == sorted(cells.flat_map(|cell| words(cell))) {
             return text;
         }
-        self.widths(width.into()).map_or(text, |widths| self.drawn(width, Some(&widths)))
+        if let Some(widths) = self.widths(width.into()) {
+            return self.drawn(width, Some(&widths));
+        }
+        let columns = self.header.len();
+        if columns < 3 {
+            return text;
+        }
+        let middle = columns.div_ceil(2);
+        self.part(1..middle).within(width) + "\n" + &self.part(middle..columns).within(width)
+    }
+
+    /// The first column and some of the others.
+    fn part(&self, columns: Range<usize>) -> Self {
+        let of = |row: &Vec<String>| -> Vec<String> {
+            let others = row.get(columns.clone()).into_iter().flatten();
+            row.iter().take(1).chain(others).cloned().collect()
+        };
+        Self { header: of(&self.header), rows: self.rows.iter().map(of).collect() }
     }
 
     /// How wide columns are in which all words are whole, the first one with whole names if they are
@@ -353,6 +373,24 @@ mod test {
         for word in header.iter().chain(&row).flat_map(|cell| cell.split(' ')) {
             assert!(text.split_whitespace().any(|other| other == word), "{word}:\n{text}");
         }
+        assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
+    }
+
+    #[test]
+    fn a_table_with_too_many_columns_goes_on_below() {
+        let means = (0..12).map(|at| format!("{at}.000 ±\u{a0}0.{at:03}"));
+        let row = std::iter::once("AODV".to_owned()).chain(means).collect();
+        let header =
+            std::iter::once("throughput".to_owned()).chain((0..12).map(|at| format!("v{at}-1")));
+        let text = Grid { header: header.collect(), rows: vec![row] }.within(70);
+        for at in 0..12 {
+            assert!(
+                text.contains(&format!("{at}.000")) && text.contains(&format!("0.{at:03}")),
+                "{text}"
+            );
+            assert_eq!(text.matches(&format!(" v{at}-1")).count(), 1, "{text}");
+        }
+        assert!(text.matches("AODV").count() > 1 && text.contains("\n\n throughput"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 70), "{text}");
     }
 

@@ -3,7 +3,7 @@
 //! `ns2/*.txt` are what AODV did at each of sixteen nodes that move, in the Debian package
 //! 2.35+dfsg-5. Each node here is given what it received there, when its host had a packet, and what
 //! its MAC gave up; it has to send and drop the same at the same instants, but for the random wait of
-//! broadcasts. `aodv.trace` is made in `validation/ns2`, with `strip.mov` from here, by
+//! broadcasts. `aodv.trace` is made in `studies/validation/ns2`, with `strip.mov` from here, by
 //!
 //! ```text
 //! LD_PRELOAD=$PWD/instant-arp.so ns case.tcl movement strip.mov nodes 16 area "1600 300" trace aodv \
@@ -40,7 +40,7 @@ fn number(address: Ipv4Addr) -> u32 {
     address.to_bits() - 0x0a00_0001
 }
 
-/// A line of a trace; `validation/ns2/aodv.awk` says what is in it.
+/// A line of a trace; `studies/validation/ns2/aodv.awk` says what is in it.
 struct Line<'a> {
     what: &'a str,
     at: Instant,

@@ -6,7 +6,7 @@ use crate::tree::{Entry, Node, Value};
 
 /// Sets the dotted `key` of `tree` to `value`, which is TOML or, where it isn't, plain text:
 /// `network.link.rate`, `flow.0.tcp.recovery`, or `flow.*.aid` for every flow. Tables that are not
-/// there come to be; elements of arrays don't.
+/// there come to be; elements of arrays don't. `flow=3` keeps the first three flows.
 pub(crate) fn set(tree: &mut Node, number: usize, key: &str, value: &str) -> Result<(), Fault> {
     let origin = Origin::Set(number);
     let parts: Vec<&str> = key.split('.').map(str::trim).collect();
@@ -20,6 +20,9 @@ pub(crate) fn set(tree: &mut Node, number: usize, key: &str, value: &str) -> Res
 
 fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<(), Fault> {
     let Some((first, rest)) = key.split_first() else {
+        if let (Value::Array(nodes), Value::Integer(keep)) = (&mut node.value, &value.value) {
+            return shorten(nodes, *keep);
+        }
         *node = value.clone();
         return Ok(());
     };
@@ -62,6 +65,20 @@ fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<()
         _ => Err(Fault::new(&format!(
             "there is no `{}` in a value that is not a table",
             quoted(first)
+        ))),
+    }
+}
+
+/// Keeps the first so many elements of an array: what varies may be how many flows there are.
+fn shorten(nodes: &mut Vec<Node>, keep: i128) -> Result<(), Fault> {
+    match usize::try_from(keep).ok().filter(|keep| (1..=nodes.len()).contains(keep)) {
+        Some(keep) => {
+            nodes.truncate(keep);
+            Ok(())
+        }
+        None => Err(Fault::new(&format!(
+            "the first {keep} can't be kept\nthe file has {}, of which at least one is kept",
+            nodes.len()
         ))),
     }
 }

@@ -171,3 +171,18 @@ fn what_a_user_wrote_stays_on_one_line() {
     let error = Scenario::parse("f", "duration = \"1\\n2\"", &[]).unwrap_err();
     assert_eq!(error.message(), "`2` is not a unit known here");
 }
+
+#[test]
+fn the_first_flows_can_be_kept() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/congested.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let read = |keep: &str| Scenario::parse("s", &text, &[("flow".to_owned(), keep.to_owned())]);
+    let all = Scenario::parse("s", &text, &[]).unwrap().flows;
+    assert_eq!(read("1").unwrap().flows, all[..10]);
+    assert_eq!(read("2").unwrap().flows, all);
+    for wrong in ["0", "-1", "3"] {
+        let message = read(wrong).unwrap_err().to_string();
+        let right = format!("--set flow: the first {wrong} can't be kept\nhelp: the file has 2");
+        assert!(message.starts_with(&right), "{message}");
+    }
+}

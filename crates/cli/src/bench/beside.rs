@@ -1,13 +1,15 @@
 //! User CPU time and memory beside ns-2.35's, on the cases of nodes that move.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use super::{megabytes, run};
 use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::text::{Grid, count, wrapped};
+use experiment::study::reference::Ns2;
 use experiment::summary::estimate;
-use experiment::validation::cases::{Case, Cases, Ns2, Point};
+use experiment::validation::cases::{Case, Cases, Point};
 use experiment::validation::compare::within;
 use experiment::validation::ns2::{Simulator, Used};
 use experiment::validation::record::{Record, Stored};
@@ -65,7 +67,7 @@ impl Row {
 /// # Errors
 /// There is no ns-2, or a run broke.
 pub fn table(args: &BenchArgs) -> Result<String, Failure> {
-    let cases = Cases::load(&args.cases, &CASES.map(str::to_owned))?;
+    let cases = Cases::load(&args.study, &CASES.map(str::to_owned))?;
     let stored = Stored::load(&cases.dir.join("ns2.csv"))?;
     let ns2 = match Simulator::find(&cases.dir) {
         Ok(ns2) => ns2,
@@ -84,40 +86,39 @@ pub fn table(args: &BenchArgs) -> Result<String, Failure> {
         0,
     );
     for case in &cases.cases {
-        let points = cases.points(&case.scenario, &case.set, &case.points)?;
         let mut rows = Vec::new();
-        for (number, point) in points.iter().enumerate() {
-            rows.push(row(args, &cases, case, (number, point), (&ns2, &stored))?);
+        for point in &case.about.points {
+            rows.push(row(args, case, point, (&ns2, &stored))?);
         }
         rows.push(all(&rows));
-        let _ = write!(text, "\n{}\n{}{}", case.title, grid(&rows), sentence(&rows));
+        let _ = write!(text, "\n{}\n{}{}", case.about.title, grid(&rows), sentence(&rows));
     }
     Ok(text)
 }
 
 fn row(
     args: &BenchArgs,
-    cases: &Cases,
     case: &Case,
-    (number, point): (usize, &Point),
+    point: &Point,
     (ns2, stored): (&Simulator, &Stored),
 ) -> Result<Row, Failure> {
     let runs = args.runs.get();
-    let lasts = lasts(&point.scenario);
+    let lasts = lasts(&point.job.scenario);
     let mut ours = Vec::new();
     for seed in 1..=runs {
-        let (result, used) = run(&cases.dir.join(&case.scenario), &point.set, seed)?;
+        let (result, used) = run(Path::new(&point.job.file), &point.job.set, seed)?;
         ours.push((Record::of_run(&result, lasts), used));
     }
-    let missing = || Failure::Failed(format!("{} {}: nothing to compare", case.name, point.name));
+    let name = &case.about.name;
+    let missing = || Failure::Failed(format!("{name} {}: nothing to compare", point.name));
     let of: &Ns2 = case.ns2.as_ref().ok_or_else(missing)?;
     let mut theirs = Vec::new();
     for seed in 1..=runs {
-        let told = (case, of, &case.points[number]);
+        let told = (case, of, point);
         let (record, used) = ns2.run(told, seed, "none")?;
         // Hops stand in the trace alone. A seed gives the same run with it and without, and where
         // the stored run is this one, its hops are.
-        let kept = stored.runs(&case.name, &point.name).iter().find(|(of, kept)| {
+        let kept = stored.runs(name, &point.name).iter().find(|(of, kept)| {
             let same = |name: &str| kept.get(name) == record.get(name);
             *of == seed && same("segments_sent") && same("retransmissions") && same("timeouts")
         });

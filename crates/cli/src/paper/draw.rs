@@ -88,7 +88,15 @@ pub fn figure(plan: &Plan, result: &FigureResult) -> Figure {
         }
         Some(x) => {
             let x_axis = axis(&x.label, x_scale.unit);
-            if log(&xs) { by_powers(x_axis) } else { x_axis }
+            if !x.names.is_empty() {
+                let (places, names): (Vec<f64>, Vec<String>) = x.names.iter().cloned().unzip();
+                let places = places.iter().map(|place| place * x_scale.factor).collect();
+                x_axis.tick_values(places).tick_text(names)
+            } else if log(&xs) {
+                by_powers(x_axis)
+            } else {
+                x_axis
+            }
         }
     };
     plot.set_layout(layout().height(560).x_axis(x_axis).y_axis(y_axis));

@@ -73,10 +73,15 @@ pub fn differences(plan: &Plan, figure: &FigureResult) -> Option<(&'static str, 
 
 fn header(label: &str, scale: Scale, figure: &FigureResult) -> Vec<String> {
     let unit = if scale.unit.is_empty() { String::new() } else { format!(" ({})", scale.unit) };
-    let metric = as_metric(figure.x.as_ref().map_or("", |x| x.unit));
     let points = figure.arms.0.first().map_or(&[][..], |arm| &arm.points);
-    let columns = points.iter().map(|p| p.x.map_or("mean".to_owned(), |x| value(metric, x)));
+    let columns = points.iter().map(|p| p.x.map_or("mean".to_owned(), |x| place(figure, x)));
     std::iter::once(format!("{label}{unit}")).chain(columns).collect()
+}
+
+/// What a point of the axis is called, or where it is.
+fn place(figure: &FigureResult, x: f64) -> String {
+    let Some(axis) = &figure.x else { return String::new() };
+    axis.name(x).map_or_else(|| value(as_metric(axis.unit), x), str::to_owned)
 }
 
 fn cell(scale: Scale, point: &PointResult) -> String {
@@ -99,12 +104,11 @@ fn reported(scale: Scale, curve: &CurveResult, x: Option<f64>) -> String {
 
 /// Which transfers did not complete.
 pub fn late(plan: &Plan, figure: &FigureResult) -> Option<String> {
-    let metric = as_metric(figure.x.as_ref().map_or("", |x| x.unit));
     let points = figure.arms.0.iter().flat_map(|arm| arm.points.iter().map(move |p| (arm, p)));
     let late: Vec<String> = points
         .filter(|(_, point)| point.incomplete > 0)
         .map(|(arm, point)| {
-            let at = point.x.map_or(String::new(), |x| format!(" at {}", value(metric, x)));
+            let at = point.x.map_or(String::new(), |x| format!(" at {}", place(figure, x)));
             let label = &plan.study.arms[arm.arm].label;
             format!("{} of {} of {label}{at}", point.incomplete, point.n)
         })

@@ -6,10 +6,9 @@ mod print;
 mod tables;
 
 use std::io::Write;
-use std::path::Path;
 
-use experiment::runner::Job;
-use experiment::validation::cases::{Against, Cases, Point};
+use experiment::study::reference::Against;
+use experiment::validation::cases::{About, Cases, Formula};
 use experiment::validation::document::{self, Document, Timing};
 use experiment::validation::ns2::Simulator;
 use experiment::validation::record::Stored;
@@ -30,24 +29,10 @@ const PAGE: &str = "index.html";
 /// What is wrong with the cases or the command line; a run that broke; a case that is judged and
 /// does not agree.
 pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
-    let cases = Cases::load(&args.cases, &args.case)?;
+    let cases = Cases::load(&args.study, &args.case)?;
     let stored = |name| Stored::load(&cases.dir.join(name));
     let stored = [stored("ns2.csv")?, stored("ns3.csv")?];
     let ns2 = if args.ns2 { Some(Simulator::find(&cases.dir)?) } else { None };
-    let mut points = Vec::new();
-    for case in &cases.cases {
-        points.push(cases.points(&case.scenario, &case.set, &case.points)?);
-    }
-    for formula in &cases.formulas {
-        let mut of = cases.points(&formula.scenario, &formula.set, &formula.points)?;
-        for (point, keys) in of.iter_mut().zip(&formula.points) {
-            // A scenario may have more flows than a point is about.
-            if let Some(flows) = keys.get("stations").and_then(|n| n.parse().ok()) {
-                point.scenario.flows.truncate(flows);
-            }
-        }
-        points.push(of);
-    }
     let destination = match &args.out {
         Some(dir) if dir.exists() && !dir.is_dir() => {
             let dir = dir.display();
@@ -56,7 +41,7 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
         Some(dir) => Some(Destination::open(dir)?),
         None => None,
     };
-    let document = match run(args, &cases, (&points, &stored), ns2.as_ref()) {
+    let document = match run(args, &cases, &stored, ns2.as_ref()) {
         Ok(document) => document,
         Err(failure) => {
             if let Some(destination) = destination {
@@ -88,32 +73,20 @@ pub fn validate(args: &ValidateArgs) -> Result<(), Failure> {
 fn run(
     args: &ValidateArgs,
     cases: &Cases,
-    (points, stored): (&[Vec<Point>], &[Stored; 2]),
+    stored: &[Stored; 2],
     ns2: Option<&Simulator>,
 ) -> Result<Document, Failure> {
-    let seeds = |own: u64| args.runs.map_or(own, |runs| runs.get());
-    let place = |file: &str| Path::new(&cases.dir).join(file).display().to_string();
-    let job = |point: &Point, file: &str| {
-        Job::new(point.scenario.clone(), place(file), point.set.clone())
-    };
+    let seeds = |of: &About| args.runs.map_or(of.seeds, |runs| runs.get());
     let mut work = Vec::new();
-    let (of_cases, of_formulas) = points.split_at(cases.cases.len());
-    for (case, points) in cases.cases.iter().zip(of_cases) {
-        let theirs = if ns2.is_some() && case.ns2.is_some() { seeds(case.seeds) } else { 0 };
-        work.extend(points.iter().enumerate().map(|(at, point)| Work {
-            job: job(point, &case.scenario),
-            seeds: seeds(case.seeds),
-            theirs,
-            case: Some((case, at)),
-        }));
+    for case in &cases.cases {
+        let ours = seeds(&case.about);
+        let theirs = if ns2.is_some() && case.ns2.is_some() { ours } else { 0 };
+        let points = case.about.points.iter();
+        work.extend(points.map(|point| Work { point, seeds: ours, theirs, case: Some(case) }));
     }
-    for (formula, points) in cases.formulas.iter().zip(of_formulas) {
-        work.extend(points.iter().map(|point| Work {
-            job: job(point, &formula.scenario),
-            seeds: seeds(formula.seeds),
-            theirs: 0,
-            case: None,
-        }));
+    for Formula { about, .. } in &cases.formulas {
+        let (seeds, points) = (seeds(about), about.points.iter());
+        work.extend(points.map(|point| Work { point, seeds, theirs: 0, case: None }));
     }
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
@@ -127,20 +100,19 @@ fn run(
         rest = others;
         these
     };
-    let results = cases.cases.iter().zip(of_cases).map(|(case, points)| {
+    let results = cases.cases.iter().map(|case| {
         let of = match case.against {
             Against::Ns2 => &stored[0],
             Against::Ns3 => &stored[1],
         };
         let beside = ns2.is_some() && case.ns2.is_some();
-        document::case(case, points, next(points.len()), (of, beside), &place(&case.scenario))
+        document::case(case, next(case.about.points.len()), (of, beside))
     });
     let results = results.collect();
     let formulas = cases
         .formulas
         .iter()
-        .zip(of_formulas)
-        .map(|(formula, points)| document::formula(formula, points, next(points.len())))
+        .map(|formula| document::formula(formula, next(formula.about.points.len())))
         .collect::<Result<_, _>>()?;
     Ok(Document { version: env!("CARGO_PKG_VERSION"), cases: results, formulas, timing })
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::print::{judged, source, summary, verdict};
-use experiment::validation::cases::Judge;
+use experiment::study::reference::Judge;
 use experiment::validation::document::{CaseResult, Document, FormulaResult};
 
 use super::{draw, tables};

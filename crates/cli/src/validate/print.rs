@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::tables::{counts, formula, goodput, interval};
 use crate::text::{count, wrapped};
-use experiment::validation::cases::Judge;
+use experiment::study::reference::Judge;
 use experiment::validation::document::{CaseResult, Document};
 
 /// Everything.

@@ -2,44 +2,49 @@
 
 use crate::*;
 
-const CASES: &str = r#"
-[[case]]
-name = "lossy"
+const STUDY: &str = r#"
+title = "Held against others"
+y = [{ metric = "throughput_bps", label = "throughput" }]
+
+[[figure]]
+id = "lossy"
 title = "Two lossy hops"
 scenario = "s.toml"
-axis = "rate"
-seeds = 3
-against = "ns-3"
+set = { "flow.0.application" = "ftp", "duration" = "100 s" }
+x = { label = "rate", key = "network.link.rate", values = ["64 kbit/s", "128 kbit/s"] }
+[figure.reference]
+simulator = "ns-3"
 judge = { within = 0.05 }
-points = [{ name = "64" }, { name = "128" }]
-[case.set]
-"network.link.rate" = "{name} kbit/s"
-"flow.0.application" = "ftp"
-"duration" = "100 s"
+runs = 3
 
-[[formula]]
-name = "theory"
+[[figure]]
+id = "theory"
 title = "A path with losses"
-formula = "padhye"
 scenario = "s.toml"
-seeds = 2
+set = { "flow.0.aid" = "none", "flow.0.application" = "ftp" }
+[figure.x]
+label = "loss"
+points = [
+  { at = 1, name = "1 %", set = { "network.link.bit_error_rate" = 2.3e-6 }, reference = { loss = 0.01, delay_ms = 80 } },
+]
+[figure.reference]
+formula = "padhye"
 judge = "told"
-points = [{ name = "1 %", loss = "0.01", delay_ms = "80", errors = "2.3e-6" }]
-[formula.set]
-"network.link.bit_error_rate" = "{errors}"
-"flow.0.aid" = "none"
-"flow.0.application" = "ftp"
+runs = 2
 "#;
 
 /// A folder of cases whose stored numbers are `theirs` times our own.
 fn bench(theirs: f64) -> Bench {
     let bench = Bench::new();
-    bench.file("cases.toml", CASES);
+    bench.file("study.toml", STUDY);
     bench.file("ns2.csv", "case,point,seed,goodput_bps\n");
-    bench.file("ns3.csv", "case,point,seed,goodput_bps\nlossy,64,1,1\nlossy,128,1,1\n");
+    bench.file(
+        "ns3.csv",
+        "case,point,seed,goodput_bps\nlossy,64 kbit/s,1,1\nlossy,128 kbit/s,1,1\n",
+    );
     let mut rows = "case,point,seed,goodput_bps\n".to_owned();
     let output = bench
-        .driftway(&["validate", "lossy", "--cases", ".", "--json"])
+        .driftway(&["validate", "lossy", "--study", "study.toml", "--json"])
         .assert()
         .code(1)
         .get_output()
@@ -60,7 +65,7 @@ fn bench(theirs: f64) -> Bench {
 #[test]
 fn what_agrees_is_told_in_tables_on_a_page_and_as_a_document() {
     let bench = bench(1.02);
-    let text = bench.stdout(&["validate", "--cases", ".", "--out", "out"]);
+    let text = bench.stdout(&["validate", "--study", "study.toml", "--out", "out"]);
     for part in ["Against ns-3's stored numbers.", "Agrees: each ratio within 5 %.", "2 cases"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -69,7 +74,7 @@ fn what_agrees_is_told_in_tables_on_a_page_and_as_a_document() {
     let page = fs::read_to_string(bench.path("out/index.html")).unwrap();
     assert!(page.contains("A path with losses") && page.contains("class=\"verdict agrees\""));
 
-    let document = bench.document(&["validate", "--cases", ".", "--json", "--jobs", "1"]);
+    let document = bench.document(&["validate", "--study", "study.toml", "--json", "--jobs", "1"]);
     let point = &document["cases"][0]["points"][0];
     let ratio = point["metrics"]["goodput_bps"]["ratio"]["mean"].as_f64().unwrap();
     assert!((ratio * 1.02 - 1.0).abs() < 1e-9, "{ratio}");
@@ -82,7 +87,7 @@ fn what_agrees_is_told_in_tables_on_a_page_and_as_a_document() {
 fn what_differs_is_a_failure() {
     let bench = bench(1.1);
     bench
-        .driftway(&["validate", "lossy", "--cases", "."])
+        .driftway(&["validate", "lossy", "--study", "study.toml"])
         .assert()
         .code(1)
         .stdout(predicates::str::contains("Differs: not each ratio within 5 %."))
@@ -90,11 +95,34 @@ fn what_differs_is_a_failure() {
 }
 
 #[test]
-fn a_mistake_in_the_cases_has_its_place() {
+fn what_is_held_against_something_is_a_figure_of_a_study() {
+    let bench = bench(1.0);
+    let text = bench.stdout(&["sweep", "study.toml", "--runs", "2", "--figure", "theory"]);
+    assert!(text.contains("A path with losses") && text.contains("1 %"), "{text}");
+}
+
+#[test]
+fn a_mistake_in_the_study_has_its_place() {
     let bench = Bench::new();
-    bench.file("cases.toml", &CASES.replace("axis = \"rate\"", "axes = \"rate\""));
-    bench.file("ns2.csv", "case,point,seed\n");
-    bench.file("ns3.csv", "case,point,seed\n");
-    let run = bench.driftway(&["validate", "--cases", "."]).assert().code(2);
-    run.stderr(predicates::str::contains("cases.toml:6:1: unknown key `axes`"));
+    for (right, wrong, message) in [
+        (
+            "simulator = \"ns-3\"",
+            "simulators = \"ns-3\"",
+            "study.toml:12:1: unknown key `simulators`",
+        ),
+        ("simulator = \"ns-3\"", "", "study.toml:13:9: a reference has either"),
+        ("simulator = \"ns-3\"", "simulator = \"ns-2\"", "study.toml:12:13: how ns-2 runs it"),
+        ("loss = 0.01, ", "", "study.toml:24:3: the formula takes a number `loss`"),
+        ("within = 0.05", "within = 5", "study.toml:13:9: out of range 0–1"),
+        (
+            "[figure.reference]\nformula = \"padhye\"\njudge = \"told\"\nruns = 2\n",
+            "",
+            "study.toml:24:89: this figure is held against nothing",
+        ),
+    ] {
+        bench.file("study.toml", &STUDY.replace(right, wrong));
+        let run = bench.driftway(&["validate", "--study", "study.toml"]).assert().code(2);
+        let said = String::from_utf8(run.get_output().stderr.clone()).unwrap();
+        assert!(said.contains(message), "{message}: {said}");
+    }
 }

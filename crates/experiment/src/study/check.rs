@@ -7,7 +7,7 @@ use scenario::{
 use sim::network_metrics;
 use sim::results::METRICS;
 
-use super::format::{Against, Axis, Figure, Kernel, Measure, Of, Settings, Study, Trace};
+use super::format::{Against, Axis, Figure, Kernel, Measure, Of, Point, Settings, Study, Trace};
 use super::number::Setting;
 use crate::words::list;
 
@@ -183,8 +183,8 @@ pub fn arms(file: &File, study: &Study, number: usize) -> Result<Vec<usize>, Err
     Ok((0..wanted.len()).filter(|&arm| wanted[arm]).collect())
 }
 
-/// What an axis sets at each of its points.
-pub type Steps = Vec<(Coordinate, Settings)>;
+/// What an axis sets at each of its points, and what those that have names are called.
+pub type Steps = Vec<(Coordinate, Settings, Option<String>)>;
 
 /// The points of a figure's axis, and its unit.
 ///
@@ -202,14 +202,15 @@ pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Er
             let value = Setting(written(x));
             axis.key.0.iter().map(move |key| (key.clone(), value.clone())).collect()
         };
-        axis.values.iter().map(|x| (x.clone(), set(x))).collect()
+        axis.values.iter().map(|x| (x.clone(), set(x), None)).collect()
     } else {
-        axis.points.iter().map(|point| (point.at.clone(), point.set.clone())).collect()
+        let step = |point: &Point| (point.at.clone(), point.set.clone(), point.name.clone());
+        axis.points.iter().map(step).collect()
     };
     let table = if by_key { "values" } else { "points" };
     let mut unit = None;
     let mut seen = Vec::new();
-    for (number, (x, _)) in steps.iter().enumerate() {
+    for (number, (x, ..)) in steps.iter().enumerate() {
         let wrong =
             |message: &str| Err(file.error(&keys!["figure", figure, "x", table, number], message));
         let Some((value, of)) = place(x) else {

@@ -65,6 +65,17 @@ pub struct XAxis {
     pub keys: Vec<String>,
     /// What it is measured in: `s`, `bit/s`, `B`, or empty.
     pub unit: &'static str,
+    /// What the points are called that have names, and where they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<(f64, String)>,
+}
+
+impl XAxis {
+    /// What the point at `x` is called, if it has a name.
+    pub fn name(&self, x: f64) -> Option<&str> {
+        let name = self.names.iter().find(|(at, _)| (at - x).abs() <= 1e-9 * x.abs());
+        name.map(|(_, name)| name.as_str())
+    }
 }
 
 /// What is measured.

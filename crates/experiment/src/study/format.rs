@@ -11,6 +11,7 @@ use scenario::{Coordinate, Size, Time};
 use serde::Deserialize;
 
 use super::number::{Number, Setting};
+use super::reference::Reference;
 
 /// Keys of a scenario and the values that they get, as `--set KEY=VALUE` has them:
 /// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.
@@ -266,6 +267,8 @@ pub struct Figure {
     pub line: Vec<Line>,
     /// What one run did, moment by moment: `[figure.trace]`.
     pub trace: Option<Trace>,
+    /// What `driftway validate` holds it against: `[figure.reference]`.
+    pub reference: Option<Reference>,
     /// What a reader must know to read it.
     pub note: Option<String>,
 }
@@ -274,7 +277,8 @@ pub struct Figure {
 ///
 /// One key: `{ key = "network.link.delay.mean", values = ["10 ms", "50 ms"], label = "…" }`;
 /// several keys that get the same value: `key = ["a", "b"]`; anything else:
-/// `{ label = "flows", points = [{ at = 1, set = { … } }, { at = 2, set = { … } }] }`.
+/// `{ label = "flows", points = [{ at = 1, set = { … } }, { at = 2, set = { … } }] }`, with a
+/// `name` where the place on the axis says nothing.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an axis")]
 pub struct Axis {
@@ -301,8 +305,15 @@ pub struct Keys(pub Vec<String>);
 pub struct Point {
     /// Where it stands on the axis.
     pub at: Coordinate,
+    /// What it is called. Default: as `at` has it.
+    pub name: Option<String>,
     /// What it sets.
+    #[serde(default)]
     pub set: Settings,
+    /// What the figure's reference has to know of it: further arguments of ns-2, or the numbers
+    /// that the formula takes.
+    #[serde(default)]
+    pub reference: Settings,
 }
 
 /// `y`: `[{ metric = "completion_s", label = "transfer time" }]`.

@@ -8,6 +8,7 @@ pub mod measure;
 mod number;
 pub mod outcome;
 pub mod plan;
+pub mod reference;
 pub mod results;
 pub mod select;
 pub mod statement;

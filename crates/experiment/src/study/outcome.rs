@@ -93,6 +93,11 @@ impl Outcome<'_> {
                 label: axis.label.clone(),
                 keys: axis.key.0.clone(),
                 unit: unit_name(planned.unit),
+                names: points
+                    .iter()
+                    .map(|&x| &planned.xs[x])
+                    .filter_map(|x| Some((x.value?, x.name.clone()?)))
+                    .collect(),
             }),
             y: YAxis {
                 metric: metric.clone(),

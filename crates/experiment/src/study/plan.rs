@@ -8,6 +8,7 @@ use scenario::{Coordinate, Error as Wrong, File, Mobility, Network, Scenario, Un
 use super::check::{self, keys};
 use super::find::Source;
 use super::format::{Figure, Settings, Study};
+use super::reference;
 use super::statement::{self, Planned};
 use crate::error::Error;
 use crate::runner::Job;
@@ -68,6 +69,15 @@ pub struct X {
     pub value: Option<f64>,
     /// As the file has it.
     pub text: String,
+    /// What it is called, where it has a name.
+    pub name: Option<String>,
+}
+
+impl X {
+    /// What a reader knows it by.
+    pub fn title(&self) -> &str {
+        self.name.as_ref().unwrap_or(&self.text)
+    }
 }
 
 /// Finds everything that is wrong with a paper before anything runs.
@@ -115,8 +125,9 @@ impl Planner<'_> {
         let arms = check::arms(file, study, number)?;
         let (steps, unit) = match &figure.x {
             Some(axis) => check::axis(file, axis, number)?,
-            None => (vec![(Coordinate::Number(0.0), Settings::new())], Unit::One),
+            None => (vec![(Coordinate::Number(0.0), Settings::new(), None)], Unit::One),
         };
+        reference::check(file, figure, number, arms.len())?;
         let names: Vec<&str> = arms.iter().map(|&arm| study.arms[arm].name.as_str()).collect();
         check::measures(file, figure, number, &names, unit)?;
         if let Some(trace) = &figure.trace {
@@ -128,9 +139,10 @@ impl Planner<'_> {
             jobs.push(row.collect::<Result<Vec<_>, _>>()?);
         }
         let on_axis = figure.x.is_some();
-        let xs = steps.iter().map(|(x, _)| X {
+        let xs = steps.iter().map(|(x, _, name)| X {
             value: check::place(x).map(|(value, _)| value).filter(|_| on_axis),
             text: if on_axis { check::written(x) } else { String::new() },
+            name: name.clone(),
         });
         Ok(PlannedFigure { arms, xs: xs.collect(), unit, jobs })
     }

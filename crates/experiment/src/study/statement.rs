@@ -328,7 +328,7 @@ mod test {
         let text = format!("{PAPER}\n{predicate}");
         let file = File::parse("p.toml", text).unwrap();
         let study: Study = file.read().map_err(|error| error.to_string())?;
-        let point = |value, text: &str| X { value: Some(value), text: text.to_owned() };
+        let point = |value, text: &str| X { value: Some(value), text: text.to_owned(), name: None };
         let figure = PlannedFigure {
             arms: vec![0, 1],
             xs: vec![point(0.01, "10 ms"), point(0.03, "30 ms"), point(0.05, "50 ms")],

@@ -2,7 +2,7 @@
 
 use sim::results::Estimate;
 
-use super::cases::Judge;
+use crate::study::reference::Judge;
 use crate::summary::{estimate, quantile};
 
 /// A number with its 90 % interval; `None` where there are too few runs for one.

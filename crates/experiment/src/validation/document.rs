@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use sim::results::Estimate;
 
-use super::cases::{Against, Case, Formula, Judge, Law, Point};
+use super::cases::{Case, Formula, Point};
 use super::compare::{Compared, Interval, agrees, compared, log_ratio, over_points};
 use super::held::{Held, held};
 use super::record::{METRICS, Record, Stored, USER};
 use super::simulate::{Ran, lasts};
-use crate::command;
 use crate::error::Error;
+use crate::study::reference::{Against, Judge, Law};
 
 /// Everything that came out. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -94,22 +94,20 @@ pub struct FormulaResult {
 }
 
 /// What came of a case.
-pub fn case(
-    case: &Case,
-    points: &[Point],
-    ran: &[Ran],
-    (stored, beside): (&Stored, bool),
-    file: &str,
-) -> CaseResult {
+pub fn case(case: &Case, ran: &[Ran], (stored, beside): (&Stored, bool)) -> CaseResult {
+    let about = &case.about;
     let point = |(point, ran): (&Point, &Ran)| {
-        let lasts = lasts(&point.scenario);
+        let lasts = lasts(&point.job.scenario);
         let ours: Vec<Record> = ran
             .ours
             .iter()
             .map(|(run, user_s)| Record::of_run(run, lasts).with_user(*user_s))
             .collect();
-        let kept: Vec<Record> =
-            stored.runs(&case.name, &point.name).iter().map(|(_, record)| record.clone()).collect();
+        let kept: Vec<Record> = stored
+            .runs(&about.name, &point.name)
+            .iter()
+            .map(|(_, record)| record.clone())
+            .collect();
         let theirs = if beside { &ran.theirs } else { &kept };
         let of = |records: &[Record], name: &str| -> Vec<f64> {
             records.iter().filter_map(|record| record.get(name)).collect()
@@ -121,25 +119,25 @@ pub fn case(
             log_ratio: log_ratio(&of(&ours, goodput), &of(theirs, goodput)),
             metrics: METRICS.iter().map(|(name, ..)| (*name, both(name))).collect(),
             user_s: both(USER),
-            command: command::run(file, &point.set),
+            command: point.job.command(),
         }
     };
-    let points: Vec<PointResult> = points.iter().zip(ran).map(point).collect();
+    let points: Vec<PointResult> = about.points.iter().zip(ran).map(point).collect();
     let logs: Vec<Option<Interval>> = points.iter().map(|point| point.log_ratio).collect();
     let ratios: Vec<Option<Interval>> =
         points.iter().map(|point| point.metrics[METRICS[0].0].ratio).collect();
     let log_ratio = over_points(&logs);
     CaseResult {
-        name: case.name.clone(),
-        title: case.title.clone(),
-        axis: case.axis.clone(),
+        name: about.name.clone(),
+        title: about.title.clone(),
+        axis: about.axis.clone(),
         against: case.against,
         beside,
-        judge: case.judge,
-        agrees: agrees(case.judge, &ratios, log_ratio),
+        judge: about.judge,
+        agrees: agrees(about.judge, &ratios, log_ratio),
         log_ratio,
         points,
-        note: case.note.clone(),
+        note: about.note.clone(),
     }
 }
 
@@ -147,24 +145,24 @@ pub fn case(
 ///
 /// # Errors
 /// A point lacks what the formula takes.
-pub fn formula(of: &Formula, points: &[Point], ran: &[Ran]) -> Result<FormulaResult, Error> {
-    let points: Vec<Held> = of
+pub fn formula(of: &Formula, ran: &[Ran]) -> Result<FormulaResult, Error> {
+    let about = &of.about;
+    let points: Vec<Held> = about
         .points
         .iter()
-        .zip(points)
         .zip(ran)
-        .map(|((keys, point), ran)| held(of, keys, &point.scenario, ran))
+        .map(|(point, ran)| held(of, point, ran))
         .collect::<Result<_, _>>()?;
     let ratios: Vec<Option<Interval>> =
         points.iter().map(|point| point.ratio.map(interval)).collect();
     Ok(FormulaResult {
-        name: of.name.clone(),
-        title: of.title.clone(),
+        name: about.name.clone(),
+        title: about.title.clone(),
         formula: of.formula,
-        judge: of.judge,
-        agrees: agrees(of.judge, &ratios, None),
+        judge: about.judge,
+        agrees: agrees(about.judge, &ratios, None),
         points,
-        note: of.note.clone(),
+        note: about.note.clone(),
     })
 }
 

@@ -3,10 +3,11 @@
 use scenario::Scenario;
 use sim::results::{Estimate, RunResult};
 
-use super::cases::{Formula, Keys, Law};
+use super::cases::{Formula, Point};
 use super::formula::{bianchi, exchange, padhye};
 use super::simulate::{Ran, lasts};
 use crate::error::Error;
+use crate::study::reference::Law;
 use crate::summary::estimate;
 
 /// What was measured at one point, and what the formula says.
@@ -33,11 +34,12 @@ const LIGHT: f64 = 1.0 / 299_792_458.0;
 ///
 /// # Errors
 /// The point lacks what the formula takes.
-pub fn held(of: &Formula, keys: &Keys, scenario: &Scenario, ran: &Ran) -> Result<Held, Error> {
+pub fn held(of: &Formula, point: &Point, ran: &Ran) -> Result<Held, Error> {
+    let scenario = &point.job.scenario;
     let given = |key: &str| -> Result<f64, Error> {
-        keys.get(key)
-            .and_then(|value| value.parse().ok())
-            .ok_or_else(|| Error::refused(format!("{}: a point has no number `{key}`", of.name)))
+        point.reference.get(key).and_then(|value| value.0.parse().ok()).ok_or_else(|| {
+            Error::refused(format!("{}: a point has no number `{key}`", of.about.name))
+        })
     };
     let seconds = lasts(scenario);
     let (metric, values): (_, Vec<[f64; 3]>) = match of.formula {
@@ -64,7 +66,7 @@ pub fn held(of: &Formula, keys: &Keys, scenario: &Scenario, ran: &Ran) -> Result
     let column =
         |read: fn(&[f64; 3]) -> f64| estimate(&values.iter().map(read).collect::<Vec<_>>());
     Ok(Held {
-        name: keys["name"].clone(),
+        name: point.name.clone(),
         metric,
         measured: column(|[measured, ..]| *measured),
         formula: column(|[_, law, _]| *law).map(|law| law.mean),

@@ -6,9 +6,10 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use wait4::Wait4;
 
-use super::cases::{Case, Keys, Ns2, filled};
+use super::cases::{Case, Point};
 use super::record::Record;
 use crate::error::Error;
+use crate::study::reference::Ns2;
 
 /// What is preloaded where ARP is to answer at once.
 const SHIM: &str = "instant-arp";
@@ -77,16 +78,15 @@ impl Simulator {
     /// ns-2 fails.
     pub fn run(
         &self,
-        (case, ns2, point): (&Case, &Ns2, &Keys),
+        (case, ns2, point): (&Case, &Ns2, &Point),
         seed: u64,
         trace: &str,
     ) -> Result<(Record, Used), Error> {
         let mut command = Command::new("ns");
         command.current_dir(&self.dir).arg("case.tcl");
-        for (key, value) in &ns2.arguments {
-            let value = filled(value, point);
+        for (key, value) in ns2.arguments.iter().chain(&point.reference) {
             // A movement file is named as it stands beside the scenarios.
-            let value = if key == "movement" { format!("../{value}") } else { value };
+            let value = if key == "movement" { format!("../{}", value.0) } else { value.0.clone() };
             command.args([key.as_str(), value.as_str()]);
         }
         command.args(["seed", &seed.to_string(), "trace", trace]);
@@ -94,7 +94,7 @@ impl Simulator {
             command.env("LD_PRELOAD", self.built.path().join(SHIM).with_extension("so"));
         }
         let failed = |what: &dyn std::fmt::Display| {
-            Error::Beside(format!("ns-2 on {} {}: {what}", case.name, point["name"]))
+            Error::Beside(format!("ns-2 on {} {}: {what}", case.about.name, point.name))
         };
         let (output, used) = measured(&mut command).map_err(|error| failed(&error))?;
         let record = Record::of_lines(&output);

@@ -163,7 +163,7 @@ mod test {
 
     #[test]
     fn every_row_of_what_is_stored_reads() {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation");
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/validation");
         let stored = Stored::load(&dir.join("ns2.csv")).unwrap();
         let runs = stored.runs("chain-static-w8", "8");
         assert!(runs.len() >= 3);

@@ -3,23 +3,23 @@
 use scenario::Scenario;
 use sim::results::RunResult;
 
-use super::cases::Case;
+use super::cases::{Case, Point};
 use super::ns2::Simulator;
 use super::record::Record;
 use crate::error::Error;
-use crate::runner::{Job, Runner, Task};
+use crate::runner::{Runner, Task};
 
 /// What is run of one point.
 #[derive(Debug)]
 pub struct Work<'a> {
-    /// What ours is.
-    pub job: Job,
+    /// Which.
+    pub point: &'a Point,
     /// Ours: seeds 1 to this.
     pub seeds: u64,
     /// ns-2's seeds, where it runs beside us.
     pub theirs: u64,
-    /// The case, where ns-2 runs, and the point's number in it.
-    pub case: Option<(&'a Case, usize)>,
+    /// The case, where ns-2 runs.
+    pub case: Option<&'a Case>,
 }
 
 /// What the runs of one point gave.
@@ -50,11 +50,11 @@ pub fn simulate(
         work.iter().enumerate().flat_map(of).collect()
     };
     let (ours, theirs) = (each(|of| of.seeds), each(|of| of.theirs));
-    let task = |&(at, seed): &(usize, u64)| Task { job: &work[at].job, seed, step: None };
+    let task = |&(at, seed): &(usize, u64)| Task { job: &work[at].point.job, seed, step: None };
     let records = runner.run(&ours.iter().map(task).collect::<Vec<_>>())?;
     let beside = runner.each(theirs.len(), |index| {
         let (at, seed) = theirs[index];
-        self::theirs(ns2, work[at].case, seed).map(Some)
+        self::theirs(ns2, &work[at], seed).map(Some)
     })?;
     let mut ran = vec![Ran::default(); work.len()];
     for ((at, _), record) in ours.iter().zip(records) {
@@ -69,12 +69,8 @@ pub fn simulate(
     Ok(ran)
 }
 
-fn theirs(
-    ns2: Option<&Simulator>,
-    case: Option<(&Case, usize)>,
-    seed: u64,
-) -> Result<Record, Error> {
-    let of = case.and_then(|(case, point)| Some((case, case.ns2.as_ref()?, &case.points[point])));
+fn theirs(ns2: Option<&Simulator>, work: &Work<'_>, seed: u64) -> Result<Record, Error> {
+    let of = work.case.and_then(|case| Some((case, case.ns2.as_ref()?, work.point)));
     let (Some(ns2), Some(of)) = (ns2, of) else {
         return Err(Error::Beside("ns-2 has no such case".to_owned()));
     };
