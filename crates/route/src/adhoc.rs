@@ -110,6 +110,8 @@ pub struct RouteStats {
     pub bytes_sent: u64,
     /// Searches for a route begun.
     pub discoveries: u64,
+    /// Searches that ended without a route.
+    pub failed_discoveries: u64,
     /// Route errors made.
     pub route_errors: u64,
     /// Of these, notices of a cache to a neighbour (DSR).

@@ -167,6 +167,9 @@ pub struct RoutingResult {
     pub bytes_sent: u64,
     /// Searches for a route.
     pub discoveries: u64,
+    /// Searches that ended without a route.
+    #[serde(default)]
+    pub failed_discoveries: u64,
     /// Route errors made.
     pub route_errors: u64,
     /// Of these, notices of a cache to a neighbour (DSR).

@@ -105,6 +105,9 @@ fn dsr_says_why_it_does_not_reach_further() {
     assert_eq!(result.flows[0].delivered_bytes, 0);
     assert!(common::drops(&result, "route-too-long") > 3, "{:?}", result.drops);
     assert!(common::drops(&result, "send-buffer-timeout") > 0, "{:?}", result.drops);
+    // One search goes on for as long as something waits for it: it has not ended.
+    let routing = result.routing.as_ref().unwrap();
+    assert_eq!((routing.discoveries, routing.failed_discoveries), (1, 0));
     let too_long = |row: &&Entry| row.reason == "route-too-long";
     let where_it_ends = rows.iter().find(too_long).unwrap();
     assert_eq!((where_it_ends.node, where_it_ends.kind.as_ref()), (17, "dsr-rreq"));

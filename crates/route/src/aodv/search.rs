@@ -89,6 +89,7 @@ impl Aodv {
         let Some(route) = self.table.get_mut(destination) else { return };
         route.search.phase = Phase::Idle;
         route.search.until = Instant::ZERO;
+        self.stats.failed_discoveries += 1;
         if route.state == State::Repairing {
             self.fail_repair(now, destination);
         }
@@ -106,6 +107,7 @@ impl Aodv {
         if search.wide > config.rreq_retries {
             search.until = now + pause;
             search.wide = 0;
+            self.stats.failed_discoveries += 1;
             return self.give_up_waiting(destination, DropReason::DiscoveryFailed);
         }
         if search.until == Instant::ZERO {

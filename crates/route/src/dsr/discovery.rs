@@ -187,6 +187,8 @@ impl Dsr {
             let ip = waiting.packet.packet.ip;
             if now.since(waiting.since) >= self.config.send_buffer_timeout {
                 self.drop_waiting(slot, DropReason::BufferTimeout);
+                let over = !self.waiting.waits_for(ip.destination);
+                self.stats.failed_discoveries += u64::from(over);
             } else if missed != Some(ip.destination)
                 && let Some(path) = self.cache.take(now, ip.destination)
             {
@@ -218,6 +220,7 @@ impl Dsr {
             }
         }
         self.requests.answered(target);
+        self.stats.failed_discoveries += 1;
         let pause = self.config.request_period_max;
         if let Some(search) = self.requests.search(target) {
             search.not_before = now + pause;

@@ -56,7 +56,8 @@ fn a_search_in_vain_doubles_its_patience_and_ends() {
     );
     let end = Fate::Dropped(0, DropReason::DiscoveryFailed);
     assert_eq!(net.fates, [(id, ms(21_520), end)]);
-    assert_eq!(net.node(0).stats().discoveries, 1);
+    let stats = net.node(0).stats();
+    assert_eq!((stats.discoveries, stats.failed_discoveries), (1, 1));
 }
 
 #[test]

@@ -39,6 +39,7 @@ impl AdhocAtWork {
             result.packets_sent += stats.packets_sent;
             result.bytes_sent += stats.bytes_sent;
             result.discoveries += stats.discoveries;
+            result.failed_discoveries += stats.failed_discoveries;
             result.route_errors += stats.route_errors;
             result.notices += stats.notices;
             result.replies_from_cache += stats.replies_from_cache;
