@@ -56,7 +56,7 @@ struct Section<'a> {
     /// Groups of its arms.
     groups: Vec<GroupBox<'a>>,
     /// What needs no picture.
-    tables: Vec<Grid>,
+    tables: Vec<(Grid, Option<(&'static str, Grid)>)>,
     /// Pictures, each with the name of its element.
     figures: Vec<(String, Figure)>,
     statements: Vec<Row<'a>>,
@@ -117,7 +117,7 @@ pub fn page(
                 groups: groups(plan, number),
                 tables: measures()
                     .filter(|of| !draw::is_drawn(of))
-                    .map(|of| tables::points(plan, of))
+                    .map(|of| (tables::points(plan, of), tables::differences(plan, of)))
                     .collect(),
                 figures: pictures
                     .enumerate()

@@ -92,6 +92,23 @@ fn a_study_is_a_table_a_page_and_tidy_tables() {
 }
 
 #[test]
+fn one_point_is_a_table_with_its_differences() {
+    let bench = bench();
+    let study: String = STUDY
+        .lines()
+        .filter(|line| !line.starts_with("x ="))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    bench.file("study.toml", &study);
+    bench.stdout(&["sweep", "study.toml", "--out", "o"]);
+    let page = fs::read_to_string(bench.path("o/index.html")).unwrap();
+    let own = page.split("plotly.js v").next().unwrap();
+    assert!(!own.contains("class=\"plot\""));
+    assert_eq!(own.matches("Paired differences").count(), 2, "one a metric");
+    assert!(own.contains("TCP with ATCP − plain TCP"));
+}
+
+#[test]
 fn what_varies_on_the_command_line_is_a_study_too() {
     let bench = bench();
     let vary =
