@@ -67,6 +67,9 @@ pub struct DcfConfig {
     /// station was sending. The standard: no, the physical layer then announces no frame; ns-2.35:
     /// yes.
     pub eifs_when_only_sensed: bool,
+    /// An EIFS leaves room for an ACK at 1 Mbit/s, whatever the physical layer. The standard: at the
+    /// layer's lowest mandatory rate ([`DcfConfig::lowest_rate`]); ns-2.35: yes.
+    pub eifs_at_1_mbps: bool,
     /// Which of two frames that overlap is received.
     pub capture: Capture,
     /// A CTS resets the short retry count (§9.2.5.3). ns-2 does this since February 2003; before,
@@ -149,6 +152,7 @@ impl DcfConfig {
         cts_holds_backoff: false,
         eifs_is_nav: false,
         eifs_when_only_sensed: false,
+        eifs_at_1_mbps: false,
         capture: Capture::Stronger,
         cts_resets_short_count: true,
         counts_outlive_packets: false,
@@ -174,6 +178,7 @@ impl DcfConfig {
         cts_holds_backoff: true,
         eifs_is_nav: true,
         eifs_when_only_sensed: true,
+        eifs_at_1_mbps: true,
         capture: Capture::First,
         counts_outlive_packets: true,
         backoff_after_giving_up: false,
@@ -191,10 +196,22 @@ impl DcfConfig {
         Duration::from_nanos(self.sifs.as_nanos() + 2 * self.slot.as_nanos())
     }
 
-    /// Extended interframe space: as long as an ACK at the lowest rate (1 Mbit/s) would take after
-    /// the frame, and a DIFS (§9.2.10).
+    /// The lowest rate that every station with this physical layer has, which its preamble gives away:
+    /// DSSS's 1 Mbit/s (§15.1), or OFDM's 6 Mbit/s after 20 µs (IEEE 802.11-2007 §17.1). No higher
+    /// than the rate that answers have here.
+    pub const fn lowest_rate(&self) -> Rate {
+        let ofdm = self.preamble.as_nanos() < SHORTEST_DSSS.as_nanos();
+        let lowest = if ofdm { 6_000_000 } else { 1_000_000 };
+        let basic = self.basic_rate.as_bps();
+        Rate::from_bps(if basic < lowest { basic } else { lowest })
+    }
+
+    /// Extended interframe space: as long as an ACK at the lowest mandatory rate would take after the
+    /// frame, and a DIFS (§9.2.10; IEEE 802.11-2007 §9.2.3.5).
     pub const fn eifs(&self) -> Duration {
-        let ack = Rate::from_bps(1_000_000).time_for(ACK_BYTES);
+        let dsss = Rate::from_bps(1_000_000);
+        let rate = if self.eifs_at_1_mbps { dsss } else { self.lowest_rate() };
+        let ack = rate.time_for(ACK_BYTES);
         let around = self.sifs.as_nanos() + self.difs().as_nanos();
         Duration::from_nanos(around + self.preamble.as_nanos() + ack.as_nanos())
     }
@@ -243,6 +260,9 @@ impl Default for DcfConfig {
         Self::STANDARD
     }
 }
+
+/// The short preamble and header of high-rate DSSS (IEEE 802.11-2007 §18.2.2.2).
+const SHORTEST_DSSS: Duration = Duration::from_micros(96);
 
 /// Size of an RTS.
 pub(super) const RTS_BYTES: u32 = 20;

@@ -1,6 +1,6 @@
 //! Who may send when, in time lines.
 
-use base::Instant;
+use base::{Duration, Instant, Rate};
 use radio::DcfConfig;
 use radio::dcf::{AirFrame, Outcome};
 
@@ -188,6 +188,29 @@ fn what_is_not_understood_costs_an_eifs_and_what_is_ends_it() {
     let nav = end(&frames[1]) + 831 + EIFS;
     let last = end(&frames[2]) + 334;
     assert_eq!(frames[3].at.as_nanos(), nav.max(last) + DIFS);
+}
+
+#[test]
+fn an_eifs_has_room_for_an_ack_at_the_lowest_mandatory_rate() {
+    let (sifs, slot, preamble) = (16, 9, 20);
+    let ofdm = DcfConfig {
+        basic_rate: Rate::from_bps(24_000_000),
+        preamble: Duration::from_micros(preamble),
+        slot: Duration::from_micros(slot),
+        sifs: Duration::from_micros(sifs),
+        ..PLAIN
+    };
+    let of = |rate: u64| {
+        Duration::from_nanos((sifs + preamble + sifs + 2 * slot) * 1_000)
+            + Rate::from_bps(rate).time_for(14)
+    };
+    assert_eq!(ofdm.eifs(), of(6_000_000));
+    assert_eq!(DcfConfig { eifs_at_1_mbps: true, ..ofdm }.eifs(), of(1_000_000));
+    // An answer at a rate below is still waited for.
+    assert_eq!(DcfConfig { basic_rate: Rate::from_bps(3_000_000), ..ofdm }.eifs(), of(3_000_000));
+    assert_eq!(PLAIN.eifs().as_nanos(), EIFS);
+    let short = DcfConfig { preamble: Duration::from_micros(96), ..PLAIN };
+    assert_eq!(short.eifs().as_nanos(), EIFS - 96_000);
 }
 
 #[test]

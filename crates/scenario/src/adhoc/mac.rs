@@ -65,6 +65,9 @@ table! {
     eifs_is_nav: bool,
     /// An EIFS also after what was only sensed. Default false.
     eifs_when_only_sensed: bool,
+    /// An EIFS leaves room for an ACK at 1 Mbit/s also after the preamble of OFDM, whose lowest
+    /// mandatory rate is 6 Mbit/s. Default false.
+    eifs_at_1_mbps: bool,
     /// Which of two frames that overlap can be received: the `"stronger"` one, or only the
     /// `"first"`, if it is stronger. By how much, `radio.capture` says. Default `"stronger"`.
     capture: Word<Capture>,
