@@ -102,14 +102,19 @@ pub struct DcfConfig {
     pub delay_up: Duration,
 }
 
-/// Which of two frames that overlap at a receiver is received. Frames are compared in pairs; power
-/// is never summed. The ratio is the radio's ([`crate::RadioConfig::capture`]).
+/// Which of the frames that overlap at a receiver is received. Where it is not `Sinr`, frames are
+/// compared in pairs, and power is not summed. The ratio is the radio's
+/// ([`crate::RadioConfig::capture`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capture {
     /// The stronger one, if it is so by the ratio and the receiver can still turn to it: it came
     /// first, or within the preamble of the one before it, or what came before it could not be
     /// decoded anyhow. (The standard leaves this open.)
     Stronger,
+    /// As `Stronger`, but by the ratio to all other frames at the receiver together: the ratio of
+    /// signal to interference. Noise is in the receive threshold; what is too weak to be sensed adds
+    /// nothing.
+    Sinr,
     /// As ns-2.35: only the one that came first, whether or not it can be decoded. What it
     /// outshouts sets the NAV for its airtime and an EIFS. A frame that comes second is lost however
     /// strong it is, and of both the one that ends last occupies the receiver.
