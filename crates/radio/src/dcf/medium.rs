@@ -80,10 +80,13 @@ impl Dcf {
         let mut scratch = core::mem::take(&mut self.scratch);
         let (mut count, mut furthest) = (0, 0);
         let summed = self.interference.is_on();
+        let at = Instant::from_nanos(now);
+        let moved = if SHADOWED { self.field.moved(from, at) } else { 0.0 };
         for hearer in hearers {
             let square = hearer.distance_squared;
             let (signal, strong) = if SHADOWED {
-                let power = self.propagation.power_between(from, hearer.node, square);
+                let moved = moved + self.field.moved(hearer.node, at);
+                let power = self.propagation.power_after(from, hearer.node, square, moved);
                 if power < self.propagation.sense_power() {
                     continue;
                 }

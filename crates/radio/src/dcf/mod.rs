@@ -192,6 +192,14 @@ impl Dcf {
         &mut self.field
     }
 
+    /// The power with which one node hears another, where they are now (W).
+    pub fn power_at(&mut self, now: Instant, from: u32, to: u32) -> f64 {
+        let (a, b) = (self.field.position(from, now), self.field.position(to, now));
+        let (dx, dy) = (a.0 - b.0, a.1 - b.1);
+        let moved = self.field.moved(from, now) + self.field.moved(to, now);
+        self.propagation.power_after(from, to, dx * dx + dy * dy, moved)
+    }
+
     /// Who can decode and sense whom.
     pub const fn propagation(&self) -> &Propagation {
         &self.propagation
