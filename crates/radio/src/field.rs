@@ -57,12 +57,20 @@ struct Legs {
     /// Metres per nanosecond.
     vx: Box<[f64]>,
     vy: Box<[f64]>,
+    /// How far each has moved before its leg (m).
+    before: Box<[f64]>,
 }
 
 impl Legs {
     fn new(nodes: usize) -> Self {
         let zeros = || vec![0.0; nodes].into_boxed_slice();
-        Self { since: zeros(), x: zeros(), y: zeros(), vx: zeros(), vy: zeros() }
+        Self { since: zeros(), x: zeros(), y: zeros(), vx: zeros(), vy: zeros(), before: zeros() }
+    }
+
+    /// How far a node has moved (m).
+    fn moved(&self, node: usize, now: f64) -> f64 {
+        let (vx, vy) = (self.vx[node], self.vy[node]);
+        self.before[node] + (vx * vx + vy * vy).sqrt() * (now - self.since[node])
     }
 
     fn set(&mut self, node: usize, leg: &Leg) {
@@ -157,11 +165,14 @@ impl Field {
                 PeekMut::pop(top);
                 continue;
             };
+            let since = leg.since.as_nanos() as f64;
+            let (x, y) = self.legs.at(node as usize, since);
+            let (dx, dy) = (leg.x - x, leg.y - y);
+            let gap = (dx * dx + dy * dy).sqrt();
             if let Some(near) = &mut self.near {
-                let (x, y) = self.legs.at(node as usize, leg.since.as_nanos() as f64);
-                let (dx, dy) = (leg.x - x, leg.y - y);
-                near.new_leg(node, &leg, (dx * dx + dy * dy).sqrt());
+                near.new_leg(node, &leg, gap);
             }
+            self.legs.before[node as usize] = self.legs.moved(node as usize, since) + gap;
             self.legs.set(node as usize, &leg);
             if leg.until < Instant::FAR_FUTURE {
                 *top = Reverse((leg.until, node));
@@ -179,6 +190,15 @@ impl Field {
     pub fn position(&mut self, node: u32, now: Instant) -> (f64, f64) {
         self.move_to(now);
         self.legs.at(node as usize, now.as_nanos() as f64)
+    }
+
+    /// How far a node has moved since the start, by all its ways (m).
+    ///
+    /// # Panics
+    /// If there is no such node.
+    pub fn moved(&mut self, node: u32, now: Instant) -> f64 {
+        self.move_to(now);
+        self.legs.moved(node as usize, now.as_nanos() as f64)
     }
 
     /// Adds every other node within reach of `from` to `out`, in order of their numbers.

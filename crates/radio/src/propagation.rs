@@ -51,10 +51,13 @@ pub enum Model {
     LogDistance {
         /// The exponent: 2 in free space, 2.7 to 5 in towns (rappaport-2002 §4.9).
         exponent: f64,
-        /// Standard deviation of the pairs' factors in dB, 0 for none. A pair's factor is drawn
-        /// once, is the same both ways and for the whole run, and depends on the seed and the pair
-        /// alone. It is cut off at three deviations, so that nodes are heard to a finite distance.
+        /// Standard deviation of the pairs' factors in dB, 0 for none. A pair's factor is the same
+        /// both ways, and depends on the seed, the pair and where its nodes have been alone. It is
+        /// cut off at three deviations, so that nodes are heard to a finite distance.
         shadowing_db: f64,
+        /// When the two have moved by so much together (m), what is left of the correlation with the
+        /// factor from before is 1/e. `None`: a factor is drawn once for the whole run.
+        decorrelation: Option<f64>,
     },
 }
 
@@ -188,13 +191,16 @@ impl Law {
 }
 
 impl Propagation {
+    /// Up to so many nodes shadowing can change as they move: each pair has a state, 32 MB at most.
+    pub const MOST_CHANGING: u32 = 1024;
+
     /// The propagation of a run with this `seed` (which shadowing alone depends on) and this many
     /// nodes.
     ///
     /// # Errors
     /// A parameter that makes no sense, or thresholds that do not fit each other or the model.
     pub fn new(config: &RadioConfig, nodes: u32, seed: u64) -> Result<Self, BadParameter> {
-        check(config)?;
+        check(config, nodes)?;
         let law = Law::new(config);
         let limit = |name, threshold| {
             let limit = match (threshold, config.model) {
@@ -221,10 +227,10 @@ impl Propagation {
             return Err(BadParameter::new("sense", message, help));
         }
         let (shadowing, reach) = match config.model {
-            Model::LogDistance { shadowing_db, .. } if shadowing_db > 0.0 => {
+            Model::LogDistance { shadowing_db, decorrelation, .. } if shadowing_db > 0.0 => {
                 let strongest = from_db(MOST * shadowing_db);
                 let reach = law.distance(sense.power / strongest);
-                (Some(Shadowing::new(shadowing_db, nodes, seed)), reach)
+                (Some(Shadowing::new(shadowing_db, decorrelation, nodes, seed)), reach)
             }
             _ => (None, sense.range),
         };
@@ -246,13 +252,25 @@ impl Propagation {
         self.law.power(distance_squared).min(self.most)
     }
 
-    /// What one of two nodes gets of the other over a distance (m²), in watts.
+    /// What one of two nodes gets of the other over a distance (m²) at the start of a run, in watts.
     #[inline]
     pub fn power_between(&self, one: u32, other: u32, distance_squared: f64) -> f64 {
         match &self.shadowing {
             None => self.power(distance_squared),
             Some(shadowing) => {
                 let factor = shadowing.factor(one, other);
+                (self.law.power(distance_squared) * factor).min(self.most)
+            }
+        }
+    }
+
+    /// The same when the two together have moved by so much (m) since.
+    #[inline]
+    pub fn power_after(&mut self, one: u32, other: u32, distance_squared: f64, moved: f64) -> f64 {
+        match &mut self.shadowing {
+            None => self.power(distance_squared),
+            Some(shadowing) => {
+                let factor = shadowing.factor_after(one, other, moved);
                 (self.law.power(distance_squared) * factor).min(self.most)
             }
         }
@@ -307,7 +325,7 @@ impl Propagation {
     }
 }
 
-fn check(config: &RadioConfig) -> Result<(), BadParameter> {
+fn check(config: &RadioConfig, nodes: u32) -> Result<(), BadParameter> {
     let positive = [
         ("power", config.power),
         ("frequency", config.frequency),
@@ -326,7 +344,7 @@ fn check(config: &RadioConfig) -> Result<(), BadParameter> {
         let message = format!("a capture ratio of {}", config.capture);
         return Err(BadParameter::new("capture", message, "a factor of 1 or more"));
     }
-    if let Model::LogDistance { exponent, shadowing_db } = config.model {
+    if let Model::LogDistance { exponent, shadowing_db, decorrelation } = config.model {
         if !(1.0..=10.0).contains(&exponent) {
             let message = format!("power does not fall with distance to the power of {exponent}");
             return Err(BadParameter::new("exponent", message, "1 to 10; 2 in free space"));
@@ -334,6 +352,17 @@ fn check(config: &RadioConfig) -> Result<(), BadParameter> {
         if !(0.0..=30.0).contains(&shadowing_db) {
             let message = format!("a standard deviation of {shadowing_db} dB");
             return Err(BadParameter::new("shadowing", message, "0 to 30 dB; 0 for none"));
+        }
+        if let Some(distance) = decorrelation {
+            if !(0.1..=1e6).contains(&distance) {
+                let message = format!("shadowing that is another after {distance} m");
+                return Err(BadParameter::new("decorrelation", message, "0.1 m to 1000 km"));
+            }
+            if nodes > Propagation::MOST_CHANGING {
+                let message = format!("shadowing that changes among {nodes} nodes");
+                let help = "1024 nodes at most, or shadowing that stays";
+                return Err(BadParameter::new("decorrelation", message, help));
+            }
         }
     }
     Ok(())

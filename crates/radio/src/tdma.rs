@@ -209,9 +209,11 @@ impl Tdma {
         self.field.hearers(at, from, &mut self.hearers);
         self.receivers.clear();
         let mut furthest = 0;
+        let moved = self.field.moved(from, at);
         for hearer in &self.hearers {
             let square = hearer.distance_squared;
-            let power = self.propagation.power_between(from, hearer.node, square);
+            let moved = moved + self.field.moved(hearer.node, at);
+            let power = self.propagation.power_after(from, hearer.node, square, moved);
             if power >= self.propagation.receive_power() {
                 let delay = self.propagation.delay(square).as_nanos();
                 self.receivers.push((hearer.node, delay));
@@ -311,6 +313,14 @@ impl Tdma {
     /// Where the nodes are.
     pub fn field(&mut self) -> &mut Field {
         &mut self.field
+    }
+
+    /// The power with which one node hears another, where they are now (W).
+    pub fn power_at(&mut self, now: Instant, from: u32, to: u32) -> f64 {
+        let (a, b) = (self.field.position(from, now), self.field.position(to, now));
+        let (dx, dy) = (a.0 - b.0, a.1 - b.1);
+        let moved = self.field.moved(from, now) + self.field.moved(to, now);
+        self.propagation.power_after(from, to, dx * dx + dy * dy, moved)
     }
 
     /// Who can decode and sense whom.

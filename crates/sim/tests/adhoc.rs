@@ -69,7 +69,10 @@ fn obstacles_and_losses_change_what_arrives() {
         run(&network, "", 20).flows[0].delivered_bytes
     };
     let plain = with("{ }");
-    assert_ne!(with(r#"{ propagation = "log-distance", shadowing = "6 dB" }"#), plain);
+    let stays = with(r#"{ propagation = "log-distance", shadowing = "6 dB" }"#);
+    let changes =
+        with(r#"{ propagation = "log-distance", shadowing = "6 dB", decorrelation = "20 m" }"#);
+    assert!(stays != plain && changes != stays && changes != plain);
     assert!(with("{ packet_error_rate = 0.3 }") < plain);
 }
 

@@ -67,6 +67,9 @@ pub struct DcfConfig {
     /// station was sending. The standard: no, the physical layer then announces no frame; ns-2.35:
     /// yes.
     pub eifs_when_only_sensed: bool,
+    /// An EIFS leaves room for an ACK at 1 Mbit/s, whatever the physical layer. The standard: at the
+    /// layer's lowest mandatory rate ([`DcfConfig::lowest_rate`]); ns-2.35: yes.
+    pub eifs_at_1_mbps: bool,
     /// Which of two frames that overlap is received.
     pub capture: Capture,
     /// A CTS resets the short retry count (§9.2.5.3). ns-2 does this since February 2003; before,
@@ -99,14 +102,19 @@ pub struct DcfConfig {
     pub delay_up: Duration,
 }
 
-/// Which of two frames that overlap at a receiver is received. Frames are compared in pairs; power
-/// is never summed. The ratio is the radio's ([`crate::RadioConfig::capture`]).
+/// Which of the frames that overlap at a receiver is received. Where it is not `Sinr`, frames are
+/// compared in pairs, and power is not summed. The ratio is the radio's
+/// ([`crate::RadioConfig::capture`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capture {
     /// The stronger one, if it is so by the ratio and the receiver can still turn to it: it came
     /// first, or within the preamble of the one before it, or what came before it could not be
     /// decoded anyhow. (The standard leaves this open.)
     Stronger,
+    /// As `Stronger`, but by the ratio to all other frames at the receiver together: the ratio of
+    /// signal to interference. Noise is in the receive threshold; what is too weak to be sensed adds
+    /// nothing.
+    Sinr,
     /// As ns-2.35: only the one that came first, whether or not it can be decoded. What it
     /// outshouts sets the NAV for its airtime and an EIFS. A frame that comes second is lost however
     /// strong it is, and of both the one that ends last occupies the receiver.
@@ -149,6 +157,7 @@ impl DcfConfig {
         cts_holds_backoff: false,
         eifs_is_nav: false,
         eifs_when_only_sensed: false,
+        eifs_at_1_mbps: false,
         capture: Capture::Stronger,
         cts_resets_short_count: true,
         counts_outlive_packets: false,
@@ -174,6 +183,7 @@ impl DcfConfig {
         cts_holds_backoff: true,
         eifs_is_nav: true,
         eifs_when_only_sensed: true,
+        eifs_at_1_mbps: true,
         capture: Capture::First,
         counts_outlive_packets: true,
         backoff_after_giving_up: false,
@@ -191,10 +201,22 @@ impl DcfConfig {
         Duration::from_nanos(self.sifs.as_nanos() + 2 * self.slot.as_nanos())
     }
 
-    /// Extended interframe space: as long as an ACK at the lowest rate (1 Mbit/s) would take after
-    /// the frame, and a DIFS (§9.2.10).
+    /// The lowest rate that every station with this physical layer has, which its preamble gives away:
+    /// DSSS's 1 Mbit/s (§15.1), or OFDM's 6 Mbit/s after 20 µs (IEEE 802.11-2007 §17.1). No higher
+    /// than the rate that answers have here.
+    pub const fn lowest_rate(&self) -> Rate {
+        let ofdm = self.preamble.as_nanos() < SHORTEST_DSSS.as_nanos();
+        let lowest = if ofdm { 6_000_000 } else { 1_000_000 };
+        let basic = self.basic_rate.as_bps();
+        Rate::from_bps(if basic < lowest { basic } else { lowest })
+    }
+
+    /// Extended interframe space: as long as an ACK at the lowest mandatory rate would take after the
+    /// frame, and a DIFS (§9.2.10; IEEE 802.11-2007 §9.2.3.5).
     pub const fn eifs(&self) -> Duration {
-        let ack = Rate::from_bps(1_000_000).time_for(ACK_BYTES);
+        let dsss = Rate::from_bps(1_000_000);
+        let rate = if self.eifs_at_1_mbps { dsss } else { self.lowest_rate() };
+        let ack = rate.time_for(ACK_BYTES);
         let around = self.sifs.as_nanos() + self.difs().as_nanos();
         Duration::from_nanos(around + self.preamble.as_nanos() + ack.as_nanos())
     }
@@ -243,6 +265,9 @@ impl Default for DcfConfig {
         Self::STANDARD
     }
 }
+
+/// The short preamble and header of high-rate DSSS (IEEE 802.11-2007 §18.2.2.2).
+const SHORTEST_DSSS: Duration = Duration::from_micros(96);
 
 /// Size of an RTS.
 pub(super) const RTS_BYTES: u32 = 20;

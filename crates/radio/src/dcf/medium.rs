@@ -79,10 +79,14 @@ impl Dcf {
     ) -> u64 {
         let mut scratch = core::mem::take(&mut self.scratch);
         let (mut count, mut furthest) = (0, 0);
+        let summed = self.interference.is_on();
+        let at = Instant::from_nanos(now);
+        let moved = if SHADOWED { self.field.moved(from, at) } else { 0.0 };
         for hearer in hearers {
             let square = hearer.distance_squared;
             let (signal, strong) = if SHADOWED {
-                let power = self.propagation.power_between(from, hearer.node, square);
+                let moved = moved + self.field.moved(hearer.node, at);
+                let power = self.propagation.power_after(from, hearer.node, square, moved);
                 if power < self.propagation.sense_power() {
                     continue;
                 }
@@ -94,7 +98,7 @@ impl Dcf {
             let new =
                 Arrival { at: now + delay, until: end + delay, signal, flight: number, strong };
             let station = &mut self.stations[hearer.node as usize];
-            let fate = if station.is_plain() && station.rx_end <= new.at {
+            let fate = if !summed && station.is_plain() && station.rx_end <= new.at {
                 occupy(station, new, self.timing.nav_of_bad, self.config.eifs_when_only_sensed)
             } else {
                 self.arrive(hearer.node, new)
@@ -140,18 +144,37 @@ impl Dcf {
 
     /// What a frame does to a station that has something to do with it, and what becomes of the
     /// frame there.
-    fn arrive(&mut self, node: u32, new: Arrival) -> Fate {
+    fn arrive(&mut self, node: u32, mut new: Arrival) -> Fate {
         if self.stations[node as usize].is(NAV_OF_RTS) {
             self.after_rts(node, new.at, new.strong);
         }
         if self.stations[node as usize].counts() {
             self.suspend(node, new.at);
         }
+        let mut drowned = false;
+        if self.interference.is_on() {
+            let power = self.power(new.signal);
+            self.interference.add(self.now, node, (new.at, new.until), power, new.flight);
+            // What outlasts a stronger frame no longer occupies the receiver, and still disturbs.
+            drowned = new.strong && !self.stands_out(node, new.at, power, new.flight);
+        }
         let station = &mut self.stations[node as usize];
         if station.rx_end > new.at {
             return self.overlap(node, new);
         }
-        occupy(station, new, self.timing.nav_of_bad, self.config.eifs_when_only_sensed)
+        new.strong &= !drowned;
+        let fate = occupy(station, new, self.timing.nav_of_bad, self.config.eifs_when_only_sensed);
+        if drowned {
+            station.set_to(BAD, new.until > station.tx_end);
+            return Fate::Collided;
+        }
+        fate
+    }
+
+    /// Is a frame of this power stronger than all others together, by the ratio?
+    fn stands_out(&self, node: u32, at: u64, power: f64, flight: u32) -> bool {
+        let others = self.interference.besides(node, at, flight);
+        others == 0.0 || power >= self.propagation.capture() * others
     }
 
     /// The medium becomes busy for a station that counts slots.
@@ -181,6 +204,8 @@ impl Dcf {
         let station = self.stations[node as usize];
         let (old_power, new_power) = (self.power(station.rx_signal), self.power(new.signal));
         let ratio = self.propagation.capture();
+        let can_turn =
+            station.rx_flight == NONE || new.at < station.rx_start + self.timing.preamble;
         let (old_wins, new_wins) = match self.config.capture {
             Capture::First => {
                 let old_first = station.rx_start <= new.at;
@@ -190,9 +215,15 @@ impl Dcf {
                 )
             }
             Capture::Stronger => {
-                let can_turn =
-                    station.rx_flight == NONE || new.at < station.rx_start + self.timing.preamble;
                 (old_power >= ratio * new_power, can_turn && new_power >= ratio * old_power)
+            }
+            Capture::Sinr => {
+                let at = new.at.max(station.rx_start);
+                let old_wins = match station.rx_flight {
+                    NONE => old_power >= ratio * new_power,
+                    flight => self.stands_out(node, at, old_power, flight),
+                };
+                (old_wins, can_turn && self.stands_out(node, at, new_power, new.flight))
             }
         };
         let sensed = self.config.eifs_when_only_sensed;
@@ -216,7 +247,9 @@ impl Dcf {
         station.rx_start = station.rx_start.min(new.at);
         match self.config.capture {
             Capture::First if new.until > station.rx_end => station.rx_signal = new.signal,
-            Capture::Stronger if new_power > old_power => station.rx_signal = new.signal,
+            Capture::Stronger | Capture::Sinr if new_power > old_power => {
+                station.rx_signal = new.signal
+            }
             _ => {}
         }
         station.rx_end = station.rx_end.max(new.until);
@@ -233,7 +266,7 @@ impl Dcf {
                 let station = &mut self.stations[node as usize];
                 station.nav = station.nav.max(at + u64::from(reserved) * 1_000);
             }
-            Capture::Stronger => {
+            Capture::Stronger | Capture::Sinr => {
                 let station = &mut self.stations[node as usize];
                 station.held = station.held.max(until);
             }

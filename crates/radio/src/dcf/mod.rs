@@ -6,7 +6,8 @@
 //! first instants of further frames.
 //!
 //! # What is not modelled
-//! - Power is never summed: frames that overlap are compared in pairs ([`Capture`]), and a receiver
+//! - Power is summed only with [`Capture::Sinr`], and then only where frames are received, not where
+//!   the medium is sensed. Otherwise frames that overlap are compared in pairs, and a receiver
 //!   remembers one signal.
 //! - Sensing takes no time. A station whose slot begins before another's frame arrives sends, one
 //!   whose slot begins later does not; real ones need up to 15 µs to notice (§15.4.8.4).
@@ -24,6 +25,7 @@ mod counters;
 mod desk;
 mod exchange;
 mod flight;
+mod interference;
 mod medium;
 mod record;
 mod station;
@@ -38,6 +40,7 @@ pub use counters::Counters;
 use desk::Desk;
 pub use flight::FrameKind;
 use flight::{Flights, Heard};
+use interference::Interference;
 use medium::travel;
 pub(crate) use record::Recorder;
 pub use record::{AirFrame, Outcome};
@@ -67,6 +70,7 @@ pub struct Dcf {
     stations: Vec<Station>,
     desks: Vec<Desk>,
     flights: Flights,
+    interference: Interference,
     agenda: Agenda,
     hearers: Vec<Hearer>,
     /// Who can decode the frame that is being put on the air.
@@ -84,6 +88,7 @@ impl Dcf {
         let shadowed = propagation.has_shadowing();
         let range = propagation.receive_range();
         let nanos_per_metre = 1e9 / propagation.light_speed();
+        let summed = config.capture == Capture::Sinr;
         let furthest = if shadowed { propagation.reach() } else { range };
         Self {
             timing: Timing::new(&config),
@@ -95,6 +100,7 @@ impl Dcf {
             stations: vec![Station::NEW; nodes as usize],
             desks: (0..nodes).map(|node| Desk::new(&config, seed, node)).collect(),
             flights: Flights::new(nodes as usize),
+            interference: Interference::new(if summed { nodes as usize } else { 0 }),
             agenda: Agenda::with_capacity(2 * nodes as usize + 16),
             hearers: Vec::with_capacity(nodes as usize),
             scratch: vec![Heard::NOBODY; nodes as usize].into_boxed_slice(),
@@ -184,6 +190,14 @@ impl Dcf {
     /// Where the nodes are.
     pub fn field(&mut self) -> &mut Field {
         &mut self.field
+    }
+
+    /// The power with which one node hears another, where they are now (W).
+    pub fn power_at(&mut self, now: Instant, from: u32, to: u32) -> f64 {
+        let (a, b) = (self.field.position(from, now), self.field.position(to, now));
+        let (dx, dy) = (a.0 - b.0, a.1 - b.1);
+        let moved = self.field.moved(from, now) + self.field.moved(to, now);
+        self.propagation.power_after(from, to, dx * dx + dy * dy, moved)
     }
 
     /// Who can decode and sense whom.

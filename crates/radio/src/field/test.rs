@@ -29,6 +29,18 @@ fn hearers_are_within_reach_in_order_and_not_the_sender() {
     assert_eq!(found, [1, 3]);
 }
 
+#[test]
+fn a_node_has_moved_by_all_its_ways() {
+    // Back and forth over 100 m, at 7 m/s: a way is what was walked, not what is left of it.
+    let node = ConstantVelocity { position: (10.0, 35.0), velocity: (7.0, 0.0) };
+    let mobility = Mobility::constant_velocity(&[node], (100.0, 70.0)).unwrap();
+    let mut field = Field::new(mobility, 550.0);
+    for second in [0, 1, 12, 13, 14, 600, 601] {
+        let moved = field.moved(0, Instant::from_secs(second));
+        assert!((moved - 7.0 * second as f64).abs() < 1e-4, "{second} s: {moved} m");
+    }
+}
+
 /// Where all hear all, lists are dropped as they fill up.
 #[test]
 fn a_crowd_is_heard_in_full() {

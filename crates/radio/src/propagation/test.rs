@@ -67,7 +67,7 @@ fn what_is_at_the_range_is_received_and_what_is_further_is_not() {
         Model::Friis,
         Model::TwoRay,
         Model::Range,
-        Model::LogDistance { exponent: 2.7, shadowing_db: 0.0 },
+        Model::LogDistance { exponent: 2.7, shadowing_db: 0.0, decorrelation: None },
     ];
     for model in models {
         let radio = radio(RadioConfig { model, ..RadioConfig::STANDARD });
@@ -83,14 +83,14 @@ fn what_is_at_the_range_is_received_and_what_is_further_is_not() {
 
 #[test]
 fn power_falls_by_the_exponent() {
-    let model = Model::LogDistance { exponent: 3.0, shadowing_db: 0.0 };
+    let model = Model::LogDistance { exponent: 3.0, shadowing_db: 0.0, decorrelation: None };
     let radio = radio(RadioConfig { model, ..RadioConfig::STANDARD });
     close(radio.power(400.0) / radio.power(1600.0), 8.0, 1e-12);
     assert!(!radio.has_shadowing());
 }
 
 fn shadowed(nodes: u32, seed: u64) -> Propagation {
-    let model = Model::LogDistance { exponent: 3.0, shadowing_db: 6.0 };
+    let model = Model::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: None };
     Propagation::new(&RadioConfig { model, ..RadioConfig::STANDARD }, nodes, seed)
         .expect("the radio is good")
 }
@@ -141,6 +141,41 @@ fn shadowing_is_normal_and_cut_off() {
     assert!(radio.power(beyond) * 63.095_73 < radio.sense_power());
 }
 
+/// The factors (dB) of a network's pairs when they have moved by so much.
+fn shadows(radio: &mut Propagation, nodes: u32, moved: f64) -> Vec<f64> {
+    let plain = radio.power(1e4);
+    let pairs = (0..nodes).flat_map(|one| (0..one).map(move |other| (one, other)));
+    pairs
+        .map(|(one, other)| radio.power_after(one, other, 1e4, moved) / plain)
+        .map(|factor| 10.0 * libm::log10(factor))
+        .collect()
+}
+
+#[test]
+fn shadowing_changes_as_nodes_move() {
+    let model = Model::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: Some(20.0) };
+    let config = RadioConfig { model, ..RadioConfig::STANDARD };
+    let new = || Propagation::new(&config, 400, 1).unwrap();
+    let mut radio = new();
+    let start = shadows(&mut radio, 400, 0.0);
+    // It begins as what stays does, and nobody who asks changes it.
+    let stays = shadowed(400, 1);
+    let first = 10.0 * libm::log10(stays.power_between(1, 0, 1e4) / stays.power(1e4));
+    assert!((start[0] - first).abs() < 1e-9);
+    let count = start.len() as f64;
+    for moved in [5.0, 20.0, 21.5, 60.0, 1_000.0] {
+        let now = shadows(&mut radio, 400, moved);
+        assert_eq!(now, shadows(&mut new(), 400, moved), "at {moved} m");
+        assert_eq!(now, shadows(&mut radio, 400, moved), "at {moved} m");
+        let product: f64 = start.iter().zip(&now).map(|(a, b)| a * b).sum::<f64>() / count;
+        let correlation = product / 36.0;
+        assert!((correlation - libm::exp(-moved / 20.0)).abs() < 0.03, "{moved}: {correlation}");
+        let deviation = (now.iter().map(|x| x * x).sum::<f64>() / count).sqrt();
+        assert!((5.7..6.05).contains(&deviation), "{moved}: {deviation}");
+        assert!(now.iter().all(|x| x.abs() < 18.000_001));
+    }
+}
+
 #[test]
 fn a_frame_travels_at_the_speed_of_light() {
     let radio = radio(RadioConfig::NS2);
@@ -162,8 +197,8 @@ fn what_makes_no_sense_is_refused_by_name() {
     assert_eq!(refused(RadioConfig { sense: Threshold::Power(0.0), ..standard }), "sense");
     let range = RadioConfig { model: Model::Range, ..standard };
     assert_eq!(refused(RadioConfig { receive: Threshold::Power(1e-9), ..range }), "receive");
-    let model = Model::LogDistance { exponent: 0.0, shadowing_db: 0.0 };
+    let model = Model::LogDistance { exponent: 0.0, shadowing_db: 0.0, decorrelation: None };
     assert_eq!(refused(RadioConfig { model, ..standard }), "exponent");
-    let model = Model::LogDistance { exponent: 2.0, shadowing_db: -1.0 };
+    let model = Model::LogDistance { exponent: 2.0, shadowing_db: -1.0, decorrelation: None };
     assert_eq!(refused(RadioConfig { model, ..standard }), "shadowing");
 }

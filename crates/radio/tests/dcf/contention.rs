@@ -1,8 +1,8 @@
 //! Who may send when, in time lines.
 
-use base::Instant;
+use base::{Duration, Instant, Rate};
 use radio::DcfConfig;
-use radio::dcf::{AirFrame, Outcome};
+use radio::dcf::{AirFrame, Capture, Outcome};
 
 use crate::air::*;
 
@@ -191,6 +191,29 @@ fn what_is_not_understood_costs_an_eifs_and_what_is_ends_it() {
 }
 
 #[test]
+fn an_eifs_has_room_for_an_ack_at_the_lowest_mandatory_rate() {
+    let (sifs, slot, preamble) = (16, 9, 20);
+    let ofdm = DcfConfig {
+        basic_rate: Rate::from_bps(24_000_000),
+        preamble: Duration::from_micros(preamble),
+        slot: Duration::from_micros(slot),
+        sifs: Duration::from_micros(sifs),
+        ..PLAIN
+    };
+    let of = |rate: u64| {
+        Duration::from_nanos((sifs + preamble + sifs + 2 * slot) * 1_000)
+            + Rate::from_bps(rate).time_for(14)
+    };
+    assert_eq!(ofdm.eifs(), of(6_000_000));
+    assert_eq!(DcfConfig { eifs_at_1_mbps: true, ..ofdm }.eifs(), of(1_000_000));
+    // An answer at a rate below is still waited for.
+    assert_eq!(DcfConfig { basic_rate: Rate::from_bps(3_000_000), ..ofdm }.eifs(), of(3_000_000));
+    assert_eq!(PLAIN.eifs().as_nanos(), EIFS);
+    let short = DcfConfig { preamble: Duration::from_micros(96), ..PLAIN };
+    assert_eq!(short.eifs().as_nanos(), EIFS - 96_000);
+}
+
+#[test]
 fn a_frame_that_is_only_sensed_costs_what_the_switch_says() {
     for (on, space) in [(false, DIFS), (true, EIFS)] {
         let config = no_choice(DcfConfig { eifs_when_only_sensed: on, ..PLAIN });
@@ -224,6 +247,34 @@ fn capture_as_the_switch_says() {
     assert_eq!(run(PLAIN, 0, 300), (lost, lost));
     let ns2 = DcfConfig { first_at_once: true, ..DcfConfig::NS2 };
     assert_eq!(run(ns2, 0, 100), (lost, lost));
+}
+
+/// A station at the origin hears one at 100 m and two at 190 m, which arrive 11 dB weaker each and
+/// 8 dB weaker together; 10 dB are needed. Senders do not hear each other begin.
+#[test]
+fn interference_adds_up_as_the_switch_says() {
+    let sinr = DcfConfig { capture: Capture::Sinr, ..PLAIN };
+    let places = [(0.0, 0.0), (100.0, 0.0), (-180.0, 60.0), (-180.0, -60.0), (50.0, 0.0)];
+    let run = |config, sent: &[(u64, u32, u32)]| {
+        let mut air = with_ranges(config, &places, 250.0, 260.0);
+        for &(at, from, bytes) in sent {
+            air.send(at, from, None, bytes);
+        }
+        air.run(50);
+        let at_origin = air.received().into_iter().filter(|(node, _)| *node == 0);
+        at_origin.map(|(_, id)| id).collect::<Vec<_>>()
+    };
+    let together = [(1_000, 1, 500), (1_000, 2, 500), (1_000, 3, 500)];
+    assert_eq!(run(PLAIN, &together), [1]);
+    assert_eq!(run(sinr, &together), []);
+    assert_eq!(run(sinr, &together[..2]), [1]);
+    // Two that a stronger frame outshouted (from 50 m) go on when it is over.
+    let outlast = [(1_000, 4, 50), (1_000, 2, 2_000), (1_000, 3, 2_000), (4_000, 1, 500)];
+    assert_eq!(run(PLAIN, &outlast), [1, 4]);
+    assert_eq!(run(sinr, &outlast), [1]);
+    // When one of them is over, the rest does not matter.
+    let one_ends = [(1_000, 2, 2_000), (1_000, 3, 100), (4_000, 1, 500)];
+    assert_eq!(run(sinr, &one_ends), [3]);
 }
 
 #[test]

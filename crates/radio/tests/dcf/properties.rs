@@ -17,7 +17,7 @@ struct Case {
 }
 
 fn configs() -> impl Strategy<Value = DcfConfig> {
-    let bools = prop::array::uniform12(any::<bool>());
+    let bools = prop::array::uniform13(any::<bool>());
     let rts = prop_oneof![Just(0u32), Just(500), Just(3000)];
     // Frames as they are, below a SIFS, and shorter than a wave needs to the next station.
     let speed =
@@ -39,7 +39,11 @@ fn configs() -> impl Strategy<Value = DcfConfig> {
             cts_holds_backoff: on[4],
             eifs_is_nav: on[5],
             eifs_when_only_sensed: on[6],
-            capture: if on[7] { Capture::First } else { Capture::Stronger },
+            capture: match (on[7], on[12]) {
+                (true, _) => Capture::First,
+                (false, true) => Capture::Sinr,
+                (false, false) => Capture::Stronger,
+            },
             counts_outlive_packets: on[8],
             difs_after_timeout: on[9],
             rts_nav_ends: on[10],

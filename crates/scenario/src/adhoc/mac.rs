@@ -65,8 +65,12 @@ table! {
     eifs_is_nav: bool,
     /// An EIFS also after what was only sensed. Default false.
     eifs_when_only_sensed: bool,
-    /// Which of two frames that overlap can be received: the `"stronger"` one, or only the
-    /// `"first"`, if it is stronger. By how much, `radio.capture` says. Default `"stronger"`.
+    /// An EIFS leaves room for an ACK at 1 Mbit/s also after the preamble of OFDM, whose lowest
+    /// mandatory rate is 6 Mbit/s. Default false.
+    eifs_at_1_mbps: bool,
+    /// Which of the frames that overlap can be received: the `"stronger"` of two; the one that is so
+    /// against all others together, `"sinr"`; or only the `"first"` of two, if it is stronger. By how
+    /// much, `radio.capture` says. Default `"stronger"`.
     capture: Word<Capture>,
     /// A CTS resets the short retry count. Default true.
     cts_resets_short_count: bool,
@@ -119,7 +123,7 @@ impl Setting<ResponseTimeout> for Timeout {
 
 impl Words for Capture {
     const ALL: &'static [(&'static str, Self)] =
-        &[("stronger", Self::Stronger), ("first", Self::First)];
+        &[("stronger", Self::Stronger), ("sinr", Self::Sinr), ("first", Self::First)];
 }
 
 table! {

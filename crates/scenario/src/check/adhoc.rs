@@ -12,7 +12,7 @@ use crate::adhoc::mobility::{Mobility, Model, Point};
 use crate::adhoc::{
     Adhoc, Aodv, Dcf, Dsr, Feedback, LinkSignals, Mac, Propagation, Radio, Routing, Tdma,
 };
-use crate::{BitRate, Distance, Lifetime, OrNone, Time};
+use crate::{BitRate, Decibel, Distance, Lifetime, OrNone, Time};
 
 /// Node n has the address 10.0.0.1 + n, and all share one subnet of 16 bits.
 const MOST_NODES: u64 = 65_000;
@@ -40,7 +40,7 @@ pub(super) fn check(network: &Adhoc) -> Checked {
         }
     }
     mobility(network)?;
-    radio(&network.radio)?;
+    radio(&network.radio, nodes)?;
     match &network.mac {
         Mac::Dcf(dcf) => self::dcf(dcf)?,
         Mac::Tdma(tdma) => self::tdma(tdma)?,
@@ -145,7 +145,7 @@ fn within_reach(key: String, (x, y): Point, area: Option<Point>) -> Checked {
     })
 }
 
-fn radio(radio: &Radio) -> Checked {
+fn radio(radio: &Radio, nodes: u32) -> Checked {
     let key = |name: &str| format!("network.radio.{name}");
     let thresholds = [
         ("receive", radio.receive_range.is_some(), radio.receive_threshold.is_some()),
@@ -167,6 +167,14 @@ fn radio(radio: &Radio) -> Checked {
             format!("`{name}` without log-distance\nadd propagation = \"log-distance\"")
         })?;
     }
+    let most = ::radio::Propagation::MOST_CHANGING;
+    must(radio.decorrelation.is_none() || nodes <= most, key("decorrelation"), || {
+        format!("shadowing that changes among {nodes} nodes\n{most} at most, or leave it out")
+    })?;
+    let shadowed = radio.shadowing.is_some_and(|Decibel(deviation)| deviation > 0.0);
+    must(shadowed || radio.decorrelation.is_none(), key("decorrelation"), || {
+        "`decorrelation` without shadowing\nadd shadowing = \"6 dB\", or another deviation".into()
+    })?;
     probability(key("packet_error_rate"), radio.packet_error_rate)?;
     let limit = |name: &str, threshold: bool| {
         key(&format!("{name}_{}", if threshold { "threshold" } else { "range" }))

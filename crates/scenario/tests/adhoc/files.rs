@@ -136,10 +136,12 @@ fn what_is_wrong_with_a_movement_file_is_told_with_its_place() {
 
 #[test]
 fn a_radio_is_what_the_air_takes() {
-    let other = r#"{ propagation = "log-distance", exponent = 2.5, shadowing = "4 dB", capture = "none",
+    let other = r#"{ propagation = "log-distance", exponent = 2.5, shadowing = "4 dB", decorrelation = "20 m", capture = "none",
         receive_threshold = "-70 dBm", sense_threshold = "1e-11 W", antenna_gain = "3 dB" }"#;
     let config = adhoc(&[("network.radio", other)]).radio.config();
-    assert_eq!(config.model, radio::Model::LogDistance { exponent: 2.5, shadowing_db: 4.0 });
+    let model =
+        radio::Model::LogDistance { exponent: 2.5, shadowing_db: 4.0, decorrelation: Some(20.0) };
+    assert_eq!(config.model, model);
     assert_eq!(config.sense, radio::Threshold::Power(1e-11));
     assert!((config.antenna_gain - 1.995).abs() < 1e-3 && config.capture.is_infinite());
 }

@@ -259,6 +259,19 @@ mobility = { positions = [["0 m", "0 m"], ["1 m", "10 m"]] }"#,
 help: add propagation = "log-distance""#,
     ),
     (
+        "shadowing that is none and changes",
+        RADIO,
+        r#"radio = { propagation = "log-distance", decorrelation = "20 m" }"#,
+        r#"test.toml:9:57: `decorrelation` without shadowing
+help: add shadowing = "6 dB", or another deviation"#,
+    ),
+    (
+        "shadowing that changes at once",
+        RADIO,
+        r#"radio = { propagation = "log-distance", shadowing = "6 dB", decorrelation = "0 m" }"#,
+        "test.toml:9:77: shadowing that is another after 0 m\nhelp: 0.1 m to 1000 km",
+    ),
+    (
         "a steep exponent",
         RADIO,
         r#"radio = { propagation = "log-distance", exponent = 11 }"#,

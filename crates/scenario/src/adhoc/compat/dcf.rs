@@ -80,6 +80,13 @@ pub(super) const DCF: &[Deviation] = &[
         "Also after what was only sensed, or began while the station was sending.",
     ),
     key(
+        "mac.eifs_at_1_mbps",
+        ["false", "true"],
+        "IEEE 802.11-2007 §9.2.3.5: an EIFS has room for an ACK at the lowest mandatory rate, which \
+         is OFDM's 6 Mbit/s after its preamble.",
+        "At `PLCPDataRate_`, 1 Mbit/s, whatever the preamble.",
+    ),
+    key(
         "mac.capture",
         [r#""stronger""#, r#""first""#],
         "Leaves to the receiver which of two frames it takes; here it is the stronger one.",

@@ -54,11 +54,7 @@ impl Air {
 
     /// The power with which the one hears the other, where they are now (W).
     pub fn power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
-        each!(self, mac => {
-            let (a, b) = (mac.field().position(from, now), mac.field().position(to, now));
-            let (dx, dy) = (a.0 - b.0, a.1 - b.1);
-            mac.propagation().power_between(from, to, dx * dx + dy * dy)
-        })
+        each!(self, mac => mac.power_at(now, from, to))
     }
 
     /// How long a node that has the medium for itself needs for a packet of this size.
