@@ -49,11 +49,19 @@ impl RouteCache for LinkMaxLife {
         new
     }
 
+    /// All links of it, also where no route leads there from here so far (RFC 4728 §8.1.4, §4.1: what
+    /// was learned at different times forms new routes).
     fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool {
         let Self { learning, links } = self;
-        learning.hear(now, route, heard, |learning, path, _| {
-            links.add(now, path.as_slice(), learning.both_ways())
-        })
+        if learning.admit(now, route, heard).is_none() {
+            return false;
+        }
+        let both_ways = learning.both_ways();
+        let over = learning.heard_over(route);
+        let mut new = over.is_some_and(|link| links.add(now, &link, both_ways));
+        new |= links.add(now, route.path.as_slice(), both_ways);
+        learning.saw(now, route);
+        new
     }
 
     fn on_broken(&mut self, _now: Instant, link: FailedLink, _news: News<'_>) -> bool {
