@@ -24,7 +24,7 @@ impl Dsr {
     /// A packet for `target` waits: asks for a route if it is time to. `own`: it is of this node.
     pub(super) fn seek(&mut self, now: Instant, target: Ipv4Addr, own: bool) -> Search {
         let config = &self.config;
-        let Some(search) = self.requests.search(target) else { return Search::Goes };
+        let Some(search) = self.requests.search(now, target) else { return Search::Goes };
         if now >= search.not_before {
             let retries = config.request_retries.unwrap_or(u8::MAX);
             if search.attempts > retries {
@@ -105,7 +105,7 @@ impl Dsr {
         if so_far.contains(self.address) || so_far.has_loop() {
             return;
         }
-        let known = self.requests.knows(ip.source, request.id, request.target);
+        let known = self.requests.knows(now, ip.source, request.id, request.target);
         // There must be room for this node on the way.
         if so_far.len() >= usize::from(self.config.max_nodes) {
             if !known {
@@ -117,7 +117,7 @@ impl Dsr {
         if known && !(is_target && self.config.answer_every_copy) {
             return;
         }
-        self.requests.note(ip.source, request.id, request.target);
+        self.requests.note(now, ip.source, request.id, request.target);
         so_far.push(self.address);
         let back = so_far.reversed();
         if self.cache.on_learned(now, &back, LearnedBy::Request) {
@@ -219,10 +219,10 @@ impl Dsr {
                 self.drop_waiting(slot, DropReason::DiscoveryFailed);
             }
         }
-        self.requests.answered(target);
+        self.requests.answered(now, target);
         self.stats.failed_discoveries += 1;
         let pause = self.config.request_period_max;
-        if let Some(search) = self.requests.search(target) {
+        if let Some(search) = self.requests.search(now, target) {
             search.not_before = now + pause;
         }
     }

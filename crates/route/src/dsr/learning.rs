@@ -20,6 +20,12 @@ pub(crate) struct Learning {
     seen: [Option<Seen>; SEEN],
 }
 
+/// Where a path is remembered: by its ends.
+fn slot(path: &Path) -> usize {
+    let ends = path.first().zip(path.last());
+    ends.map_or(0, |(a, b)| a.to_bits() ^ b.to_bits().rotate_left(2)) as usize % SEEN
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     path: Path,
@@ -86,6 +92,36 @@ impl Learning {
         Some(path)
     }
 
+    /// A route was heard: where is it kept? `None`: it is not kept, makes no sense, or was seen a
+    /// moment ago. Where it is, [`saw`](Self::saw) has to follow.
+    pub fn admit(&self, now: Instant, route: &Carried, heard: Heard) -> Option<CachePart> {
+        let part = self.part(heard)?;
+        let Carried { path, next } = route;
+        if let Some(Some(seen)) = self.seen.get(slot(path))
+            && seen.next == *next
+            && now < seen.until
+            && seen.path == *path
+        {
+            return None;
+        }
+        if path.has_loop() { None } else { Some(part) }
+    }
+
+    /// What is in this route is kept now: seeing it again brings nothing new.
+    pub fn saw(&mut self, now: Instant, route: &Carried) {
+        let Carried { path, next } = *route;
+        let until = self.renew.map_or(Instant::FAR_FUTURE, |renew| now + renew);
+        if let Some(seen) = self.seen.get_mut(slot(&path)) {
+            *seen = Some(Seen { path, next, until });
+        }
+    }
+
+    /// The link over which a route was heard whose path this node is not on.
+    pub fn heard_over(&self, Carried { path, next }: &Carried) -> Option<[Ipv4Addr; 2]> {
+        let sender = path.get(next.checked_sub(1)?)?;
+        (!path.contains(self.me)).then_some([self.me, sender])
+    }
+
     /// A route was heard: this node is on it, or has heard the node before `next` send. Calls `add`
     /// with each path that begins at this node, and says whether one of them was new.
     pub fn hear(
@@ -95,43 +131,24 @@ impl Learning {
         heard: Heard,
         mut add: impl FnMut(&mut Self, &Path, CachePart) -> bool,
     ) -> bool {
-        let Some(part) = self.part(heard) else { return false };
+        let Some(part) = self.admit(now, route, heard) else { return false };
         let Carried { path, next } = route;
-        let ends = path.first().zip(path.last());
-        let slot = ends.map_or(0, |(a, b)| a.to_bits() ^ b.to_bits().rotate_left(2)) as usize;
-        if let Some(Some(seen)) = self.seen.get(slot % SEEN)
-            && seen.next == *next
-            && now < seen.until
-            && seen.path == *path
-        {
-            return false;
-        }
-        if path.has_loop() {
-            return false;
-        }
         let place = path.position(self.me);
-        let (ahead, behind) = match (place, next.checked_sub(1)) {
-            (Some(at), _) => (Some(at), Some(at)),
-            (None, Some(sender)) => (Some(sender), Some(sender)),
-            (None, None) => (None, None),
-        };
+        let from = place.or_else(|| next.checked_sub(1));
         let mut new = false;
-        if let Some(from) = ahead
+        if let Some(from) = from
             && let Some(path) = self.usable(&self.stub(path, from, place.is_some()))
         {
             new |= add(self, &path, part);
         }
         if self.both_ways()
-            && let Some(to) = behind
-            && let back = self.stub(&path.reversed(), path.len() - 1 - to, place.is_some())
+            && let Some(from) = from
+            && let back = self.stub(&path.reversed(), path.len() - 1 - from, place.is_some())
             && let Some(path) = self.usable(&back)
         {
             new |= add(self, &path, part);
         }
-        let until = self.renew.map_or(Instant::FAR_FUTURE, |renew| now + renew);
-        if let Some(seen) = self.seen.get_mut(slot % SEEN) {
-            *seen = Some(Seen { path: *path, next: *next, until });
-        }
+        self.saw(now, route);
         new
     }
 

@@ -49,18 +49,24 @@ impl RouteCache for LinkMaxLife {
         new
     }
 
+    /// All links of it, also where no route leads there from here so far (RFC 4728 §8.1.4, §4.1: what
+    /// was learned at different times forms new routes).
     fn on_heard(&mut self, now: Instant, route: &Carried, heard: Heard) -> bool {
         let Self { learning, links } = self;
-        learning.hear(now, route, heard, |learning, path, _| {
-            links.add(now, path.as_slice(), learning.both_ways())
-        })
+        if learning.admit(now, route, heard).is_none() {
+            return false;
+        }
+        let both_ways = learning.both_ways();
+        let over = learning.heard_over(route);
+        let mut new = over.is_some_and(|link| links.add(now, &link, both_ways));
+        new |= links.add(now, route.path.as_slice(), both_ways);
+        learning.saw(now, route);
+        new
     }
 
     fn on_broken(&mut self, _now: Instant, link: FailedLink, _news: News<'_>) -> bool {
         self.learning.forget_seen();
-        let there = self.links.remove(link.from, link.to);
-        let back = self.learning.forget_both_ways() && self.links.remove(link.to, link.from);
-        there || back
+        self.links.remove(link.from, link.to, self.learning.forget_both_ways())
     }
 
     fn find(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
@@ -209,12 +215,16 @@ impl LinkCache {
         None
     }
 
-    /// The link does not carry; was it known?
-    pub fn remove(&mut self, from: Ipv4Addr, to: Ipv4Addr) -> bool {
+    /// The link does not carry, nor, if `both_ways`, the one back; was one of them known? That is one
+    /// break, which its ends answer for once (RFC 4728 App. A).
+    pub fn remove(&mut self, from: Ipv4Addr, to: Ipv4Addr, both_ways: bool) -> bool {
         let graph = &mut self.graph;
         let (Some(tail), Some(head)) = (graph.number(from), graph.number(to)) else { return false };
-        let Ok(place) = graph.place(tail, head) else { return false };
-        graph.remove(place, tail);
+        let mut was_known = graph.remove(tail, head);
+        was_known |= both_ways && graph.remove(head, tail);
+        if !was_known {
+            return false;
+        }
         self.good_until = None;
         for end in [tail, head] {
             if let Some(node) = graph.node_mut(end) {
@@ -271,6 +281,7 @@ impl LinkCache {
 mod test {
     use proptest::prelude::*;
 
+    use super::super::config::DsrConfig;
     use super::super::plain_links::PlainLinks;
     use super::*;
 
@@ -318,8 +329,8 @@ mod test {
         assert_eq!(find(&mut cache, at(0), 3), []);
         cache.add(at(0), &[node(2), node(3)], false);
         assert_eq!(find(&mut cache, at(0), 3), [1, 2, 3]);
-        assert!(cache.remove(node(1), node(2)));
-        assert!(!cache.remove(node(1), node(2)));
+        assert!(cache.remove(node(1), node(2), false));
+        assert!(!cache.remove(node(1), node(2), false));
         assert_eq!(find(&mut cache, at(0), 3), []);
     }
 
@@ -338,14 +349,34 @@ mod test {
         assert_eq!(ends(&mut used, 2, 3), at(265));
 
         let mut broken = cache(at(0), &[(1, 2), (2, 3)]);
-        broken.remove(node(2), node(3));
+        broken.remove(node(2), node(3), false);
         broken.add(at(0), &[node(2), node(3)], false);
         assert_eq!(ends(&mut broken, 2, 3).as_millis(), 12_500, "half as stable");
         for _ in 0..20 {
-            broken.remove(node(2), node(3));
+            broken.remove(node(2), node(3), false);
             broken.add(at(0), &[node(2), node(3)], false);
         }
         assert_eq!(ends(&mut broken, 2, 3), at(1), "the shortest lifetime");
+    }
+
+    /// RFC 4728 App. A: "when a link is observed to break", each of its ends loses a half, however
+    /// many directions of it are known.
+    #[test]
+    fn one_break_halves_the_stability_of_both_ends_once() {
+        for forget_both_ways in [true, false] {
+            let config = DsrConfig { forget_both_ways, ..DsrConfig::STANDARD };
+            let learning = Learning::new(node(1), &config, Some(RENEW));
+            let mut cache = LinkMaxLife { learning, links: LinkCache::new(node(1)) };
+            let mut path = Path::EMPTY;
+            path.extend(&[node(1), node(2), node(3)]);
+            cache.on_learned(at(0), &path, LearnedBy::Reply);
+            let link = FailedLink { from: node(2), to: node(3) };
+            assert!(cache.on_broken(at(0), link, News::LinkLayer));
+            assert!(!cache.on_broken(at(0), link, News::LinkLayer), "the same news again");
+            cache.on_learned(at(0), &path, LearnedBy::Reply);
+            assert_eq!(ends(&mut cache.links, 2, 3).as_millis(), 12_500);
+            assert_eq!(ends(&mut cache.links, 1, 2), at(25), "it had a lifetime already");
+        }
     }
 
     #[test]
@@ -364,7 +395,7 @@ mod test {
     #[derive(Clone, Debug)]
     enum Step {
         Add { path: Vec<u32>, both_ways: bool },
-        Remove(u32, u32),
+        Remove { from: u32, to: u32, both_ways: bool },
         Find { to: u32, used: bool },
         Wait { millis: u64 },
     }
@@ -379,7 +410,8 @@ mod test {
         });
         let step = prop_oneof![
             6 => (path, any::<bool>()).prop_map(|(path, both_ways)| Step::Add { path, both_ways }),
-            1 => (node.clone(), node.clone()).prop_map(|(from, to)| Step::Remove(from, to)),
+            1 => (node.clone(), node.clone(), any::<bool>())
+                .prop_map(|(from, to, both_ways)| Step::Remove { from, to, both_ways }),
             4 => (node, any::<bool>()).prop_map(|(to, used)| Step::Find { to, used }),
             2 => (0..30_000u64).prop_map(|millis| Step::Wait { millis }),
         ];
@@ -397,9 +429,10 @@ mod test {
                     let new = cache.add(now, &path, *both_ways);
                     assert_eq!(new, plain.add(now, &path, *both_ways), "{step:?}");
                 }
-                Step::Remove(from, to) => {
+                Step::Remove { from, to, both_ways } => {
                     let (from, to) = (node(*from), node(*to));
-                    assert_eq!(cache.remove(from, to), plain.remove(from, to), "{step:?}");
+                    let was_known = cache.remove(from, to, *both_ways);
+                    assert_eq!(was_known, plain.remove(from, to, *both_ways), "{step:?}");
                 }
                 Step::Find { to, used } => {
                     let (path, to) = (cache.find(now, node(*to), *used), node(*to));

@@ -130,13 +130,16 @@ impl LinkGraph {
         }
     }
 
-    pub fn remove(&mut self, place: u16, from: u16) {
+    /// Takes the link from one node to another out; was it there?
+    pub fn remove(&mut self, from: u16, to: u16) -> bool {
+        let Ok(place) = self.place(from, to) else { return false };
         self.heads.remove(usize::from(place));
         self.until.remove(usize::from(place));
         self.used.remove(usize::from(place));
         for node in self.nodes.iter_mut().skip(usize::from(from) + 1) {
             node.first -= 1;
         }
+        true
     }
 
     /// Forgets links that are over, or at least a quarter of all, those that end first; and nodes

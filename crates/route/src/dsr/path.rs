@@ -118,6 +118,13 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
+    /// That of a packet to a neighbour.
+    pub fn over(from: Ipv4Addr, to: Ipv4Addr) -> Self {
+        let mut path = Path::EMPTY;
+        path.extend(&[from, to]);
+        Self { path, next: 1 }
+    }
+
     /// RFC 4728 §8.1.4: a salvaged packet's path begins with who salvaged it, not with its source.
     /// `None` if there is no source route, or one that makes no sense.
     pub fn of(packet: &Routed) -> Option<Self> {

@@ -86,16 +86,17 @@ impl PlainLinks {
         self.tree_until = None;
     }
 
-    pub fn remove(&mut self, from: Ipv4Addr, to: Ipv4Addr) -> bool {
-        let ends = self.number(from).zip(self.number(to));
-        let Some(ends) = ends.filter(|ends| self.links.remove(ends).is_some()) else {
-            return false;
-        };
-        for end in [ends.0, ends.1] {
-            self.nodes[end].1 = self.nodes[end].1.over(2);
+    pub fn remove(&mut self, from: Ipv4Addr, to: Ipv4Addr, both_ways: bool) -> bool {
+        let Some((from, to)) = self.number(from).zip(self.number(to)) else { return false };
+        let mut was_known = self.links.remove(&(from, to)).is_some();
+        was_known |= both_ways && self.links.remove(&(to, from)).is_some();
+        if was_known {
+            for end in [from, to] {
+                self.nodes[end].1 = self.nodes[end].1.over(2);
+            }
+            self.tree_until = None;
         }
-        self.tree_until = None;
-        true
+        was_known
     }
 
     pub fn find(&mut self, now: Instant, destination: Ipv4Addr, used: bool) -> Option<Path> {

@@ -120,7 +120,7 @@ impl Dsr {
         let Some(path) = replied(self.address, reply) else { return };
         let news = self.cache.on_learned(now, &path, LearnedBy::Reply);
         if let Some(target) = path.last() {
-            self.requests.answered(target);
+            self.requests.answered(now, target);
         }
         if news {
             self.note_found_routes(now);

@@ -9,13 +9,15 @@ use super::config::RequestMemory;
 /// Numbers that an entry has room for (RFC 4728 §9: RequestTableIds).
 const NUMBERS: usize = 16;
 
-/// As many nodes as the configuration says; the one that was entered first makes room.
+/// As many nodes as the configuration says. The one that was used longest ago makes room (RFC 4728
+/// §4.3), but for those whose back-off goes on; where the highest number is remembered, as ns-2.35
+/// does, the one that was entered first.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestTable {
     memory: RequestMemory,
     addresses: Vec<Ipv4Addr>,
     entries: Vec<Entry>,
-    victim: usize,
+    next_victim: usize,
 }
 
 /// Room made at once; a table of more nodes grows into its room once.
@@ -28,6 +30,8 @@ struct Entry {
     count: u8,
     place: u8,
     search: Search,
+    /// When this node last heard of it, or asked for it.
+    used: Instant,
 }
 
 /// The own search for a node.
@@ -46,19 +50,33 @@ const NEW: Entry = Entry {
     count: 0,
     place: 0,
     search: Search { attempts: 0, not_before: Instant::ZERO, ring_zero_until: None },
+    used: Instant::ZERO,
 };
+
+impl Entry {
+    /// Does the back-off of an own search go on (RFC 4728 §4.3)?
+    fn backs_off(&self, now: Instant) -> bool {
+        self.search.attempts > 0 || now < self.search.not_before
+    }
+}
 
 impl RequestTable {
     pub fn new(memory: RequestMemory) -> Self {
         let (addresses, entries) = (Vec::with_capacity(RESERVED), Vec::with_capacity(RESERVED));
-        Self { memory, addresses, entries, victim: 0 }
+        Self { memory, addresses, entries, next_victim: 0 }
     }
 
     /// Has this request been here?
-    pub fn knows(&self, initiator: Ipv4Addr, number: u16, target: Ipv4Addr) -> bool {
-        let Some(entry) = self.place(initiator).and_then(|at| self.entries.get(at)) else {
-            return false;
-        };
+    pub fn knows(
+        &mut self,
+        now: Instant,
+        initiator: Ipv4Addr,
+        number: u16,
+        target: Ipv4Addr,
+    ) -> bool {
+        let place = self.place(initiator);
+        let Some(entry) = place.and_then(|at| self.entries.get_mut(at)) else { return false };
+        entry.used = now;
         let known = entry.numbers.get(..usize::from(entry.count)).unwrap_or_default();
         match self.memory {
             RequestMemory::Numbers { .. } => known.contains(&(number, target)),
@@ -70,12 +88,12 @@ impl RequestTable {
     }
 
     /// This request was here.
-    pub fn note(&mut self, initiator: Ipv4Addr, number: u16, target: Ipv4Addr) {
+    pub fn note(&mut self, now: Instant, initiator: Ipv4Addr, number: u16, target: Ipv4Addr) {
         let ring = match self.memory {
             RequestMemory::Numbers { numbers, .. } => numbers.clamp(1, NUMBERS as u8),
             RequestMemory::Highest { .. } => 1,
         };
-        let Some(entry) = self.entry(initiator) else { return };
+        let Some(entry) = self.entry(now, initiator) else { return };
         if let Some(slot) = entry.numbers.get_mut(usize::from(entry.place)) {
             *slot = (number, target);
         }
@@ -84,8 +102,8 @@ impl RequestTable {
     }
 
     /// The own search for `target`.
-    pub fn search(&mut self, target: Ipv4Addr) -> Option<&mut Search> {
-        self.entry(target).map(|entry| &mut entry.search)
+    pub fn search(&mut self, now: Instant, target: Ipv4Addr) -> Option<&mut Search> {
+        self.entry(now, target).map(|entry| &mut entry.search)
     }
 
     /// The own search for `target`, if there has been one.
@@ -94,8 +112,8 @@ impl RequestTable {
     }
 
     /// There is an answer: the next search begins anew.
-    pub fn answered(&mut self, target: Ipv4Addr) {
-        if let Some(search) = self.search(target) {
+    pub fn answered(&mut self, now: Instant, target: Ipv4Addr) {
+        if let Some(search) = self.search(now, target) {
             *search = Search::default();
         }
     }
@@ -104,7 +122,7 @@ impl RequestTable {
         self.addresses.iter().position(|known| *known == address)
     }
 
-    fn entry(&mut self, address: Ipv4Addr) -> Option<&mut Entry> {
+    fn entry(&mut self, now: Instant, address: Ipv4Addr) -> Option<&mut Entry> {
         let (RequestMemory::Numbers { nodes, .. } | RequestMemory::Highest { nodes }) = self.memory;
         let nodes = usize::from(nodes).max(1);
         let at = match self.place(address) {
@@ -115,14 +133,31 @@ impl RequestTable {
                 self.entries.len() - 1
             }
             None => {
-                let at = self.victim;
-                self.victim = (at + 1) % nodes;
+                let at = self.victim(now, nodes)?;
                 *self.addresses.get_mut(at)? = address;
                 *self.entries.get_mut(at)? = NEW;
                 at
             }
         };
-        self.entries.get_mut(at)
+        let entry = self.entries.get_mut(at)?;
+        entry.used = now;
+        Some(entry)
+    }
+
+    /// The place of the entry that makes room.
+    fn victim(&mut self, now: Instant, nodes: usize) -> Option<usize> {
+        match self.memory {
+            RequestMemory::Numbers { .. } => {
+                let entries = self.entries.iter().enumerate();
+                let least = entries.min_by_key(|(_, entry)| (entry.backs_off(now), entry.used));
+                least.map(|(at, _)| at)
+            }
+            RequestMemory::Highest { .. } => {
+                let at = self.next_victim;
+                self.next_victim = (at + 1) % nodes;
+                Some(at)
+            }
+        }
     }
 }
 
@@ -133,38 +168,90 @@ mod test {
     const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
     const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
     const C: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
+    const D: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 4);
+
+    fn at(s: u64) -> Instant {
+        Instant::from_secs(s)
+    }
+
+    impl RequestTable {
+        fn has(&self, node: Ipv4Addr) -> bool {
+            self.place(node).is_some()
+        }
+    }
 
     #[test]
     fn a_request_is_known_by_who_asks_and_its_number() {
         let mut table = RequestTable::new(RequestMemory::Numbers { nodes: 2, numbers: 2 });
-        table.note(A, 7, C);
-        assert!(table.knows(A, 7, C) && !table.knows(B, 7, C) && !table.knows(A, 6, C));
-        assert!(!table.knows(A, 7, B), "another target");
-        table.note(A, 8, C);
-        table.note(A, 9, C);
-        assert_eq!([7, 8, 9].map(|n| table.knows(A, n, C)), [false, true, true]);
-        table.note(B, 1, C);
-        table.note(C, 1, A);
-        assert!(!table.knows(A, 9, C) && table.knows(B, 1, C), "the first makes room");
+        table.note(at(0), A, 7, C);
+        assert!(
+            table.knows(at(0), A, 7, C)
+                && !table.knows(at(0), B, 7, C)
+                && !table.knows(at(0), A, 6, C)
+        );
+        assert!(!table.knows(at(0), A, 7, B), "another target");
+        table.note(at(0), A, 8, C);
+        table.note(at(0), A, 9, C);
+        assert_eq!([7, 8, 9].map(|n| table.knows(at(0), A, n, C)), [false, true, true]);
+        table.note(at(0), B, 1, C);
+        table.note(at(0), C, 1, A);
+        assert!(!table.has(A) && table.knows(at(0), B, 1, C), "the first makes room");
+    }
+
+    /// RFC 4728 §4.3: "Nodes SHOULD use an LRU policy". ns-2.35 goes round.
+    #[test]
+    fn who_was_heard_of_last_stays() {
+        let numbers = RequestMemory::Numbers { nodes: 2, numbers: 2 };
+        for (memory, stays) in [(numbers, A), (RequestMemory::Highest { nodes: 2 }, B)] {
+            let mut table = RequestTable::new(memory);
+            table.note(at(1), A, 1, D);
+            table.note(at(2), B, 1, D);
+            assert!(table.knows(at(3), A, 1, D), "another copy of the first");
+            table.note(at(4), C, 1, D);
+            assert_eq!([A, B, C].map(|node| table.has(node)), [stays == A, stays == B, true]);
+        }
+    }
+
+    /// RFC 4728 §4.3: "Until a valid Route Reply is received", its back-off holds for a target,
+    /// however many others ask meanwhile.
+    #[test]
+    fn a_search_that_goes_on_is_not_forgotten() {
+        let mut table = RequestTable::new(RequestMemory::Numbers { nodes: 2, numbers: 2 });
+        let search = table.search(at(0), A).unwrap();
+        (search.attempts, search.not_before) = (3, at(10));
+        for number in 1..5 {
+            table.note(at(number.into()), if number % 2 == 0 { B } else { C }, number, D);
+        }
+        assert_eq!(table.known_search(A).map(|search| search.attempts), Some(3));
+        assert!(table.has(B) && !table.has(C));
+        table.answered(at(6), A);
+        table.note(at(7), B, 7, D);
+        table.note(at(8), C, 8, D);
+        assert!(!table.has(A), "answered, it is like any other");
+        let pause = table.search(at(9), C).unwrap();
+        pause.not_before = at(20);
+        table.search(at(10), B).unwrap().attempts = 1;
+        table.note(at(11), D, 1, A);
+        assert!(table.has(D) && table.has(B), "of searches the one that was used before the other");
     }
 
     #[test]
     fn the_highest_number_stands_for_all_below() {
         let mut table = RequestTable::new(RequestMemory::Highest { nodes: 2 });
-        assert!(!table.knows(A, 1, C));
-        table.note(A, 7, C);
-        assert_eq!([6, 7, 8].map(|n| table.knows(A, n, B)), [true, true, false]);
-        table.note(A, u16::MAX, C);
-        assert!(!table.knows(A, 0, C), "numbers go on from 0");
+        assert!(!table.knows(at(0), A, 1, C));
+        table.note(at(0), A, 7, C);
+        assert_eq!([6, 7, 8].map(|n| table.knows(at(0), A, n, B)), [true, true, false]);
+        table.note(at(0), A, u16::MAX, C);
+        assert!(!table.knows(at(0), A, 0, C), "numbers go on from 0");
     }
 
     #[test]
     fn an_answer_ends_a_search() {
         let mut table = RequestTable::new(RequestMemory::Highest { nodes: 2 });
-        let search = table.search(B).unwrap();
+        let search = table.search(at(0), B).unwrap();
         (search.attempts, search.not_before) = (3, Instant::from_secs(10));
         assert_eq!(table.known_search(B).unwrap().attempts, 3);
-        table.answered(B);
+        table.answered(at(0), B);
         assert_eq!(table.known_search(B).unwrap().not_before, Instant::ZERO);
     }
 }

@@ -106,13 +106,20 @@ impl Dsr {
         packet: &Routed,
     ) -> bool {
         let Some(dsr) = &packet.dsr else { return false };
-        if dsr.source_route.is_none()
-            || packet.packet.ip.source == self.address
+        let ip = &packet.packet.ip;
+        // Routing's own packets need no source route to a neighbour (RFC 4728 §8.1.1).
+        let to_neighbour = packet.is_control() && (from, to) == (ip.source, ip.destination);
+        if dsr.source_route.is_none() && !to_neighbour
+            || ip.source == self.address
             || !self.tap.is_new(packet)
         {
             return false;
         }
-        let Some(on) = Carried::of(packet) else { return false };
+        let carried = match dsr.source_route {
+            Some(_) => Carried::of(packet),
+            None => Some(Carried::over(from, to)),
+        };
+        let Some(on) = carried else { return false };
         if on.path.get(on.next) != Some(to) || on.path.get(on.next - 1) != Some(from) {
             return false;
         }

@@ -127,6 +127,29 @@ fn a_forwarder_learns_from_the_reply_or_from_the_packet() {
     }
 }
 
+/// RFC 4728 §8.1.4: who overhears a reply "SHOULD extract the source route from the Route Reply and
+/// add this routing information to its Route Cache". Node 4 hears what 1 answers to 0 from its cache.
+#[test]
+fn an_overheard_reply_teaches_links_that_lead_elsewhere() {
+    for route_to_neighbour in [false, true] {
+        let mut net = Net::chain(DsrConfig { route_to_neighbour, ..STANDARD }, 5);
+        net.link(3, 4, false);
+        net.link(0, 1, false);
+        net.send(1, 3, 1);
+        net.run(ms(500));
+        net.link(0, 1, true);
+        net.link(1, 4, true);
+        net.send(4, 1, 2);
+        net.run(ms(1000));
+        assert_eq!(net.route(4, 1), Some(vec![4, 1]));
+        assert_eq!(net.route(4, 3), None);
+        net.send(0, 3, 3);
+        net.run(ms(1002));
+        assert_eq!(net.replies().last().map(|s| (s.from, s.to)), Some((1, Some(0))));
+        assert_eq!(net.route(4, 3), Some(vec![4, 1, 2, 3]));
+    }
+}
+
 /// ns-2.35 sends what has waited 30 ms apart, as a reply sets it free.
 #[test]
 fn what_has_waited_leaves_in_order() {
