@@ -9,7 +9,12 @@ use crate::Hop;
 
 impl Aodv {
     pub(super) fn on_reply(&mut self, now: Instant, from: Ipv4Addr, reply: &AodvReply) {
-        self.on_neighbour(now, from);
+        // RFC 3561 §6.7: a destination's own reply is compared with the route as it was before its
+        // sender was heard; else it would look no better, and not be forwarded.
+        let from_destination = from == reply.destination;
+        if !from_destination {
+            self.on_neighbour(now, from);
+        }
         if reply.ack_required {
             // RFC 3561 §6.8.
             self.say(now, now, AodvMessage::ReplyAck, 1, Hop::To(from));
@@ -22,6 +27,9 @@ impl Aodv {
         let until = now + Duration::from_millis(u64::from(reply.lifetime_ms));
         let offered = (Seq(reply.destination_seq), hops);
         if !self.offer(now, reply.destination, offered, from, until) {
+            if from_destination {
+                self.on_neighbour(now, from);
+            }
             return;
         }
         if let Some(route) = self.table.get_mut(reply.destination) {

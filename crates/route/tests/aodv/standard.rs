@@ -458,3 +458,26 @@ fn a_watched_destination_is_told_of_though_it_was_forgotten() {
         assert_eq!(found.count() > 0, told, "{after} s, {watches}: {:?}", net.news);
     }
 }
+
+/// Node 1's route to 2 has expired; its own reply is the first that is heard of it again.
+#[test]
+fn a_reply_is_judged_by_what_was_known_before_its_sender_was_heard() {
+    let mut net = Net::chain(WIDE, 3);
+    let first = net.send(0, 2);
+    net.run(ms(8000));
+    net.log.clear();
+    let second = net.send(0, 2);
+    net.run(ms(16_000));
+    // RFC 3561 §6.7 (iii): the same number, and the route is marked as inactive.
+    assert_eq!(
+        net.log,
+        [
+            "8000 0 RREQ 2#1 by 0#2 hops 0 ttl 4",
+            "8001 1 RREQ 2#1 by 0#2 hops 1 ttl 3",
+            "8002 2 RREP 2#1 for 0 hops 0 life 6000 to 1",
+            "8003 1 RREP 2#1 for 0 hops 1 life 6000 to 0",
+        ]
+    );
+    assert_eq!(net.fates[0], (first, ms(6), Fate::Delivered(2)));
+    assert_eq!(net.fates[1], (second, ms(8006), Fate::Delivered(2)));
+}
