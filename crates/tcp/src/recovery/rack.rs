@@ -38,8 +38,8 @@ pub struct RackTlp {
 /// What has arrived.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrivals {
-    /// Of all segments the one sent last: when, and where it ends.
-    newest: Option<(Instant, Seq)>,
+    /// Of all segments the one sent last, by its place in the order of transmissions.
+    newest: Option<u64>,
     /// Its round trip.
     rtt: Duration,
     min_rtt: RecentMinimum,
@@ -64,11 +64,6 @@ impl Default for RackTlp {
             tail: Tail::default(),
         }
     }
-}
-
-/// Was (at, end) sent after what was sent `then`? (§6.2: RACK_sent_after)
-fn sent_after((at, end): (Instant, Seq), then: (Instant, Seq)) -> bool {
-    at > then.0 || (at == then.0 && end.after(then.1))
 }
 
 impl Arrivals {
@@ -98,9 +93,7 @@ impl Arrivals {
         } else if self.rtt == Duration::ZERO {
             self.rtt = feedback.srtt;
         }
-        if self.newest.is_none_or(|newest| sent_after((sent.at, end), newest)) {
-            self.newest = Some((sent.at, end));
-        }
+        self.newest = self.newest.max(Some(sent.order));
     }
 }
 
@@ -153,7 +146,9 @@ impl RackTlp {
         let (before, mut latest) = (self.log.lost(), None);
         // What lies beyond SND.NXT goes again anyway.
         self.log.mark(flight.nxt(), |sent| {
-            if !sent_after(newest, (sent.at, sent.range.end)) {
+            // RACK_sent_after. Numbers, by which §6.2 decides between equal times, are not the order
+            // of sending where something goes again.
+            if sent.order >= newest {
                 // What follows was sent later still, unless it went again.
                 return sent.again.then_some(false);
             }
@@ -287,8 +282,6 @@ impl LossRecovery for RackTlp {
 
     fn on_thaw(&mut self, now: Instant, still: Duration) {
         self.log.later_by(now, still);
-        let newest = &mut self.arrivals.newest;
-        *newest = newest.map(|(at, end)| ((at + still).min(now), end));
     }
 
     fn on_undo(&mut self) {

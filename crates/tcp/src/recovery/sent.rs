@@ -11,6 +11,8 @@ use crate::scoreboard::Scoreboard;
 pub struct Sent {
     /// Its numbers.
     pub range: SeqRange,
+    /// Its place in the order of all transmissions. Times are none: much may leave in one instant.
+    pub order: u64,
     /// When it was last sent, later by as long as time has stood still since.
     pub at: Instant,
     /// When it really left, as its timestamp says.
@@ -28,6 +30,8 @@ const RESERVED: usize = 64;
 #[derive(Debug)]
 pub struct SentLog {
     segments: VecDeque<Sent>,
+    /// How many have been sent.
+    count: u64,
     /// Bytes in them, and in those that are lost.
     bytes: u32,
     lost: u32,
@@ -35,7 +39,7 @@ pub struct SentLog {
 
 impl Default for SentLog {
     fn default() -> Self {
-        Self { segments: VecDeque::with_capacity(RESERVED), bytes: 0, lost: 0 }
+        Self { segments: VecDeque::with_capacity(RESERVED), count: 0, bytes: 0, lost: 0 }
     }
 }
 
@@ -47,6 +51,11 @@ impl SentLog {
     /// Bytes that are lost.
     pub fn lost(&self) -> u32 {
         self.lost
+    }
+
+    fn next_order(&mut self) -> u64 {
+        self.count += 1;
+        self.count
     }
 
     fn account(&mut self, sent: Sent, added: bool) {
@@ -98,7 +107,8 @@ impl SentLog {
         if self.segments.back().is_some_and(|last| last.range.end.after(range.start)) {
             self.remove(range, |_| again = true);
         }
-        let sent = Sent { range, at: now, left: now, again, lost: false };
+        let order = self.next_order();
+        let sent = Sent { range, order, at: now, left: now, again, lost: false };
         self.account(sent, true);
         self.segments.insert(self.place(range.start), sent);
     }
@@ -162,7 +172,8 @@ impl SentLog {
         let mut start = una;
         while start.before(max) {
             let range = SeqRange::new(start, (start + mss.max(1)).min(max));
-            let sent = Sent { range, at: sent, left: sent, again: true, lost: true };
+            let order = self.next_order();
+            let sent = Sent { range, order, at: sent, left: sent, again: true, lost: true };
             self.account(sent, true);
             self.segments.push_back(sent);
             start = range.end;

@@ -113,6 +113,24 @@ fn a_retransmission_that_is_lost_is_found_out_by_what_goes_after_it() {
     assert_eq!(line.tcp.stats().timeouts, 0);
 }
 
+/// §6.2: "sent after" is the order of sending. Numbers are it only while nothing goes twice.
+#[test]
+fn what_goes_again_at_the_instant_of_new_data_is_not_lost_when_that_arrives() {
+    let mut line = spaced(&config(), 8);
+    line.writes(9000);
+    line.at(204);
+    news(&mut line, 1, &[(1001, 2001)]);
+    line.sends(["8001..9001"]);
+    news(&mut line, 1, &[(1001, 8001)]);
+    assert_eq!(line.sends_some()[0], "1..1001");
+    line.at(304);
+    news(&mut line, 1, &[(1001, 9001)]);
+    assert!(line.sends_some().iter().all(|sent| sent != "1..1001"));
+    line.receives(ack(9001));
+    line.sends_some();
+    assert_eq!(line.tcp.stats().retransmissions, 1);
+}
+
 #[test]
 fn an_acknowledgment_of_the_original_is_no_round_trip_of_the_retransmission() {
     // §6.2, step 2: less than the least round trip after the retransmission.
