@@ -290,7 +290,10 @@ impl Flight {
         // RFC 5681 §3.2, step 2: what limited transmit has sent does not count.
         let counting = self.phase == Phase::Open && self.dup_acks > 0;
         let most = if counting { self.before_limited } else { u32::MAX };
-        let flight = self.outstanding().min(most);
+        // What is reported, or known to be lost, is outstanding in that sense and no longer what the
+        // window lets out: after a response to a loss the next one would raise ssthresh (§4.3 wants
+        // it lowered twice; equation 4 says "no more than").
+        let flight = self.outstanding().min(most).min(self.window.cwnd);
         self.window.ssthresh = self.growth.on_congestion(now, &self.window, flight, self.mss);
     }
 

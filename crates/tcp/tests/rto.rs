@@ -4,7 +4,7 @@ mod common;
 
 use base::{Duration, Known};
 use common::line::*;
-use tcp::{Clock, Config, Event, State};
+use tcp::{Clock, Config, Event, RecoveryKind, State};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -128,6 +128,34 @@ fn a_second_timeout_of_the_same_segment_leaves_ssthresh() {
     line.at(3100);
     line.sends(["1..1001"]);
     assert_eq!((line.cwnd(), line.ssthresh()), (1000, 4000));
+}
+
+/// RFC 5681 §4.3: the loss of what was sent again lowers the window once more. What has been
+/// reported counts as outstanding (§2, FlightSize), but is no longer what the window lets out.
+#[test]
+fn a_timeout_in_recovery_halves_the_window_and_not_what_is_reported() {
+    for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
+        let config = Config { recovery, sack: true, limited_transmit: false, ..plain() };
+        let mut line = Line::in_flight(&config, 14);
+        line.writes(40_000);
+        for n in 4..=14 {
+            line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
+            line.sends_some();
+        }
+        let sent = line.tcp.stats().bytes_sent;
+        assert!(sent > 18_000, "new data went: {sent}");
+        assert_eq!((line.cwnd(), line.ssthresh()), (7000, 7000));
+        line.at(1100);
+        line.sends_some();
+        assert_eq!((line.cwnd(), line.ssthresh()), (1000, 3500), "{recovery:?}");
+        // A second one, of another segment, when two are let out.
+        line.receives(ack(14_001));
+        line.sends_some();
+        assert_eq!(line.cwnd(), 2000);
+        line.at(3100);
+        line.sends_some();
+        assert_eq!((line.cwnd(), line.ssthresh()), (1000, 2000), "{recovery:?}");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn a_second_hole_ends_the_recovery_and_needs_another() {
     assert_eq!((phase(&line), line.cwnd()), (RecoveryState::Open, 5000));
     duplicates(&mut line, 3001, 3);
     line.sends(["3001..4001"]);
-    assert_eq!(line.ssthresh(), 3500); // halved again
+    assert_eq!(line.ssthresh(), 2500); // halved again
     assert_eq!(line.tcp.stats().fast_retransmits, 2);
 }
 
