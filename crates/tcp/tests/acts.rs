@@ -326,6 +326,29 @@ fn a_probe_may_be_a_whole_segment() {
 }
 
 #[test]
+fn a_probe_ends_where_the_peer_has_what_follows() {
+    for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
+        let mut line = Line::established(&Config { recovery, sack: true, nagle: false, ..plain() });
+        for bytes in [500, 1000] {
+            line.writes(bytes);
+            line.sends_some();
+        }
+        line.receives(ack(1).sack(&[(501, 1501)]));
+        line.sends_some();
+        line.acts(Act::Hold {
+            probe: Some(ProbeSpacing { first: MS(100), max: MS(100), size: ProbeSize::Segment }),
+            step_back: false,
+            freeze_timers: true,
+            cwnd: Setting::Keep,
+            release: Release::Resume,
+        });
+        line.at(200);
+        line.sends(["1..501"]);
+        line.receives(ack(1).sack(&[(501, 1501)]));
+    }
+}
+
+#[test]
 fn made_up_acknowledgments() {
     let mut line = Line::established(&Config { timestamps: true, ..plain() });
     line.keep_unread();

@@ -223,7 +223,10 @@ impl Connection {
             Some(ProbeSize::Segment) => snd.flight.mss(),
             Some(ProbeSize::Byte) | None => 1,
         };
-        let waiting = waiting.min(most.into()) as u32;
+        // What the peer has need not go again.
+        let unreported =
+            snd.flight.board().next_reported(start).unwrap_or(start + most).since(start);
+        let waiting = waiting.min(most.min(unreported.max(1)).into()) as u32;
         // With all data sent, the FIN's number is what can be probed with.
         let fin = waiting == 0 && snd.fin.map_or(snd.closing, |fin| fin == start);
         let len = waiting + u32::from(fin);
