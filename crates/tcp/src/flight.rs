@@ -55,6 +55,8 @@ pub struct Flight {
     dup_acks: u32,
     /// What was outstanding at the first of them, before limited transmit added to it.
     before_limited: u32,
+    /// What was outstanding when the acknowledgment came that is being looked at.
+    before_ack: Option<u32>,
     /// What loss recovery is doing.
     phase: Phase,
     /// No fast retransmit until more than this is acknowledged (RFC 6582 §3.2, recover).
@@ -96,6 +98,7 @@ impl Flight {
             growth,
             dup_acks: 0,
             before_limited: 0,
+            before_ack: None,
             phase: Phase::Open,
             recover: None,
             board: Scoreboard::default(),
@@ -211,6 +214,21 @@ impl Flight {
         }
     }
 
+    /// An acknowledgment has come: until [`end_ack`](Self::end_ack), a response to congestion goes by
+    /// what is outstanding now.
+    pub(crate) fn begin_ack(&mut self) {
+        self.before_ack = Some(self.outstanding());
+    }
+    /// All that it says is taken in.
+    pub(crate) fn end_ack(&mut self) {
+        self.before_ack = None;
+    }
+    /// What was outstanding when congestion showed itself: before the acknowledgment took its part
+    /// (RFC 5681 §3.2; RFC 3168 §6.1.2).
+    fn flight_size(&self) -> u32 {
+        self.before_ack.unwrap_or_else(|| self.outstanding())
+    }
+
     /// The peer reports `block`; is there anything new in it?
     pub(crate) fn on_report(&mut self, block: SeqRange) -> bool {
         self.board.add(block)
@@ -227,7 +245,7 @@ impl Flight {
     /// A duplicate acknowledgment came.
     pub(crate) fn count_duplicate(&mut self) {
         if self.dup_acks == 0 {
-            self.before_limited = self.outstanding();
+            self.before_limited = self.flight_size();
         }
         self.dup_acks = self.dup_acks.saturating_add(1);
     }
@@ -293,7 +311,7 @@ impl Flight {
         // What is reported, or known to be lost, is outstanding in that sense and no longer what the
         // window lets out: after a response to a loss the next one would raise ssthresh (§4.3 wants
         // it lowered twice; equation 4 says "no more than").
-        let flight = self.outstanding().min(most).min(self.window.cwnd);
+        let flight = self.flight_size().min(most).min(self.window.cwnd);
         self.window.ssthresh = self.growth.on_congestion(now, &self.window, flight, self.mss);
     }
 

@@ -95,15 +95,15 @@ fn an_echo_halves_the_window_once_a_round_trip() {
     let mut line = Line::in_flight(&with_ecn(), 8);
     line.receives(echo(1001));
     line.quiet();
-    assert_eq!((line.cwnd(), line.ssthresh()), (3500, 3500));
+    assert_eq!((line.cwnd(), line.ssthresh()), (4000, 4000));
     line.writes(10_000);
     line.receives(echo(2001));
     line.receives(echo(6001));
-    line.sends(["8001..9001 CWR"]);
+    line.sends(["8001..9001 CWR", "9001..10001"]);
     line.receives(echo(8001));
     line.sends_some();
     assert_eq!(line.tcp.stats().ecn_reductions, 1);
-    assert_eq!(line.ssthresh(), 3500);
+    assert_eq!(line.ssthresh(), 4000);
     line.receives(echo(9001));
     assert_eq!(line.tcp.stats().ecn_reductions, 2);
     assert_eq!(line.tcp.stats().retransmissions, 0);

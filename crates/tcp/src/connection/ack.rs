@@ -44,6 +44,7 @@ impl Connection {
         if let Some(timestamps) = segment.options.timestamps {
             self.snd.echoed = timestamps.echo;
         }
+        self.snd.flight.begin_ack();
         let news = self.take_sack(segment);
         let duplicate = if self.agreed.sack {
             // RFC 6675 §2: new SACK information, whatever else the segment brings.
@@ -82,6 +83,7 @@ impl Connection {
         self.take_window(segment, window);
         self.advance_f_rto(now, segment, AckOutcome { advanced, duplicate });
         self.detect_by_duplicate(now, segment);
+        self.snd.flight.end_ack();
         if self.snd.recovery.has_timer() {
             self.move_recovery_timers(now);
         }

@@ -54,6 +54,18 @@ fn news_count_whatever_else_the_segment_brings() {
     line.sends(["1001..2001"]);
 }
 
+/// RFC 5681 §3.2: what was outstanding when the acknowledgment came, whatever it acknowledges.
+#[test]
+fn the_flight_is_that_before_the_acknowledgment_that_shows_a_loss() {
+    for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
+        let config = Config { recovery, sack: true, limited_transmit: false, ..plain() };
+        let mut line = Line::in_flight(&config, 10);
+        news(&mut line, 3001, &[(4001, 7001)]);
+        assert_eq!(line.sends_some()[0], "3001..4001");
+        assert_eq!((line.cwnd(), line.ssthresh()), (5000, 5000), "{recovery:?}");
+    }
+}
+
 #[test]
 fn what_is_no_news_is_no_duplicate() {
     let mut line = flying(RecoveryKind::Sack, 8, 0);
