@@ -90,8 +90,9 @@ fn an_echo_in_loss_removes_tcp_from_persist_mode() {
             Event::Responded(Response::CongestionEcho),
         ]
     );
-    // RFC 3168 §6.1.2: half of the nine that are out; the acknowledgment itself earns nothing.
-    assert_eq!(line.tcp.cwnd(), 450, "nothing is given back");
+    // RFC 3168 §6.1.2: half of the ten that were out when the echo came; the acknowledgment itself
+    // earns nothing.
+    assert_eq!(line.tcp.cwnd(), 500, "nothing is given back");
 }
 
 #[test]
