@@ -367,6 +367,11 @@ impl Flight {
         self.growth.on_ack(now, &mut self.window, acked);
     }
 
+    /// Something other than the window keeps data back.
+    pub(crate) fn pause(&mut self, now: Instant) {
+        self.growth.on_pause(now);
+    }
+
     /// As after a timeout, but without one.
     pub fn collapse_early(&mut self, now: Instant) {
         self.timed_out = None;

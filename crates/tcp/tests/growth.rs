@@ -2,7 +2,7 @@
 
 mod common;
 
-use base::{Duration, Instant};
+use base::{Act, Duration, Instant, Release, Setting};
 use common::line::*;
 use tcp::growth::{Acked, Growth, Window, new};
 use tcp::{Config, GrowthKind};
@@ -98,6 +98,99 @@ fn after_a_timeout_cubic_starts_at_its_turning_point() {
     // Far below the old maximum the curve is steep; at the turning point it is flat.
     assert!(window.cwnd > 75 * MSS, "{window:?}");
     assert!(other.cwnd < 65 * MSS, "{other:?}");
+}
+
+#[test]
+fn slow_start_ends_cubics_stage_of_congestion_avoidance() {
+    // RFC 9438 §4.2: the next stage has a beginning of its own. No reduction goes before it where a
+    // segment times out twice, or where an aid starts over.
+    let (mut cubic, mut window) = reduced();
+    grow(&mut *cubic, &mut window, 0, 10);
+    window = Window { cwnd: 10 * MSS, ssthresh: 20 * MSS };
+    grow(&mut *cubic, &mut window, 60, 1);
+    // From 20 segments, K is 5.85 s; nine round trips of 0.1 s later equation 1 gives 51.5.
+    assert!((50 * MSS..53 * MSS).contains(&window.cwnd), "{window:?}");
+}
+
+#[test]
+fn one_acknowledgment_earns_cubic_no_more_than_half_of_the_window() {
+    // RFC 9438 §4.4: the target of the next round trip, even for two windows at once.
+    let (mut cubic, mut window) = reduced();
+    cubic.on_ack(Instant::ZERO, &mut window, acked(true));
+    let before = window.cwnd;
+    let many = Acked { bytes: 2 * before, ..acked(true) };
+    cubic.on_ack(Instant::from_secs(20), &mut window, many);
+    assert!(window.cwnd <= before + before / 2, "{before} {window:?}");
+}
+
+/// A connection's window after a loss, ten round trips, a `pause` that ends at the instant (ms) it
+/// returns, and five round trips.
+fn five_round_trips_after(pause: impl FnOnce(&mut Line, u64) -> u64) -> u32 {
+    let config = Config { growth: GrowthKind::Cubic, limited_transmit: false, ..plain() };
+    let mut line = Line::in_flight(&config, 10);
+    line.writes(10_000_000);
+    line.sends_some();
+    for _ in 0..3 {
+        line.receives(ack(1));
+    }
+    line.sends_some();
+    let mut ms = 200;
+    let mut acked = 10_001;
+    let mut round_trips = |line: &mut Line, ms: &mut u64, count: u32| {
+        for _ in 0..count {
+            line.at(*ms);
+            let end = line.tcp.view().max.value().unwrap().since(OURS);
+            while acked < end {
+                acked = (acked + MSS).min(end);
+                line.receives(ack(acked));
+                line.sends_some();
+            }
+            *ms += 100;
+        }
+    };
+    line.at(ms);
+    line.receives(ack(10_001));
+    line.sends_some();
+    ms += 100;
+    round_trips(&mut line, &mut ms, 10);
+    ms = pause(&mut line, ms);
+    round_trips(&mut line, &mut ms, 5);
+    line.cwnd()
+}
+
+#[test]
+fn neither_a_hold_nor_a_closed_window_is_time_in_which_cubic_grows() {
+    // RFC 9438 §5.8
+    let steady = five_round_trips_after(|_, ms| ms);
+    let held = |freeze_timers| {
+        five_round_trips_after(move |line, ms| {
+            let (probe, cwnd) = (None, Setting::Keep);
+            let release = Release::Resume;
+            line.acts(Act::Hold { probe, step_back: false, freeze_timers, cwnd, release });
+            line.at(ms + 60_000);
+            let (ssthresh, rto) = (Setting::Keep, Setting::Keep);
+            line.acts(Act::Resume { cwnd, ssthresh, rto });
+            line.sends_some();
+            ms + 60_100
+        })
+    };
+    let closed = five_round_trips_after(|line, ms| {
+        line.at(ms);
+        let end = line.tcp.view().max.value().unwrap().since(OURS);
+        line.receives(ack(end).window(0));
+        for second in 1..60 {
+            line.at(ms + second * 1000);
+            line.sends_some();
+            line.receives(ack(end).window(0));
+        }
+        line.at(ms + 60_000);
+        line.receives(ack(end));
+        line.sends_some();
+        ms + 60_100
+    });
+    for window in [held(true), held(false), closed] {
+        assert!(window.abs_diff(steady) < 2 * MSS, "{steady} {window}");
+    }
 }
 
 #[test]

@@ -84,6 +84,9 @@ impl Connection {
         self.advance_f_rto(now, segment, AckOutcome { advanced, duplicate });
         self.detect_by_duplicate(now, segment);
         self.snd.flight.end_ack();
+        if self.snd.pauses() {
+            self.snd.flight.pause(now);
+        }
         if self.snd.recovery.has_timer() {
             self.move_recovery_timers(now);
         }

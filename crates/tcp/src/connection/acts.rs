@@ -160,6 +160,7 @@ impl Connection {
         self.timers.stop(Timer::LossProbe);
         self.snd.tail_probe_due = false;
         self.snd.held = Some(Held { release, probe });
+        self.snd.flight.pause(now);
         self.snd.probe_due = false;
         self.snd.resend.clear();
         // The window is the aid's now: nothing of before is given back, and a further timeout must

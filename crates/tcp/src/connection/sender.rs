@@ -182,6 +182,13 @@ impl Sender {
             || fin_waits
     }
 
+    /// Does something other than the congestion window keep data back: an aid, the peer, or that there
+    /// is none?
+    pub fn pauses(&self) -> bool {
+        let idle = self.flight.outstanding() == 0 && !self.has_unsent();
+        self.held.is_some() || self.wnd == 0 || idle
+    }
+
     /// The congestion window was reduced, for whatever reason: the peer hears of it (RFC 3168
     /// §6.1.2), and what was marked meanwhile needs no second answer.
     pub fn reduced(&mut self) {

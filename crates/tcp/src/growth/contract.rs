@@ -35,13 +35,18 @@ pub struct Acked {
 /// A policy of window growth.
 ///
 /// Events only: [`on_ack`](Growth::on_ack) outside loss recovery, [`on_congestion`](Growth::on_congestion)
-/// once per reduction. The caller owns the window.
+/// once per reduction, [`on_pause`](Growth::on_pause) any number of times. The caller owns the window.
 pub trait Growth: Send + fmt::Debug {
     /// New data was acknowledged outside of recovery.
     fn on_ack(&mut self, now: Instant, window: &mut Window, acked: Acked);
     /// Congestion, or a loss taken for it: returns the new slow-start threshold, at least two
     /// segments. `flight` is what was outstanding (bytes).
     fn on_congestion(&mut self, now: Instant, window: &Window, flight: u32, mss: u32) -> u32;
+    /// Until an acknowledgment of what the window limited, something else keeps data back: the
+    /// application, the peer, an aid.
+    fn on_pause(&mut self, now: Instant) {
+        let _ = now;
+    }
     /// The last reduction was because of a timeout, or is to be treated as one.
     fn on_timeout(&mut self) {}
     /// The last reduction is taken back.

@@ -25,8 +25,8 @@ struct Memory {
     /// Window just before the last reduction (segments).
     prior: f64,
     epoch: Option<Epoch>,
-    /// Since when the application, and not the window, limits sending.
-    idle_since: Option<Instant>,
+    /// Since when something other than the window limits sending.
+    paused_since: Option<Instant>,
     /// Part of a byte not yet added to cwnd.
     fraction: f64,
 }
@@ -51,6 +51,15 @@ impl Epoch {
     }
 }
 
+impl Memory {
+    /// §4.2: the curve's time leaves pauses out.
+    fn end_pause(&mut self, now: Instant) {
+        if let (Some(since), Some(epoch)) = (self.paused_since.take(), &mut self.epoch) {
+            epoch.start += now.since(since);
+        }
+    }
+}
+
 impl Listed for Cubic {
     const NAME: &'static str = "cubic";
 }
@@ -59,14 +68,13 @@ impl Growth for Cubic {
     fn on_ack(&mut self, now: Instant, window: &mut Window, acked: Acked) {
         if !acked.window_limited {
             // §5.8: what the application limits says nothing about the path.
-            self.now.idle_since = self.now.idle_since.or(Some(now));
+            self.on_pause(now);
             return;
         }
-        // §4.2: the curve's time leaves such periods out.
-        if let (Some(since), Some(epoch)) = (self.now.idle_since.take(), &mut self.now.epoch) {
-            epoch.start += now.since(since);
-        }
+        self.now.end_pause(now);
         if slow_start(window, acked) {
+            // §4.2: what comes after it is a stage of its own.
+            self.now.epoch = None;
             return;
         }
         let mss = f64::from(acked.mss.max(1));
@@ -92,7 +100,8 @@ impl Growth for Cubic {
             let target = epoch.curve(t + rtt).clamp(cwnd, 1.5 * cwnd);
             (target - cwnd) / cwnd * segments
         };
-        let bytes = grown.max(0.0) * mss + self.now.fraction;
+        // The same bound where one acknowledgment covers more than a window.
+        let bytes = (grown.max(0.0) * mss + self.now.fraction).min(0.5 * cwnd * mss);
         let whole = bytes as u32;
         self.now.fraction = bytes - f64::from(whole);
         window.cwnd = window.cwnd.saturating_add(whole).min(MOST_WINDOW);
@@ -111,6 +120,10 @@ impl Growth for Cubic {
         ((f64::from(flight) * BETA) as u32).max(mss.saturating_mul(2))
     }
 
+    fn on_pause(&mut self, now: Instant) {
+        self.now.paused_since = self.now.paused_since.or(Some(now));
+    }
+
     fn on_timeout(&mut self) {
         // §4.8: the next curve starts at its turning point.
         self.now.w_max = 0.0;
@@ -118,7 +131,8 @@ impl Growth for Cubic {
 
     fn on_undo(&mut self) {
         // §4.9.1
-        self.now = self.before;
+        let paused_since = self.before.paused_since.or(self.now.paused_since);
+        self.now = Memory { paused_since, ..self.before };
     }
 }
 
