@@ -1,4 +1,4 @@
-//! Data that arrived ahead of a hole.
+//! Data, and a FIN, that arrived ahead of a hole.
 
 use alloc::vec::Vec;
 
@@ -29,26 +29,28 @@ impl Piece {
 /// Room made at once for pieces; more of them grow into their room once.
 const RESERVED: usize = 32;
 
-/// Out-of-order pieces, sorted by sequence number, never overlapping.
+/// Out-of-order pieces, sorted by sequence number, never overlapping, and what ends them.
 #[derive(Clone, Debug)]
 pub struct Reassembly {
     pieces: Vec<Piece>,
+    /// The FIN, which nothing follows, and when it came, as a count of arrivals.
+    fin: Option<(Seq, u64)>,
     arrivals: u64,
 }
 
 impl Default for Reassembly {
     fn default() -> Self {
-        Self { pieces: Vec::with_capacity(RESERVED), arrivals: 0 }
+        Self { pieces: Vec::with_capacity(RESERVED), fin: None, arrivals: 0 }
     }
 }
 
 impl Reassembly {
     /// Nothing waits?
     pub fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
+        self.pieces.is_empty() && self.fin.is_none()
     }
 
-    /// One past the highest number that waits.
+    /// One past the highest byte that waits.
     pub fn end(&self) -> Option<Seq> {
         self.pieces.last().map(Piece::end)
     }
@@ -82,6 +84,17 @@ impl Reassembly {
         }
         self.join();
         duplicate
+    }
+
+    /// A FIN has come, with nothing behind it.
+    pub fn insert_fin(&mut self, seq: Seq) {
+        self.arrivals += 1;
+        self.fin = Some((seq, self.arrivals));
+    }
+
+    /// All before the FIN has arrived.
+    pub fn take_fin(&mut self) {
+        self.fin = None;
     }
 
     /// Joins neighbours that have become one piece.
@@ -124,17 +137,19 @@ impl Reassembly {
         }
     }
 
-    /// Runs of sequence numbers; pieces of different streams that touch are one run.
+    /// Runs of sequence numbers; pieces of different streams that touch are one run, and the FIN goes
+    /// with what it ends.
     fn runs(&self) -> impl Iterator<Item = (SeqRange, u64)> + '_ {
-        let mut pieces = self.pieces.iter().peekable();
+        let data = self.pieces.iter().map(|p| (SeqRange::new(p.seq, p.end()), p.touched));
+        let fin = self.fin.map(|(seq, touched)| (SeqRange::new(seq, seq + 1), touched));
+        let mut rest = data.chain(fin).peekable();
         core::iter::from_fn(move || {
-            let first = pieces.next()?;
-            let (mut end, mut touched) = (first.end(), first.touched);
-            while let Some(next) = pieces.next_if(|p| p.seq == end) {
-                end = next.end();
-                touched = touched.max(next.touched);
+            let (mut run, mut touched) = rest.next()?;
+            while let Some((next, when)) = rest.next_if(|(next, _)| next.start == run.end) {
+                run.end = next.end;
+                touched = touched.max(when);
             }
-            Some((SeqRange::new(first.seq, end), touched))
+            Some((run, touched))
         })
     }
 
@@ -186,6 +201,24 @@ mod test {
         r.report(&mut blocks, 3);
         let starts: Vec<u32> = blocks.as_slice().iter().map(|b| b.start.0).collect();
         assert_eq!(starts, vec![200, 500, 300]);
+    }
+
+    #[test]
+    fn a_fin_is_reported_alone_or_with_what_it_ends() {
+        let mut r = Reassembly::default();
+        r.insert_fin(Seq(300));
+        assert_eq!((runs(&r), r.is_empty(), r.end()), (std::vec![(300, 301)], false, None));
+        for at in [250, 100] {
+            let (seq, payload) = piece(at, 50);
+            r.insert(seq, payload);
+        }
+        assert_eq!(runs(&r), [(100, 150), (250, 301)]);
+        let mut blocks = SackBlocks::EMPTY;
+        r.insert_fin(Seq(300));
+        r.report(&mut blocks, 1);
+        assert_eq!(blocks.as_slice(), [SeqRange::new(Seq(250), Seq(301))]);
+        r.take_fin();
+        assert_eq!(runs(&r), [(100, 150), (250, 300)]);
     }
 
     #[test]

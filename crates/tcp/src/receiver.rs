@@ -88,14 +88,22 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.nxt.after(fin))
     }
 
-    /// The peer's FIN stands at `seq`.
+    /// The peer's FIN, which stands at `seq`, has come, or come again.
     pub fn on_fin(&mut self, seq: Seq) {
+        let known = self.fin.is_some_and(|fin| fin != seq);
+        if known || self.is_finished() || seq.before(self.highest()) {
+            return;
+        }
         self.fin = Some(seq);
+        if seq != self.nxt {
+            self.waiting.insert_fin(seq);
+        }
     }
     /// Takes the FIN's number, if it is next; was it?
     pub fn take_fin(&mut self) -> bool {
         let next = self.fin == Some(self.nxt);
         if next {
+            self.waiting.take_fin();
             self.nxt += 1;
             self.edge = self.edge.max(self.nxt);
         }
@@ -254,7 +262,7 @@ impl Receiver {
         blocks
     }
 
-    /// One past the highest number that has arrived.
+    /// One past the highest byte that has arrived.
     pub fn highest(&self) -> Seq {
         self.waiting.end().unwrap_or(self.nxt)
     }

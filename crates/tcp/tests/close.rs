@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use tcp::{Config, Event, State};
+use tcp::{Config, Event, RecoveryKind, State};
 
 fn fin_wait_1() -> Line {
     let mut line = Line::established(&plain());
@@ -247,4 +247,68 @@ fn closing_before_the_connection_is_open() {
     line.receives(ack(1).seq(1));
     line.sends(["1..1 FIN"]);
     line.is(State::FinWait1);
+}
+
+#[test]
+fn a_fin_behind_a_hole_is_reported() {
+    // RFC 2018 §3: blocks are of sequence numbers, and a FIN has one.
+    let mut line = Line::established(&Config { sack: true, ..plain() });
+    line.receives(data(2001, 500).fin());
+    line.sends(["ack 1 sack 2001..2502"]);
+    // Again, and again the first block.
+    line.receives(data(1001, 100));
+    line.sends(["ack 1 sack 1001..1101 sack 2001..2502"]);
+    line.receives(data(2501, 0).fin());
+    line.sends(["ack 1 sack 2001..2502 sack 1001..1101"]);
+    line.receives(data(1, 2000));
+    line.sends(["ack 2502"]);
+    line.is(State::CloseWait);
+    // Alone.
+    let mut line = Line::established(&Config { sack: true, ..plain() });
+    line.receives(data(1001, 0).fin());
+    line.sends(["ack 1 sack 1001..1002"]);
+    line.receives(data(1, 1000));
+    line.sends(["ack 1002"]);
+    line.is(State::CloseWait);
+}
+
+#[test]
+fn a_fin_that_is_reported_is_not_sent_again() {
+    let config = Config { sack: true, dsack: true, ..plain() };
+    for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
+        let mut line = Line::in_flight(&Config { recovery, ..config }, 4);
+        line.closes();
+        line.sends(["4001..4001 FIN"]);
+        line.at(200);
+        line.receives(ack(1).sack(&[(1001, 4002)]));
+        let sent = line.sends_some();
+        assert!(!sent.is_empty() && sent.iter().all(|segment| segment == "1..1001"), "{sent:?}");
+        line.at(300);
+        line.receives(ack(4002));
+        line.quiet();
+        line.is(State::FinWait2);
+    }
+}
+
+#[test]
+fn a_fin_that_came_twice_is_no_data_that_came_twice() {
+    // Of two bytes sent again the peer had one, and the FIN: the other one was lost.
+    let config =
+        Config { sack: true, dsack: true, recovery: RecoveryKind::Sack, nagle: false, ..plain() };
+    let mut line = Line::established(&config);
+    for _ in 0..2 {
+        line.writes(1);
+        line.sends_some();
+    }
+    line.closes();
+    line.sends_some();
+    line.at(1100);
+    line.sends(["1..3 FIN"]);
+    let cwnd = line.cwnd();
+    line.at(1200);
+    line.receives(ack(2));
+    line.sends_some();
+    line.receives(ack(4).sack(&[(2, 4)]));
+    assert_eq!(line.tcp.stats().undone, 0);
+    assert!(line.cwnd() <= cwnd + 2000);
 }

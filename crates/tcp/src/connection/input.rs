@@ -395,11 +395,7 @@ impl Connection {
     /// The FIN, once everything before it has arrived.
     fn on_fin(&mut self, now: Instant, segment: &TcpSegment) {
         let fin_seq = segment.seq + segment.payload.len;
-        if segment.flags.contains(TcpFlags::FIN)
-            && self.rcv.fin().is_none()
-            && fin_seq.at_or_after(self.rcv.highest())
-            && self.state.may_receive()
-        {
+        if segment.flags.contains(TcpFlags::FIN) && self.state.may_receive() {
             self.rcv.on_fin(fin_seq);
         }
         if self.rcv.fin().is_none() {

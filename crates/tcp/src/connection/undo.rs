@@ -47,7 +47,9 @@ impl Connection {
         if !self.config.dsack {
             return;
         }
-        let Some(range) = duplicate(segment) else { return };
+        let Some(mut range) = duplicate(segment) else { return };
+        // A FIN is no data (RFC 2883 §4 reports what of these came twice); some peers count it.
+        range.end = self.snd.fin.map_or(range.end, |fin| range.end.min(fin));
         if self.snd.undo.as_mut().is_some_and(|state| state.on_duplicate(range)) {
             self.take_response_back(now, segment);
         }
