@@ -164,7 +164,7 @@ impl Connection {
         {
             return Some(Choice { range, why: Why::Repair });
         }
-        let mut choice = self.onwards(now, budget);
+        let mut choice = self.onwards(now, budget, probes);
         if probes {
             choice = self.tail_probe(choice);
         }
@@ -238,7 +238,8 @@ impl Connection {
     }
 
     /// From SND.NXT on: what goes again after a timeout, then new data, then the FIN.
-    fn onwards(&mut self, now: Instant, budget: u32) -> Option<Choice> {
+    /// At once if that is `urgent`.
+    fn onwards(&mut self, now: Instant, budget: u32, urgent: bool) -> Option<Choice> {
         self.snd.flight.skip_reported();
         let idle = self.snd.flight.outstanding() == 0;
         if idle
@@ -274,7 +275,8 @@ impl Connection {
         }
         // Silly windows at the sender (RFC 9293 §3.8.6.2.1) and Nagle (§3.7.4).
         let nothing_out = start == flight.una();
-        let worth = len >= full
+        let worth = urgent
+            || len >= full
             || len == stop
             || again
             || (all && (nothing_out || !self.config.nagle))
@@ -401,7 +403,7 @@ impl Connection {
             if let Some(state) = &mut self.snd.undo
                 && matches!(choice.why, Why::Next | Why::Repair)
             {
-                // RFC 2883 §4: no report of duplicates has a FIN's number.
+                // RFC 2883 §4: reports are of data.
                 state.on_resent(SeqRange::new(start, start + len), stamp);
             }
             // Karn: what was sent twice can't be timed (RFC 6298 §3).

@@ -10,7 +10,7 @@ use super::contract::{Advance, Feedback, Listed, LossRecovery, Response};
 use super::newreno::NewReno;
 use super::sent::{RecentMinimum, Sent, SentLog};
 use super::tail::Tail;
-use crate::flight::{Flight, Phase};
+use crate::flight::{DUP_THRESHOLD, Flight, Phase};
 
 /// Recoveries without a reported duplicate until the reordering window is as small as at first
 /// (§6.2, step 4).
@@ -45,6 +45,8 @@ struct Arrivals {
     min_rtt: RecentMinimum,
     /// The highest number.
     highest: Option<Seq>,
+    /// The ends of the highest segments that are reported and not acknowledged.
+    reported: [Option<Seq>; DUP_THRESHOLD as usize],
     /// Has anything come out of order that was not sent again?
     reordered: bool,
 }
@@ -97,6 +99,24 @@ impl Arrivals {
     }
 }
 
+impl Arrivals {
+    /// A segment that ends there is reported.
+    fn add_report(&mut self, end: Seq) {
+        let mut end = Some(end);
+        for place in &mut self.reported {
+            // The highest first.
+            if place.is_none() || end.zip(*place).is_some_and(|(new, old)| new.after(old)) {
+                core::mem::swap(place, &mut end);
+            }
+        }
+    }
+
+    /// Are as many segments reported (RACK.segs_sacked) as do without a wait (§6.2, step 4)?
+    fn enough_reports(&self) -> bool {
+        self.reported.iter().all(Option::is_some)
+    }
+}
+
 impl RackTlp {
     /// Takes what the acknowledgment covers out of the log, in ascending order: within one of them
     /// nothing is out of order.
@@ -107,8 +127,16 @@ impl RackTlp {
         }
         blocks.sort_unstable_by_key(|block| block.end.since(flight.una()));
         let arrivals = &mut self.arrivals;
+        for place in &mut arrivals.reported {
+            *place = place.filter(|end| end.after(flight.una()));
+        }
         for block in blocks {
-            self.log.remove(block, |sent| arrivals.add(now, feedback, sent));
+            self.log.remove(block, |sent| {
+                arrivals.add(now, feedback, sent);
+                if sent.range.end.after(flight.una()) {
+                    arrivals.add_report(sent.range.end);
+                }
+            });
         }
         // Serial numbers turn around after 2 GiB.
         arrivals.highest = arrivals.highest.map(|highest| highest.max(flight.una()));
@@ -128,9 +156,7 @@ impl RackTlp {
 
     fn window(&self, flight: &Flight) -> Duration {
         if !self.arrivals.reordered {
-            // As many reports as RFC 6675 wants: as fast as with it.
-            let enough = flight.board().lost_before(flight.mss()).is_some();
-            if flight.phase() != Phase::Open || enough {
+            if flight.phase() != Phase::Open || self.arrivals.enough_reports() {
                 return Duration::ZERO;
             }
         }
@@ -267,6 +293,7 @@ impl LossRecovery for RackTlp {
         let allowed = self.arrivals.rtt + self.window(flight);
         flight.collapse(now);
         if flight.board().is_empty() && self.log.pipe() + self.log.lost() < flight.outstanding() {
+            self.arrivals.reported = Default::default();
             self.log.start_over(una, flight.max(), flight.mss(), now);
         }
         self.log.mark(flight.max(), |sent| {

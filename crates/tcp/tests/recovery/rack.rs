@@ -47,6 +47,33 @@ fn three_reports_do_without_the_wait_until_reordering_is_seen() {
 }
 
 #[test]
+fn three_reports_are_of_segments_however_small() {
+    // §6.2, step 4, counts segments; RFC 6675 §4 bytes.
+    let mut line = Line::established(&Config { nagle: false, ..config() });
+    for n in 0..6 {
+        line.writes(100);
+        line.sends([format!("{}..{}", n * 100 + 1, (n + 1) * 100 + 1).as_str()]);
+    }
+    line.at(200);
+    news(&mut line, 101, &[(201, 401)]);
+    line.quiet();
+    news(&mut line, 101, &[(201, 501)]);
+    line.sends(["101..201"]);
+    // What is acknowledged counts no more.
+    line.receives(ack(601));
+    for n in 6..12 {
+        line.writes(100);
+        line.sends([format!("{}..{}", n * 100 + 1, (n + 1) * 100 + 1).as_str()]);
+    }
+    line.at(300);
+    news(&mut line, 601, &[(701, 901)]);
+    line.quiet();
+    line.receives(ack(901));
+    news(&mut line, 901, &[(1001, 1101)]);
+    line.quiet();
+}
+
+#[test]
 fn reordering_within_the_window_costs_nothing() {
     // Three segments overtake the third; RFC 6675 would have sent it again.
     let mut line = spaced(&config(), 6);
@@ -270,6 +297,31 @@ fn a_probe_that_repairs_a_loss_silently_reduces_the_window() {
     line.at(500);
     line.receives(ack(5001));
     assert!(line.ssthresh() > 100_000);
+}
+
+#[test]
+fn the_response_to_a_repaired_loss_goes_by_what_was_out_before_the_acknowledgment() {
+    // §7.4, RFC 5681 §3.2: ten segments are out when all of them are acknowledged.
+    let mut line = Line::in_flight(&config(), 10);
+    line.at(300);
+    line.sends(["9001..10001"]);
+    line.at(400);
+    line.receives(ack(10001));
+    line.writes(10_000);
+    line.sends_some();
+    line.at(500);
+    line.receives(ack(20001));
+    assert_eq!(line.ssthresh(), 5000);
+}
+
+#[test]
+fn new_data_is_the_better_probe_however_little() {
+    // §7.3: what is lowest and unsent goes, up to a segment; Nagle's algorithm would keep it back.
+    let mut line = Line::in_flight(&config(), 3);
+    line.writes(10);
+    line.quiet_until(299);
+    line.at(300);
+    line.sends(["3001..3011"]);
 }
 
 #[test]
