@@ -94,8 +94,15 @@ challenge_old_acks = false
 clear_srtt_after = 4
 "#;
 
-/// None of what was added to loss recovery after SACK.
+/// None of what was added to loss recovery after SACK, and nothing of what Linux alone does.
 const PLAIN: &str = r#"
+slow_start_by_bytes = false
+ssthresh_from_cwnd = false
+recovery_keeps_ssthresh = false
+linux_rto = false
+rearm_with_head = false
+f_rto_again = false
+disordered_acks = false
 prr = false
 dsack = false
 eifel = false
@@ -114,6 +121,13 @@ timestamps = true
 window_scale = true
 limited_transmit = true
 window_validation = true
+slow_start_by_bytes = true
+ssthresh_from_cwnd = true
+recovery_keeps_ssthresh = true
+linux_rto = true
+rearm_with_head = true
+f_rto_again = true
+disordered_acks = true
 prr = true
 dsack = true
 eifel = true

@@ -68,6 +68,8 @@ fn each_says_what_it_is_known_for() {
         ("linux", "eifel", "true"),
         ("linux", "f_rto", "true"),
         ("linux", "lcd", "true"),
+        ("linux", "linux_rto", "true"),
+        ("sack", "linux_rto", "false"),
         ("sack", "dsack", "false"),
         ("linux", "growth", "cubic"),
         ("linux", "timestamps", "true"),

@@ -6,6 +6,7 @@ use base::{Instant, Seq, SeqRange};
 
 use crate::f_rto::FRto;
 use crate::growth::{Acked, Growth, Window};
+use crate::options::Options;
 use crate::prr::Prr;
 use crate::scoreboard::Scoreboard;
 
@@ -77,6 +78,10 @@ pub struct Flight {
     f_rto: Option<FRto>,
     /// Send new data on the first two duplicates (RFC 3042).
     limited_transmit: bool,
+    /// ssthresh is a part of cwnd.
+    ssthresh_from_cwnd: bool,
+    /// A timeout in fast recovery leaves ssthresh alone.
+    recovery_keeps_ssthresh: bool,
 }
 
 impl Flight {
@@ -86,8 +91,7 @@ impl Flight {
         mss: u32,
         window: Window,
         growth: Box<dyn Growth>,
-        prr: bool,
-        limited_transmit: bool,
+        options: &Options,
     ) -> Self {
         Self {
             una: iss,
@@ -106,9 +110,11 @@ impl Flight {
             high_rxt: iss,
             before: None,
             timed_out: None,
-            prr: prr.then(Prr::default),
+            prr: options.prr.then(Prr::default),
             f_rto: None,
-            limited_transmit,
+            limited_transmit: options.limited_transmit,
+            ssthresh_from_cwnd: options.ssthresh_from_cwnd,
+            recovery_keeps_ssthresh: options.recovery_keeps_ssthresh,
         }
     }
 
@@ -311,7 +317,10 @@ impl Flight {
         // What is reported, or known to be lost, is outstanding in that sense and no longer what the
         // window lets out: after a response to a loss the next one would raise ssthresh (§4.3 wants
         // it lowered twice; equation 4 says "no more than").
-        let flight = self.flight_size().min(most).min(self.window.cwnd);
+        let flight = match self.ssthresh_from_cwnd {
+            true => self.window.cwnd,
+            false => self.flight_size().min(most).min(self.window.cwnd),
+        };
         self.window.ssthresh = self.growth.on_congestion(now, &self.window, flight, self.mss);
     }
 
@@ -380,7 +389,9 @@ impl Flight {
 
     /// The retransmission timer went off: one segment, from SND.UNA on (RFC 5681 §3.1).
     pub fn collapse(&mut self, now: Instant) {
-        if self.timed_out != Some(self.una) {
+        let recovering = matches!(self.phase, Phase::Recovery { .. });
+        let kept = self.recovery_keeps_ssthresh && recovering;
+        if self.timed_out != Some(self.una) && !kept {
             self.reduce(now);
         }
         self.timed_out = Some(self.una);

@@ -25,7 +25,6 @@
 //! | one timer in the other's place (RFC 8985 §8) | the RTO's runs on beside the probe's, which is never later |
 //! | RACK over a path whose RTT falls (RFC 8985 §6.2, step 1) | the least of the last 150 to 300 s |
 //! | PRR outside of fast recovery (Linux: ECN, too) | none |
-//! | a timeout of srtt + max(4·rttvar, minimum), which Linux has | max(srtt + 4·rttvar, minimum), RFC 6298 |
 //! | the non-validated phase of RFC 7661: a window kept for five minutes, and cut to what was used after a loss | `window_validation` has RFC 2861's rules, as Linux does |
 //! | a window that Linux halves for each RTO without data, keeping ssthresh | the initial window after one (RFC 5681 §4.1) |
 //! | HyStart (RFC 9406), which Linux's CUBIC has | slow start ends with a loss |
@@ -53,6 +52,7 @@ mod disruption;
 pub mod f_rto;
 pub mod flight;
 pub mod growth;
+mod linux_variation;
 pub mod prr;
 mod reassembly;
 mod receiver;

@@ -46,6 +46,16 @@ macro_rules! options {
             /// scenario: false for tahoe and reno, true for all others; written there once the
             /// scenario is read.
             window_validation: dependent_flag(true),
+            /// Whether slow start opens the window by all that an acknowledgment covers, up to
+            /// ssthresh, as Linux does (RFC 3465 without its limit L), and not by a segment at the
+            /// most (RFC 5681 §3.1, equation 2).
+            slow_start_by_bytes: flag(false),
+            /// Whether ssthresh after a loss is a part of cwnd, as in Linux, and not of FlightSize
+            /// (RFC 5681 §3.1, equation 4; RFC 9438 §4.6).
+            ssthresh_from_cwnd: flag(false),
+            /// Whether a timeout in fast recovery leaves ssthresh as that has set it, as in Linux;
+            /// RFC 5681 §3.1 lowers it again.
+            recovery_keeps_ssthresh: flag(false),
             /// Whether fast recovery sends in proportion to what arrives (RFC 9937); needs SACK.
             prr: flag(false),
             /// Whether the receiver reports what it gets twice (RFC 2883), and the sender takes its
@@ -57,6 +67,8 @@ macro_rules! options {
             eifel: flag(false),
             /// Whether the sender finds out with new data if a timeout was spurious (RFC 5682).
             f_rto: flag(false),
+            /// Whether that is tried again when the timer goes off again, as in Linux.
+            f_rto_again: flag(false),
             /// Whether a router that says it has no route (ICMP net or host unreachable) takes back
             /// one doubling of the retransmission timeout (RFC 6069, TCP-LCD).
             lcd: flag(false),
@@ -66,6 +78,13 @@ macro_rules! options {
             initial_rto: time(1 s),
             /// The shortest retransmission timeout.
             min_rto: time(1 s),
+            /// Whether the timeout is as Linux computes it: the minimum bounds four times the variation
+            /// and not the sum, the variation is the largest of the last round trips and falls by a
+            /// quarter in each, and every sample counts in full. RFC 6298 §2 otherwise.
+            linux_rto: flag(false),
+            /// Whether the retransmission timer starts anew when fast recovery sends the segment at
+            /// SND.UNA, as in Linux; RFC 6675 §6 leaves that open.
+            rearm_with_head: flag(false),
             /// The longest retransmission timeout, back-off included.
             max_rto: time(64 s),
             /// The shortest gap between probes of a zero window (RFC 9293 §3.8.6.1).
@@ -86,6 +105,10 @@ macro_rules! options {
             /// Whether an acknowledgment that is older than any window is answered with one
             /// (RFC 5961 §5.2).
             challenge_old_acks: flag(true),
+            /// Whether an acknowledgment without data that others have overtaken counts, though its
+            /// timestamp is older than theirs, by the timeout at the most; as in Linux. RFC 7323 §5.3
+            /// refuses it.
+            disordered_acks: flag(false),
             /// After so many timeouts in a row the next measurement counts as the first: what was
             /// known of the path is from before an outage (RFC 6298 §5, a MAY). 4.4BSD
             /// (`tcp_timer.c`: `TCP_MAXRXTSHIFT / 4`) and ns-2.35 (tcp/tcp.cc `rtt_backoff`): 4.

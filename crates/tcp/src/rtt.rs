@@ -2,11 +2,15 @@
 
 use base::Duration;
 
+use crate::linux_variation::LinuxVariation;
+
 /// Smoothed round-trip time, its variation, and the timeout computed from them.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     srtt: Option<Duration>,
     variation: Duration,
+    /// Linux's, in the place of the variation and of the minimum.
+    linux: Option<LinuxVariation>,
     rto: Duration,
     doublings: u32,
     /// Timeouts since the last sample.
@@ -25,6 +29,7 @@ impl RttEstimator {
         Self {
             srtt: None,
             variation: Duration::ZERO,
+            linux: None,
             rto: initial,
             doublings: 0,
             timeouts: 0,
@@ -50,6 +55,12 @@ impl RttEstimator {
         self
     }
 
+    /// The same, with the timeout as Linux computes it.
+    pub fn as_linux(mut self, so: bool) -> Self {
+        self.linux = so.then(|| LinuxVariation::new(self.min));
+        self
+    }
+
     /// The timeout without doublings.
     pub fn base_rto(&self) -> Duration {
         self.rto
@@ -67,7 +78,13 @@ impl RttEstimator {
     /// `per_round_trip` is how many samples one round trip gives: with timestamps the gains are
     /// divided by it, so that the memory stays about as long (RFC 7323 §4.2).
     pub fn sample(&mut self, rtt: Duration, per_round_trip: u32) {
-        let n = u64::from(per_round_trip.max(1));
+        let n = if self.linux.is_some() { 1 } else { u64::from(per_round_trip.max(1)) };
+        if let Some(linux) = &mut self.linux {
+            match self.srtt {
+                None => linux.start(rtt.over(2)),
+                Some(srtt) => linux.add(srtt, rtt),
+            }
+        }
         match self.srtt {
             None => {
                 self.srtt = Some(rtt);
@@ -88,13 +105,26 @@ impl RttEstimator {
     /// Goes on with these (RFC 4015 §3.2, step 11).
     pub fn resume(&mut self, srtt: Duration, variation: Duration) {
         (self.srtt, self.variation) = (Some(srtt), variation);
+        if let Some(linux) = &mut self.linux {
+            linux.start(variation);
+        }
         self.compute();
+    }
+
+    /// What was sent when the last round began is acknowledged, and one of its round trips was
+    /// measured.
+    pub fn end_round(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            linux.end_round();
+            self.compute();
+        }
     }
 
     fn compute(&mut self) {
         let srtt = self.srtt.unwrap_or_default();
-        let margin = self.variation.times(4).max(self.granularity);
-        self.rto = (srtt + margin).clamp(self.min, self.max.max(self.min));
+        let margin = self.linux.as_ref().map_or(self.variation.times(4), LinuxVariation::used);
+        let sum = srtt + margin.max(self.granularity);
+        self.rto = sum.clamp(self.min, self.max.max(self.min));
         (self.doublings, self.timeouts) = (0, 0);
     }
 

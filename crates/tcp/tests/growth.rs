@@ -20,7 +20,7 @@ fn round_trip(growth: &mut dyn Growth, window: &mut Window, at: Instant) {
 
 fn acked(window_limited: bool) -> Acked {
     let srtt = Some(Duration::from_millis(100));
-    Acked { bytes: MSS, mss: MSS, srtt, window_limited }
+    Acked { bytes: MSS, mss: MSS, by_bytes: false, srtt, window_limited }
 }
 
 /// From `from` s on for `seconds` s.

@@ -30,6 +30,8 @@ fn configs() -> impl Strategy<Value = Config> {
                 switches;
             let [prr, dsack, eifel, f_rto, lcd, window_validation] = more;
             let (recovery, growth) = pairs().nth(pair).expect("there are so many");
+            // Of the segment size, so that kept cases stay what they are.
+            let linux = |bit: u16| mss >> bit & 1 == 1;
             Config {
                 recovery,
                 growth,
@@ -49,6 +51,13 @@ fn configs() -> impl Strategy<Value = Config> {
                 eifel,
                 f_rto,
                 lcd,
+                slow_start_by_bytes: linux(0),
+                ssthresh_from_cwnd: linux(1),
+                recovery_keeps_ssthresh: linux(2),
+                linux_rto: linux(3),
+                rearm_with_head: linux(4),
+                f_rto_again: linux(5),
+                disordered_acks: linux(6),
                 initial_window,
                 // A random wire without memory ends sooner or later.
                 max_retries: 60,

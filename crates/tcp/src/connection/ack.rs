@@ -169,7 +169,13 @@ impl Connection {
         let echo = self.snd.ecn.on && segment.flags.contains(TcpFlags::ECE);
         // chandran-1998 §4: nor does what comes while the window is frozen.
         if advance.grows && !echo && !self.timers.are_frozen() {
-            let acked = Acked { bytes, mss: flight.mss(), srtt, window_limited: limited };
+            let acked = Acked {
+                bytes,
+                mss: flight.mss(),
+                by_bytes: self.config.slow_start_by_bytes,
+                srtt,
+                window_limited: limited,
+            };
             let cwnd = flight.window.cwnd;
             flight.grow(now, acked);
             if validates && !limited {
@@ -221,6 +227,10 @@ impl Connection {
         };
         if let Some((rtt, per_round_trip)) = sample {
             self.snd.rtt.sample(rtt, per_round_trip);
+            if segment.ack.after(self.snd.rtt_round) {
+                self.snd.rtt.end_round();
+                self.snd.rtt_round = self.snd.flight.max();
+            }
             self.remember_round_trip(segment.ack, rtt);
             self.stats.rtt_sum = self.stats.rtt_sum + rtt;
             self.stats.rtt_samples += 1;

@@ -17,12 +17,12 @@ pub(super) struct AckOutcome {
 }
 
 impl Connection {
-    /// The timer went off (§2.1, step 1). `fresh`: nothing was being recovered; after a timeout, or
-    /// in fast recovery, losses are known already.
-    pub(super) fn begin_f_rto(&mut self, fresh: bool) {
+    /// The timer went off (§2.1, step 1). `may`: nothing was being recovered, as after a timeout or in
+    /// fast recovery, where losses are known already.
+    pub(super) fn begin_f_rto(&mut self, may: bool) {
         let flight = &mut self.snd.flight;
         let resent = (flight.una() + flight.mss()).min(flight.max());
-        flight.set_f_rto((self.config.f_rto && fresh).then_some(FRto::Waiting { resent }));
+        flight.set_f_rto((self.config.f_rto && may).then_some(FRto::Waiting { resent }));
     }
 
     /// An acknowledgment came: steps 2 and 3 of §2.1, or of §3.1 where SACK is on.

@@ -278,9 +278,27 @@ impl Connection {
             self.echo.recent = value;
             return true;
         }
+        if self.config.disordered_acks && self.is_overtaken(segment, value) {
+            return true;
+        }
         self.stats.refused += 1;
         self.acks.now = true;
         false
+    }
+
+    /// Is it an acknowledgment that changes nothing but what is reported, and that can have been
+    /// overtaken? One of an earlier connection would be older.
+    fn is_overtaken(&self, segment: &TcpSegment, value: u32) -> bool {
+        let age = self.timestamp_tick().times(u64::from(self.echo.recent.wrapping_sub(value)));
+        let window = u32::from(segment.window) << self.snd.wnd_shift;
+        let newer = self.snd.wl1.before(segment.seq)
+            || (self.snd.wl1 == segment.seq && (window > self.snd.wnd || window == 0));
+        segment.flags.contains(TcpFlags::ACK)
+            && segment.sequence_len() == 0
+            && segment.seq == self.rcv.nxt()
+            && segment.ack == self.snd.flight.una()
+            && !newer
+            && age <= self.snd.rtt.rto()
     }
 
     /// Is the segment inside the receive window? If not, an acknowledgment says where that is.

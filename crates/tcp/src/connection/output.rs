@@ -415,6 +415,10 @@ impl Connection {
         if choice.why != Why::Probe && self.snd.held.is_none() {
             self.timers.stop(Timer::Persist);
             let at = self.config.clock.deadline(now, self.snd.rtt.rto());
+            let repair = retransmission && matches!(choice.why, Why::Next | Why::Repair);
+            if repair && self.config.rearm_with_head && start == self.snd.flight.una() {
+                self.timers.set(Timer::Retransmission, at);
+            }
             self.timers.start(Timer::Retransmission, at);
             if !retransmission {
                 self.schedule_tail_probe(now);

@@ -54,6 +54,8 @@ pub(super) struct Sender {
     /// How much of the congestion window is used.
     pub window_use: WindowUse,
     pub rtt: RttEstimator,
+    /// A round of measurements is over when more than this is acknowledged.
+    pub rtt_round: Seq,
     /// The one segment whose round trip is timed, by its end (without timestamps).
     pub timed: Option<(Seq, Instant)>,
     /// Offset in our stream of the byte at `una` (of the first byte while the SYN is out).
@@ -117,8 +119,7 @@ impl Sender {
                 // RFC 5681 §3.1: the threshold as high as it can be.
                 Window { cwnd: initial_window(config, mss), ssthresh: MOST_WINDOW },
                 growth::new(config.growth, &options),
-                config.prr,
-                config.limited_transmit,
+                &options,
             ),
             recovery: recovery::new(config.recovery, &options),
             window_use: WindowUse::new(iss),
@@ -128,7 +129,9 @@ impl Sender {
                 config.max_rto,
                 config.clock.rtt,
             )
-            .clearing(config.clear_srtt_after),
+            .clearing(config.clear_srtt_after)
+            .as_linux(config.linux_rto),
+            rtt_round: iss,
             timed: None,
             una_offset: 0,
             written: 0,

@@ -77,7 +77,8 @@ impl Connection {
         self.snd.recovery.on_retransmission_timeout(now, &mut self.snd.flight);
         self.follow_recovery_timer(now, timed);
         self.begin_undo_state(true, before);
-        self.begin_f_rto(phase == Phase::Open);
+        let again = self.config.f_rto_again && self.snd.retries > 1;
+        self.begin_f_rto(phase == Phase::Open || again);
         self.snd.reduced();
     }
 

@@ -25,6 +25,8 @@ pub struct Acked {
     pub bytes: u32,
     /// Segment size (bytes).
     pub mss: u32,
+    /// Does slow start take all the bytes, up to ssthresh, or a segment at the most?
+    pub by_bytes: bool,
     /// Smoothed round-trip time, once known.
     pub srtt: Option<Duration>,
     /// Was the window, and not the application or the peer, what limited sending? If not, and the
@@ -67,11 +69,16 @@ pub trait Listed: Growth + Default + 'static {
     }
 }
 
-/// Slow start (RFC 5681 §3.1, equation 2); `true` if it applied.
-pub fn slow_start(window: &mut Window, acked: Acked) -> bool {
-    if window.cwnd >= window.ssthresh {
-        return false;
+/// Slow start (RFC 5681 §3.1, equation 2). What it leaves for congestion avoidance: all where it does
+/// not apply; where it counts bytes, what would lead beyond ssthresh; or nothing.
+pub fn slow_start(window: &mut Window, acked: Acked) -> Option<Acked> {
+    let room = window.ssthresh.saturating_sub(window.cwnd);
+    if room == 0 {
+        return Some(acked);
     }
-    window.cwnd = window.cwnd.saturating_add(acked.bytes.min(acked.mss)).min(MOST_WINDOW);
-    true
+    let most = if acked.by_bytes { room } else { acked.mss };
+    let grown = acked.bytes.min(most);
+    window.cwnd = window.cwnd.saturating_add(grown).min(MOST_WINDOW);
+    let bytes = acked.bytes - grown;
+    (acked.by_bytes && bytes > 0).then_some(Acked { bytes, ..acked })
 }

@@ -72,11 +72,11 @@ impl Growth for Cubic {
             return;
         }
         self.now.end_pause(now);
-        if slow_start(window, acked) {
+        if window.cwnd < window.ssthresh {
             // §4.2: what comes after it is a stage of its own.
             self.now.epoch = None;
-            return;
         }
+        let Some(acked) = slow_start(window, acked) else { return };
         let mss = f64::from(acked.mss.max(1));
         let cwnd = f64::from(window.cwnd) / mss;
         let w_max = self.now.w_max;
@@ -150,6 +150,7 @@ mod test {
                 let acked = Acked {
                     bytes: 1000,
                     mss: 1000,
+                    by_bytes: false,
                     srtt: Some(Duration::from_millis(100)),
                     window_limited: true,
                 };
@@ -189,7 +190,8 @@ mod test {
     fn what_the_application_limits_does_not_grow() {
         let mut cubic = Cubic::default();
         let mut w = Window { cwnd: 10_000, ssthresh: 20_000 };
-        let acked = Acked { bytes: 1000, mss: 1000, srtt: None, window_limited: false };
+        let acked =
+            Acked { bytes: 1000, mss: 1000, by_bytes: false, srtt: None, window_limited: false };
         cubic.on_ack(Instant::ZERO, &mut w, acked);
         assert_eq!(w.cwnd, 10_000);
     }

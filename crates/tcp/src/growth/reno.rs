@@ -15,12 +15,11 @@ impl Listed for Reno {
 
 impl Growth for Reno {
     fn on_ack(&mut self, _now: Instant, window: &mut Window, acked: Acked) {
-        if !slow_start(window, acked) {
-            // RFC 5681 §3.1, equation 3: about one segment a round trip.
-            let squared = u64::from(acked.mss) * u64::from(acked.mss);
-            let increment = (squared / u64::from(window.cwnd.max(1))).max(1) as u32;
-            window.cwnd = window.cwnd.saturating_add(increment).min(MOST_WINDOW);
-        }
+        let Some(acked) = slow_start(window, acked) else { return };
+        // RFC 5681 §3.1, equation 3: about one segment a round trip.
+        let squared = u64::from(acked.mss) * u64::from(acked.mss);
+        let increment = (squared / u64::from(window.cwnd.max(1))).max(1) as u32;
+        window.cwnd = window.cwnd.saturating_add(increment).min(MOST_WINDOW);
     }
 
     fn on_congestion(&mut self, _now: Instant, _window: &Window, flight: u32, mss: u32) -> u32 {
@@ -38,7 +37,8 @@ mod test {
     #[test]
     fn doubles_then_adds_a_segment_a_round_trip() {
         let mut w = Window { cwnd: 1000, ssthresh: 4000 };
-        let acked = Acked { bytes: 1000, mss: 1000, srtt: None, window_limited: true };
+        let acked =
+            Acked { bytes: 1000, mss: 1000, by_bytes: false, srtt: None, window_limited: true };
         for _ in 0..3 {
             Reno.on_ack(Instant::ZERO, &mut w, acked);
         }

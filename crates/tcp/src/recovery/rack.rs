@@ -155,10 +155,9 @@ impl RackTlp {
     }
 
     fn window(&self, flight: &Flight) -> Duration {
-        if !self.arrivals.reordered {
-            if flight.phase() != Phase::Open || self.arrivals.enough_reports() {
-                return Duration::ZERO;
-            }
+        let at_once = flight.phase() != Phase::Open || self.arrivals.enough_reports();
+        if !self.arrivals.reordered && at_once {
+            return Duration::ZERO;
         }
         let least = self.arrivals.min_rtt.get().unwrap_or(self.srtt);
         least.times(u64::from(self.quarters)).over(4).min(self.srtt)

@@ -1,0 +1,160 @@
+//! What Linux does otherwise than the RFCs, each by its option, beside what they say.
+
+mod common;
+
+use base::{Duration, Instant};
+use common::line::*;
+use tcp::growth::{Acked, Window, new, slow_start};
+use tcp::{Config, GrowthKind, RecoveryKind};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+fn sack() -> Config {
+    Config { recovery: RecoveryKind::Sack, sack: true, ..plain() }
+}
+
+#[test]
+fn slow_start_opens_by_all_that_is_acknowledged() {
+    for (slow_start_by_bytes, cwnd) in [(false, 5000), (true, 7000)] {
+        let mut line = Line::in_flight(&Config { slow_start_by_bytes, ..plain() }, 4);
+        line.receives(ack(3001));
+        assert_eq!(line.cwnd(), cwnd);
+    }
+    // To ssthresh, and the rest is congestion avoidance's.
+    let acked = Acked { bytes: 3000, mss: 1000, by_bytes: true, srtt: None, window_limited: true };
+    let mut window = Window { cwnd: 9000, ssthresh: 10_000 };
+    let rest = slow_start(&mut window, acked).map(|rest| rest.bytes);
+    assert_eq!((window.cwnd, rest), (10_000, Some(2000)));
+    for growth in [GrowthKind::Reno, GrowthKind::Cubic] {
+        let mut window = Window { cwnd: 9000, ssthresh: 10_000 };
+        new(growth, &Config::default().options()).on_ack(Instant::ZERO, &mut window, acked);
+        assert!((10_001..10_300).contains(&window.cwnd), "{growth:?} {window:?}");
+    }
+}
+
+#[test]
+fn a_loss_takes_a_part_of_the_window_used_or_not() {
+    for (ssthresh_from_cwnd, ssthresh) in [(false, 3000), (true, 5000)] {
+        let config = Config { ssthresh_from_cwnd, initial_window: 10, ..sack() };
+        let mut line = Line::established(&config);
+        line.writes(6000);
+        line.sends_some();
+        line.receives(ack(1).sack(&[(1001, 4001)]));
+        assert_eq!(line.ssthresh(), ssthresh);
+    }
+}
+
+#[test]
+fn a_timeout_in_fast_recovery_leaves_ssthresh() {
+    // RFC 5681 §3.1: half of the window that fast recovery has, which is half.
+    for (recovery_keeps_ssthresh, ssthresh) in [(false, 2500), (true, 5000)] {
+        let config = Config { recovery_keeps_ssthresh, ..sack() };
+        let mut line = Line::in_flight(&config, 10);
+        line.at(200);
+        line.receives(ack(1).sack(&[(1001, 4001)]));
+        assert_eq!(
+            (line.sends_some().first().unwrap().as_str(), line.ssthresh()),
+            ("1..1001", 5000)
+        );
+        line.at(1200);
+        line.sends(["1..1001"]);
+        assert_eq!((line.cwnd(), line.ssthresh()), (1000, ssthresh));
+    }
+}
+
+#[test]
+fn the_minimum_bounds_the_variation_and_not_the_sum() {
+    // RFC 6298 §2.4: 100 + 4 · 50 ms, and less with each steady round trip.
+    for (linux_rto, first, tenth) in [(false, 300, 200), (true, 300, 300)] {
+        let config = Config { linux_rto, min_rto: MS(200), timestamps: true, ..plain() };
+        let mut line = Line::established(&config);
+        assert_eq!(line.rto(), MS(first));
+        for n in 1..30_u32 {
+            line.writes(988);
+            line.sends_some();
+            line.at(RTT + 100 * u64::from(n));
+            let echo = line.last[0].segment.options.timestamps.unwrap().value;
+            line.receives(ack(n * 988 + 1).timestamps(5000 + 100 * n, echo));
+        }
+        assert_eq!(line.rto(), MS(tenth));
+    }
+}
+
+#[test]
+fn the_timer_starts_anew_with_the_retransmission_of_the_head() {
+    // The first retransmission starts it in any case; the second, after a report of what went later,
+    // only so.
+    for (rearm_with_head, timeout) in [(false, 1200), (true, 1301)] {
+        let config = Config {
+            recovery: RecoveryKind::RackTlp,
+            sack: true,
+            prr: true,
+            rearm_with_head,
+            ..plain()
+        };
+        let mut line = Line::in_flight(&config, 10);
+        line.writes(10_000);
+        line.at(200);
+        line.receives(ack(1).sack(&[(1001, 4001)]));
+        assert_eq!(line.sends_some(), ["1..1001"]);
+        line.at(201);
+        line.receives(ack(1).sack(&[(1001, 10_001)]));
+        assert!(!line.sends_some().is_empty());
+        line.at(301);
+        line.receives(ack(1).sack(&[(1001, 11_001)]));
+        assert_eq!(line.sends_some()[0], "1..1001");
+        assert_eq!(
+            line.tcp.view().retransmission_deadline.value().unwrap(),
+            Some(Instant::from_millis(timeout))
+        );
+    }
+}
+
+#[test]
+fn f_rto_is_tried_with_each_timeout_of_a_segment() {
+    for (f_rto_again, undone) in [(false, 0), (true, 1)] {
+        let config = Config { f_rto: true, f_rto_again, limited_transmit: false, ..sack() };
+        let mut line = Line::in_flight(&config, 8);
+        line.writes(9000);
+        for ms in [1100, 3100] {
+            line.at(ms);
+            line.sends(["1..1001"]);
+        }
+        line.at(3200);
+        line.receives(ack(1001));
+        line.sends_some();
+        line.receives(ack(2001));
+        assert_eq!(line.tcp.stats().undone, undone);
+    }
+}
+
+#[test]
+fn a_report_that_was_overtaken_counts() {
+    let config = Config { timestamps: true, ..sack() };
+    let report = ack(1).sack(&[(1001, 4001)]);
+    for (disordered_acks, value, refused) in [
+        (false, 5099, 1),
+        (true, 5099, 0),
+        // Older than the timeout of a second.
+        (true, 4099, 1),
+    ] {
+        let mut line = Line::in_flight(&Config { disordered_acks, ..config }, 6);
+        line.at(200);
+        line.receives(ack(1).timestamps(5100, 100));
+        line.sends_some();
+        line.receives(report.timestamps(value, 100));
+        assert_eq!(line.tcp.stats().refused, refused);
+        assert_eq!(line.tcp.stats().fast_retransmits, u64::from(refused == 0));
+        line.sends_some();
+    }
+    // Not so what brings data, or news of the window or of what has arrived.
+    for peer in [report.carrying(10), report.window(0), report.acking(1001), report.seq(2)] {
+        let mut line = Line::in_flight(&Config { disordered_acks: true, ..config }, 6);
+        line.at(200);
+        line.receives(ack(1).timestamps(5100, 100));
+        line.sends_some();
+        line.receives(peer.timestamps(5099, 100));
+        assert_eq!(line.tcp.stats().refused, 1);
+        line.sends_some();
+    }
+}
