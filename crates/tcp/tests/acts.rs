@@ -379,3 +379,21 @@ fn nothing_is_done_to_a_connection_that_is_not_open() {
         assert!(!matches!(line.tcp.state(), State::Established));
     }
 }
+
+#[test]
+fn a_round_trip_that_a_hold_interrupts_is_not_measured_by_echoes_either() {
+    // Karn: what was sent before an outage of a minute is acknowledged after it.
+    for freeze_timers in [false, true] {
+        let mut line = Line::in_flight(&Config { timestamps: true, ..plain() }, 4);
+        let rto = line.rto();
+        let (probe, cwnd) = (None, Setting::Keep);
+        let release = Release::Resume;
+        line.acts(Act::Hold { probe, step_back: false, freeze_timers, cwnd, release });
+        line.at(60_000);
+        line.receives(ack(1977).timestamps(5001, 100));
+        let (ssthresh, rto_kept) = (Setting::Keep, Setting::Keep);
+        line.acts(Act::Resume { cwnd, ssthresh, rto: rto_kept });
+        line.sends_some();
+        assert_eq!(line.rto(), rto, "{freeze_timers}");
+    }
+}

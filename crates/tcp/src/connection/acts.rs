@@ -145,12 +145,12 @@ impl Connection {
         if self.snd.held.is_some() || !freeze_timers {
             self.timers.stop(Timer::Persist);
         }
-        // Karn: a round trip that a hold interrupts says nothing about the path.
+        // Karn: a round trip that a hold interrupts says nothing about the path. That goes for the
+        // echoes of timestamps, too.
         self.snd.timed = None;
+        self.snd.untimed = Some(self.snd.flight.max());
         if freeze_timers {
             self.timers.freeze(now);
-            // That goes for the echoes of timestamps, too.
-            self.snd.untimed = Some(self.snd.flight.max());
         } else {
             // 4.4BSD forgets duplicates when the retransmission timer is off.
             self.snd.flight.forget_duplicates();
