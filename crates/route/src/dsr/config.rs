@@ -47,6 +47,9 @@ pub struct DsrConfig {
     pub reply_from_cache: ReplyFromCache,
     /// An answer from a cache is put off by the jitter, too. RFC 4728 §8.2.4: should. ns-2.35: no.
     pub jitter_cached_replies: bool,
+    /// What else is in a request that is answered from the cache, such as an error, goes on to the
+    /// target by the cached route. RFC 4728 §8.2.3: should. ns-2.35: it ends with the request.
+    pub forward_answered: bool,
     /// H of RFC 4728 §8.2.5: an answer from a cache waits H × (hops − 1 + r) and is not sent if the
     /// initiator is heard to use a route as good. RFC 4728: may; here no. ns-2.35: no.
     pub reply_delay: Option<Duration>,
@@ -230,6 +233,7 @@ impl DsrConfig {
         answer_every_copy: true,
         reply_from_cache: ReplyFromCache::Always,
         jitter_cached_replies: true,
+        forward_answered: true,
         reply_delay: None,
         cache_forwarded_replies: true,
         cache_requests: true,
@@ -273,6 +277,7 @@ impl DsrConfig {
         request_memory: RequestMemory::Highest { nodes: 128 },
         avoid_fading: None,
         jitter_cached_replies: false,
+        forward_answered: false,
         cache_forwarded_replies: false,
         cache_requests: false,
         cache_received_routes: false,

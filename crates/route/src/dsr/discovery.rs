@@ -132,6 +132,9 @@ impl Dsr {
             ReplyFromCache::Always => true,
         };
         if may_answer && self.answer_from_cache(now, &so_far, request.target) {
+            if self.config.forward_answered {
+                self.forward_answered(now, packet, request.target);
+            }
             return;
         }
         if ip.ttl <= 1 {

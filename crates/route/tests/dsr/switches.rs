@@ -87,6 +87,7 @@ fn each_switch_makes_a_difference() {
             DsrConfig { reply_from_cache: ReplyFromCache::RingZero, ..rfc },
         ),
         ("jitter_cached_replies", rfc, DsrConfig { jitter_cached_replies: false, ..rfc }),
+        ("forward_answered", rfc, DsrConfig { forward_answered: false, ..rfc }),
         ("reply_delay", rfc, DsrConfig { reply_delay: Some(ms(1)), ..rfc }),
         ("cache_forwarded_replies", ns2, DsrConfig { cache_forwarded_replies: true, ..ns2 }),
         ("cache_requests", rfc, DsrConfig { cache_requests: false, ..rfc }),

@@ -56,6 +56,9 @@ table! {
     reply_from_cache: Word<ReplyFromCache>,
     /// An answer from the cache is put off by the jitter, too. Default true.
     jitter_cached_replies: bool,
+    /// What else is in a request that is answered from the cache, such as an error, goes on to the
+    /// target by the cached route (RFC 4728 §8.2.3). Default true.
+    forward_answered: bool,
     /// H of RFC 4728 §8.2.5, by which answers from caches wait for shorter ones; `"none"`: they
     /// don't. Default `"none"`.
     reply_delay: OrNone<Time>,

@@ -64,6 +64,12 @@ pub(super) const DSR: &[Deviation] = &[
         "One from the cache goes at once.",
     ),
     key(
+        "routing.forward_answered",
+        ["true", "false"],
+        "§8.2.3: what else is in a request that is answered from a cache goes on to the target.",
+        "It ends with the request (`replyFromRouteCache`).",
+    ),
+    key(
         "routing.cache_forwarded_replies",
         ["true", "false"],
         "§8.1.4: who forwards a reply should keep what it says.",
