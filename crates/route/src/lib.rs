@@ -25,6 +25,7 @@ mod aodv;
 mod dsr;
 pub mod feedback;
 mod fixed;
+mod limit;
 mod shortest;
 mod strengths;
 mod watched;

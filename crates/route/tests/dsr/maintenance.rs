@@ -309,3 +309,27 @@ fn an_error_on_a_request_that_a_cache_answers_goes_on() {
         net.balance();
     }
 }
+
+/// An error about a packet that could not be delivered goes where there is a route to; it is not worth
+/// a search of the whole network.
+#[test]
+fn for_an_icmp_error_nobody_is_asked() {
+    let mut net = Net::chain(STANDARD, 4);
+    net.send_unreachable(2, 0);
+    net.run(ms(1000));
+    assert_eq!(net.requests().count(), 0);
+    assert_eq!((net.dropped.len(), net.dropped[0].3), (1, DropReason::NoRoute));
+    net.send(0, 3, 1);
+    net.run(ms(2000));
+    net.send_unreachable(2, 0);
+    net.run(ms(3000));
+    assert_eq!(net.delivered.len(), 2, "with a route it goes");
+    // Its link fails: it is given another route, or lost.
+    net.link(2, 1, false);
+    let requests = net.requests().count();
+    net.send_unreachable(2, 0);
+    net.run(ms(4000));
+    assert_eq!(net.requests().count(), requests);
+    assert_eq!(net.dropped.last().map(|drop| drop.3), Some(DropReason::NoRoute));
+    net.balance();
+}
