@@ -20,7 +20,9 @@ table! {
     tap: bool,
     /// What routes are kept in, by its name in [`route::CACHES`]: `"link-max-life"`, or
     /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`. Default
-    /// `"link-max-life"`.
+    /// `"link-max-life"`, which keeps at most 256 nodes and 1024 links, each direction being one:
+    /// room is made by the quarter of them whose lifetimes end first, so that in a bigger network
+    /// a node searches anew for what it has forgotten.
     cache: Cache,
     /// The most nodes of a route, both ends included: nothing that is as many hops away is reached,
     /// and the requests for it are dropped as `route-too-long`. Default 17, the most that there may be here.
