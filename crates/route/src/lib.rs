@@ -28,6 +28,7 @@ mod fixed;
 mod limit;
 mod shortest;
 mod strengths;
+mod until;
 mod watched;
 
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};

@@ -39,6 +39,11 @@ pub struct DsrConfig {
     /// nearer than this: no route is found over it (after dube-1997's signal stability). The standard
     /// and ns-2.35: none are.
     pub avoid_fading: Option<Duration>,
+    /// For how long a neighbour that a reply did not reach is on the blacklist: of its requests only
+    /// those for this node itself are answered. RFC 4728 §4.6: must, where the link layer needs links
+    /// both ways; for how long is open, here as long as RFC 3561's BLACKLIST_TIMEOUT. ns-2.35: none
+    /// (0).
+    pub blacklist_timeout: Duration,
     /// A broadcast, and what answers one, is put off by up to this. Both: 10 ms.
     pub jitter: Duration,
     /// The target answers every copy of a request. RFC 4728 §8.2.4: should. ns-2.35: does.
@@ -229,6 +234,7 @@ impl DsrConfig {
         request_retries: Some(16),
         request_memory: RequestMemory::Numbers { nodes: 64, numbers: 16 },
         avoid_fading: None,
+        blacklist_timeout: Duration::from_millis(5600),
         jitter: Duration::from_millis(10),
         answer_every_copy: true,
         reply_from_cache: ReplyFromCache::Always,
@@ -276,6 +282,7 @@ impl DsrConfig {
         request_retries: None,
         request_memory: RequestMemory::Highest { nodes: 128 },
         avoid_fading: None,
+        blacklist_timeout: Duration::ZERO,
         jitter_cached_replies: false,
         forward_answered: false,
         cache_forwarded_replies: false,

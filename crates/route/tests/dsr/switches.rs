@@ -78,6 +78,7 @@ fn each_switch_makes_a_difference() {
             rfc,
             DsrConfig { request_memory: RequestMemory::Highest { nodes: 64 }, ..rfc },
         ),
+        ("blacklist_timeout", rfc, DsrConfig { blacklist_timeout: ms(0), ..rfc }),
         ("jitter", rfc, DsrConfig { jitter: ms(5), ..rfc }),
         ("answer_every_copy", rfc, DsrConfig { answer_every_copy: false, ..rfc }),
         ("reply_from_cache", rfc, DsrConfig { reply_from_cache: ReplyFromCache::Never, ..rfc }),

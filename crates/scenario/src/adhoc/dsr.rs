@@ -49,6 +49,10 @@ table! {
     /// Requests that come over a link which ends within this, by the received power and its trend, are
     /// ignored; `"none"`: none are. Default `"none"`.
     avoid_fading: OrNone<Time>,
+    /// For how long a neighbour that a reply did not reach is on the blacklist of RFC 4728 §4.6: its
+    /// requests are answered by their target, and not by others or forwarded. Default 5.6 s; 0 s:
+    /// there is none.
+    blacklist_timeout: Time,
     /// A broadcast, and what answers one, is put off by up to this. Default 10 ms.
     jitter: Time,
     /// The target answers every copy of a request. Default true.
