@@ -19,7 +19,9 @@ use crate::topology::Exit;
 
 /// The feedback of each node: what its faults may ask for.
 pub(crate) fn feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
-    let icmp = IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true };
+    // Studies of paths count on an answer to each packet.
+    let icmp =
+        IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true, per_second: 0 };
     let settings = path.routers.unwrap_or_default();
     let Time(believes) = settings.believes;
     let buffer = settings.buffer.map(|RouterBuffer { packets, flush }| Buffer {

@@ -25,8 +25,10 @@ mod aodv;
 mod dsr;
 pub mod feedback;
 mod fixed;
+mod limit;
 mod shortest;
 mod strengths;
+mod until;
 mod watched;
 
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};

@@ -1,10 +1,8 @@
-//! What a node remembers for a while, beside routes: requests it has seen, how much it has sent,
-//! neighbours and what is expected of them.
+//! The requests that a node has seen.
 
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
-use base::{Duration, Instant, Ipv4Addr};
+use base::{Instant, Ipv4Addr};
 
 /// Requests of which all copies but the first are dropped.
 #[derive(Clone, Debug, Default)]
@@ -44,92 +42,6 @@ impl Seen {
     }
 }
 
-/// No more than so many in any second.
-#[derive(Clone, Debug)]
-pub(super) struct Limit {
-    per_second: u8,
-    sent: VecDeque<Instant>,
-}
-
-impl Limit {
-    /// 0: any number.
-    pub(super) const fn new(per_second: u8) -> Self {
-        Self { per_second, sent: VecDeque::new() }
-    }
-
-    /// May one be sent now? Then it is counted.
-    ///
-    /// # Errors
-    /// If not: when one may.
-    pub(super) fn take(&mut self, now: Instant) -> Result<(), Instant> {
-        if self.per_second == 0 {
-            return Ok(());
-        }
-        if self.sent.len() >= usize::from(self.per_second)
-            && let Some(first) = self.sent.front()
-        {
-            let free = *first + Duration::from_secs(1);
-            if free > now {
-                return Err(free);
-            }
-            self.sent.pop_front();
-        }
-        self.sent.push_back(now);
-        Ok(())
-    }
-}
-
-/// Neighbours, each until some instant: those whose requests are ignored, those whose
-/// acknowledgment is awaited, those that are heard.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Until {
-    list: Vec<(Ipv4Addr, Instant)>,
-}
-
-/// A node has fewer neighbours than that; of more, some are not remembered.
-const NEIGHBOURS_MAX: usize = 512;
-
-impl Until {
-    /// Sets `neighbour`'s instant.
-    pub(super) fn set(&mut self, neighbour: Ipv4Addr, until: Instant) {
-        match self.list.binary_search_by_key(&neighbour, |(who, _)| *who) {
-            Ok(at) => {
-                if let Some((_, old)) = self.list.get_mut(at) {
-                    *old = until;
-                }
-            }
-            Err(at) if self.list.len() < NEIGHBOURS_MAX => self.list.insert(at, (neighbour, until)),
-            Err(_) => {}
-        }
-    }
-
-    pub(super) fn get(&self, neighbour: Ipv4Addr) -> Option<Instant> {
-        let at = self.list.binary_search_by_key(&neighbour, |(who, _)| *who).ok()?;
-        self.list.get(at).map(|(_, until)| *until)
-    }
-
-    pub(super) fn remove(&mut self, neighbour: Ipv4Addr) {
-        if let Ok(at) = self.list.binary_search_by_key(&neighbour, |(who, _)| *who) {
-            self.list.remove(at);
-        }
-    }
-
-    /// Takes one out whose instant has come.
-    pub(super) fn take_due(&mut self, now: Instant) -> Option<Ipv4Addr> {
-        let at = self.list.iter().position(|(_, until)| *until <= now)?;
-        Some(self.list.remove(at).0)
-    }
-
-    /// The first instant.
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
-        self.list.iter().map(|(_, until)| *until).min()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
-    }
-}
-
 #[cfg(test)]
 mod test {
     use super::*;
@@ -149,34 +61,5 @@ mod test {
             assert!(seen.insert(at(6), a, id, at(12)));
         }
         assert_eq!(seen.len(), SEEN_MAX);
-    }
-
-    #[test]
-    fn ten_a_second_and_then_none_until_the_first_is_a_second_old() {
-        let mut limit = Limit::new(10);
-        for ms in 0..10 {
-            assert_eq!(limit.take(Instant::from_millis(ms)), Ok(()));
-        }
-        let free = Instant::from_millis(1000);
-        assert_eq!(limit.take(Instant::from_millis(999)), Err(free));
-        assert_eq!(limit.take(free), Ok(()));
-        assert_eq!(limit.take(free), Err(Instant::from_millis(1001)));
-        let mut none = Limit::new(0);
-        assert!((0..99).all(|_| none.take(Instant::ZERO).is_ok()));
-    }
-
-    #[test]
-    fn neighbours_fall_due() {
-        let (a, b) = (Ipv4Addr::from_bits(1), Ipv4Addr::from_bits(2));
-        let mut until = Until::default();
-        until.set(b, Instant::from_secs(2));
-        until.set(a, Instant::from_secs(3));
-        until.set(a, Instant::from_secs(1));
-        assert_eq!(until.next_timeout(), Some(Instant::from_secs(1)));
-        assert_eq!(until.get(a), Some(Instant::from_secs(1)));
-        assert_eq!(until.take_due(Instant::from_secs(1)), Some(a));
-        assert_eq!(until.take_due(Instant::from_secs(1)), None);
-        until.remove(b);
-        assert_eq!((until.len(), until.next_timeout()), (0, None));
     }
 }

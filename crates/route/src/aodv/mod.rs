@@ -33,11 +33,13 @@ use alloc::collections::VecDeque;
 use base::{Duration, Instant, Ipv4Addr, RandomStream, Seq, Strength};
 use wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Routed};
 
+use crate::limit::Limit;
 use crate::strengths::Strengths;
+use crate::until::Until;
 use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 use buffer::Buffer;
-use memory::{Limit, Seen, Until};
+use memory::Seen;
 use table::{State, Table};
 
 /// AODV at one node. Its methods are those of every protocol: see [`Output`].

@@ -43,6 +43,9 @@ pub struct CacheLimits {
 
 impl CacheKind {
     /// Links with a lifetime each, from which the best route is worked out (RFC 4728 App. A).
+    ///
+    /// At most 256 nodes and 1024 links, each direction being one. RFC 4728 §4.1 leaves the size
+    /// open: when there is no room, the quarter of them goes whose lifetimes end first.
     pub const LINK_MAX_LIFE: Self = Self {
         listed: &link_cache::LISTED,
         limits: CacheLimits { primary: 0, secondary: 0, timeout: None },

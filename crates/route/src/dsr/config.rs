@@ -39,6 +39,11 @@ pub struct DsrConfig {
     /// nearer than this: no route is found over it (after dube-1997's signal stability). The standard
     /// and ns-2.35: none are.
     pub avoid_fading: Option<Duration>,
+    /// For how long a neighbour that a reply did not reach is on the blacklist: of its requests only
+    /// those for this node itself are answered. RFC 4728 §4.6: must, where the link layer needs links
+    /// both ways; for how long is open, here as long as RFC 3561's BLACKLIST_TIMEOUT. ns-2.35: none
+    /// (0).
+    pub blacklist_timeout: Duration,
     /// A broadcast, and what answers one, is put off by up to this. Both: 10 ms.
     pub jitter: Duration,
     /// The target answers every copy of a request. RFC 4728 §8.2.4: should. ns-2.35: does.
@@ -47,6 +52,9 @@ pub struct DsrConfig {
     pub reply_from_cache: ReplyFromCache,
     /// An answer from a cache is put off by the jitter, too. RFC 4728 §8.2.4: should. ns-2.35: no.
     pub jitter_cached_replies: bool,
+    /// What else is in a request that is answered from the cache, such as an error, goes on to the
+    /// target by the cached route. RFC 4728 §8.2.3: should. ns-2.35: it ends with the request.
+    pub forward_answered: bool,
     /// H of RFC 4728 §8.2.5: an answer from a cache waits H × (hops − 1 + r) and is not sent if the
     /// initiator is heard to use a route as good. RFC 4728: may; here no. ns-2.35: no.
     pub reply_delay: Option<Duration>,
@@ -226,10 +234,12 @@ impl DsrConfig {
         request_retries: Some(16),
         request_memory: RequestMemory::Numbers { nodes: 64, numbers: 16 },
         avoid_fading: None,
+        blacklist_timeout: Duration::from_millis(5600),
         jitter: Duration::from_millis(10),
         answer_every_copy: true,
         reply_from_cache: ReplyFromCache::Always,
         jitter_cached_replies: true,
+        forward_answered: true,
         reply_delay: None,
         cache_forwarded_replies: true,
         cache_requests: true,
@@ -272,7 +282,9 @@ impl DsrConfig {
         request_retries: None,
         request_memory: RequestMemory::Highest { nodes: 128 },
         avoid_fading: None,
+        blacklist_timeout: Duration::ZERO,
         jitter_cached_replies: false,
+        forward_answered: false,
         cache_forwarded_replies: false,
         cache_requests: false,
         cache_received_routes: false,

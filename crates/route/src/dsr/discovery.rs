@@ -92,6 +92,11 @@ impl Dsr {
         let ip = packet.packet.ip;
         let Some(dsr) = &packet.dsr else { return };
         let Some(request) = dsr.request().copied() else { return };
+        let before = request.route.as_slice().iter().rev().nth(1).copied().unwrap_or(ip.source);
+        if before == self.address && request.route.as_slice().last() == Some(&from) {
+            // It forwards what this node has sent (RFC 4728 §4.6).
+            self.blacklist.remove(from);
+        }
         // RFC 4728 §8.2.1 leaves open what a request with a source route would be.
         if ip.source == self.address || dsr.source_route.is_some() || self.avoids(now, from) {
             return;
@@ -105,6 +110,11 @@ impl Dsr {
         if so_far.contains(self.address) || so_far.has_loop() {
             return;
         }
+        let is_target = request.target == self.address;
+        // RFC 4728 §8.2.2; another copy may come by a link that carries both ways.
+        if !is_target && self.blacklist.get(from).is_some_and(|until| now < until) {
+            return;
+        }
         let known = self.requests.knows(now, ip.source, request.id, request.target);
         // There must be room for this node on the way.
         if so_far.len() >= usize::from(self.config.max_nodes) {
@@ -113,7 +123,6 @@ impl Dsr {
             }
             return;
         }
-        let is_target = request.target == self.address;
         if known && !(is_target && self.config.answer_every_copy) {
             return;
         }
@@ -132,6 +141,9 @@ impl Dsr {
             ReplyFromCache::Always => true,
         };
         if may_answer && self.answer_from_cache(now, &so_far, request.target) {
+            if self.config.forward_answered {
+                self.forward_answered(now, packet, request.target);
+            }
             return;
         }
         if ip.ttl <= 1 {

@@ -8,7 +8,10 @@ use alloc::vec::Vec;
 
 use base::{Duration, Instant, Ipv4Addr};
 
-/// Bounds, so that a big network doesn't fill a node.
+/// Bounds, so that a big network doesn't fill a node; [`CacheKind::LINK_MAX_LIFE`] and the scenario's
+/// `routing.cache` name them.
+///
+/// [`CacheKind::LINK_MAX_LIFE`]: super::caches::CacheKind::LINK_MAX_LIFE
 const NODES: usize = 256;
 const LINKS: usize = 1024;
 

@@ -28,6 +28,11 @@ impl Dsr {
         if packet.dsr.as_ref().is_none_or(|dsr| dsr.source_route.is_none()) {
             self.recall_route(&mut packet);
         }
+        let is_reply = packet.dsr.as_ref().is_some_and(|dsr| dsr.reply.is_some());
+        if is_reply && !self.config.blacklist_timeout.is_zero() {
+            // RFC 4728 §4.6: its broadcasts get here, and what goes there does not.
+            self.blacklist.set(to, now + self.config.blacklist_timeout);
+        }
         let link = FailedLink { from: self.address, to };
         self.lose_link(now, link, News::LinkLayer);
         let mut told = Told::default();

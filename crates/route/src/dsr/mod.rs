@@ -22,6 +22,7 @@
 //! |---|---|
 //! | passive and network-layer acknowledgments (RFC 4728 §8.3.2, §8.3.3) | for link layers that give no feedback; over one, a link that fails is not noticed |
 //! | links that carry one way only (RFC 4728 §8.2.4: no reply on the request's way) | 802.11 needs both ways |
+//! | "questionable" entries of the blacklist (RFC 4728 §4.6) | they expire, which they may |
 //! | several interfaces, external hops, multicast (RFC 4728 §3.4.2, §8.7) | a node is a host with one radio |
 //! | routes beyond 17 nodes | a header has a fixed size in memory; ns-2.35 has 16 |
 
@@ -53,6 +54,7 @@ use base::{FailedLink, Instant, Ipv4Addr, RandomStream, Strength};
 use wire::{Packet, Routed};
 
 use crate::strengths::Strengths;
+use crate::until::Until;
 use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 use cache::RouteCache;
@@ -85,6 +87,8 @@ pub struct Dsr {
     replies: Replies,
     tap: Tap,
     strengths: Strengths,
+    /// RFC 4728 §4.6: neighbours that are heard, but could not be reached.
+    blacklist: Until,
     /// The last error that has reached this node as its destination, and when.
     held_error: Option<(FailedLink, Instant)>,
     wanted: Wanted,
@@ -123,6 +127,7 @@ impl Dsr {
             replies: Replies::default(),
             tap: Tap::default(),
             strengths: Strengths::default(),
+            blacklist: Until::default(),
             held_error: None,
             wanted: Wanted::default(),
             watched: Watched::default(),

@@ -56,6 +56,9 @@ impl Dsr {
             self.receive(now, self.address, packet);
         } else if let Some(path) = self.cache.take(now, destination) {
             self.launch(now, now, packet, &path);
+        } else if is_icmp_error(&packet) {
+            // Who cannot deliver another's packet does not flood the network to say so.
+            self.drop_packet(packet, DropReason::NoRoute);
         } else {
             if !packet.is_control() {
                 self.note_route(destination, false);
@@ -177,6 +180,14 @@ impl Dsr {
 pub(crate) fn salvages(packet: &Routed) -> u8 {
     let route = packet.dsr.as_ref().and_then(|dsr| dsr.source_route.as_ref());
     route.map_or(0, |route| route.salvage.min(MAX_SALVAGE_COUNT))
+}
+
+/// Is it about a packet that could not be delivered (RFC 792)?
+const fn is_icmp_error(packet: &Routed) -> bool {
+    use wire::IcmpMessage::{SourceQuench, TimeExceeded, Unreachable};
+
+    let Body::Icmp(message) = &packet.packet.body else { return false };
+    matches!(message, Unreachable { .. } | TimeExceeded { .. } | SourceQuench { .. })
 }
 
 /// Takes the source route out, and the header if nothing is left in it.

@@ -3,10 +3,11 @@
 use alloc::vec::Vec;
 
 use base::{Instant, Ipv4Addr};
-use wire::{DsrHeader, DsrReply, Nodes, Routed};
+use wire::{Body, DsrHeader, DsrLead, DsrReply, Nodes, Routed};
 
 use super::Dsr;
 use super::cache::{Heard, LearnedBy};
+use super::originate::MAX_SALVAGE_COUNT;
 use super::path::{self, Carried, Path};
 use crate::{Hop, Output};
 
@@ -89,6 +90,23 @@ impl Dsr {
             self.learned(now);
         }
         true
+    }
+
+    /// RFC 4728 §8.2.3: a request was answered from the cache; what else is in its packet goes on to
+    /// the target by the cached route, and is not salvaged.
+    pub(super) fn forward_answered(&mut self, now: Instant, mut packet: Routed, target: Ipv4Addr) {
+        let Some(dsr) = &mut packet.dsr else { return };
+        dsr.lead = DsrLead::None;
+        let ip = &mut packet.packet.ip;
+        if !dsr.has_options() && packet.packet.body == Body::Nothing || ip.ttl <= 1 {
+            return;
+        }
+        let Some(path) = self.cache.find(now, target) else { return };
+        let Some(next) = path.get(1) else { return };
+        ip.destination = target;
+        ip.ttl -= 1;
+        path::put(&mut packet, &path, MAX_SALVAGE_COUNT);
+        self.transmit(now, now, packet, Hop::To(next));
     }
 
     pub(super) fn send_due_replies(&mut self, now: Instant) {

@@ -1,5 +1,5 @@
 //! ICMP errors (RFC 792): a router that cannot deliver a packet says so to the packet's source, for
-//! each packet by itself.
+//! each packet by itself, but no more often than it may.
 
 use alloc::collections::VecDeque;
 
@@ -8,6 +8,7 @@ use wire::{IcmpMessage, Packet, Quoted, UnreachableCode};
 
 use super::{Fate, GivenUp, Output, Scheme};
 use crate::DropReason;
+use crate::limit::Limit;
 
 /// Which errors a node sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub struct IcmpConfig {
     pub time_exceeded: bool,
     /// Source quench (RFC 792; obsolete by RFC 6633).
     pub source_quench: bool,
+    /// The most errors in any second, of all kinds together (RFC 1812 §4.3.2.8); 0: any number.
+    pub per_second: u8,
 }
 
 /// ICMP at one node.
@@ -25,43 +28,48 @@ pub struct IcmpConfig {
 pub struct Icmp {
     address: Ipv4Addr,
     config: IcmpConfig,
+    left: Limit,
     outbox: VecDeque<Packet>,
 }
 
 impl Icmp {
     /// The errors of the node at `address`.
     pub const fn new(address: Ipv4Addr, config: IcmpConfig) -> Self {
-        Self { address, config, outbox: VecDeque::new() }
+        Self { address, config, left: Limit::new(config.per_second), outbox: VecDeque::new() }
     }
 
     /// Sends an error, but none about an error (RFC 1122 §3.2.2).
-    fn send(&mut self, about: &Packet, message: impl FnOnce(Quoted) -> IcmpMessage) {
-        self.outbox.extend(Packet::icmp_error(self.address, about, message));
+    fn send(&mut self, now: Instant, about: &Packet, message: impl FnOnce(Quoted) -> IcmpMessage) {
+        let error = Packet::icmp_error(self.address, about, message);
+        self.outbox.extend(error.filter(|_| self.left.take(now).is_ok()));
     }
 }
 
 impl Scheme for Icmp {
-    fn on_given_up(&mut self, _now: Instant, lost: &GivenUp<'_>) -> Fate {
+    fn on_given_up(&mut self, now: Instant, lost: &GivenUp<'_>) -> Fate {
         match lost.reason {
             // The packet has been here: its destination is no farther than before.
             DropReason::Loop => {}
+            // RFC 4728 §4.2: what leaves the send buffer for its age, or to make room, is silently
+            // discarded. RFC 3561 §6.3 has a message only for the end of a discovery.
+            DropReason::BufferFull | DropReason::BufferTimeout => {}
             DropReason::TimeToLive if self.config.time_exceeded => {
                 let message = |quoted| IcmpMessage::TimeExceeded { reassembly: false, quoted };
-                self.send(lost.packet, message);
+                self.send(now, lost.packet, message);
             }
             DropReason::TimeToLive => {}
             _ if self.config.unreachable => {
                 let code = UnreachableCode::Host;
-                self.send(lost.packet, |quoted| IcmpMessage::Unreachable { code, quoted });
+                self.send(now, lost.packet, |quoted| IcmpMessage::Unreachable { code, quoted });
             }
             _ => {}
         }
         Fate::Lost
     }
 
-    fn on_overflow(&mut self, _now: Instant, packet: &Packet) {
+    fn on_overflow(&mut self, now: Instant, packet: &Packet) {
         if self.config.source_quench {
-            self.send(packet, |quoted| IcmpMessage::SourceQuench { quoted });
+            self.send(now, packet, |quoted| IcmpMessage::SourceQuench { quoted });
         }
     }
 

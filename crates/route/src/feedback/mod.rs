@@ -356,7 +356,33 @@ mod test {
     }
 
     fn icmp() -> Setup {
-        Setup::Icmp(IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true })
+        Setup::Icmp(ALL)
+    }
+
+    const ALL: IcmpConfig =
+        IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true, per_second: 0 };
+
+    /// RFC 1812 §4.3.2.8.
+    #[test]
+    fn errors_are_no_more_than_so_many_a_second() {
+        let mut feedback = node(&[Setup::Icmp(IcmpConfig { per_second: 2, ..ALL })]);
+        let packet = packet();
+        let mut sent = |ms, reason| {
+            let lost = GivenUp { packet: &packet, reason, link: None, number: None };
+            feedback.on_given_up(Instant::from_millis(ms), &lost);
+            messages(&mut feedback).len()
+        };
+        let (link, time) = (DropReason::LinkFailure, DropReason::TimeToLive);
+        assert_eq!([(0, link), (400, time), (999, link)].map(|(at, why)| sent(at, why)), [1, 1, 0]);
+        assert_eq!(
+            [(1000, link), (1399, link), (1400, time)].map(|(at, why)| sent(at, why)),
+            [1, 0, 1]
+        );
+        // What is said of nothing takes no room.
+        assert_eq!(
+            [(2400, DropReason::Loop), (2401, link), (2402, link)].map(|(at, why)| sent(at, why)),
+            [0, 1, 1]
+        );
     }
 
     fn rfn(buffer: Option<Buffer>) -> Setup {

@@ -1,5 +1,6 @@
 //! DSR on a time line.
 
+mod blacklist;
 mod discovery;
 mod flow;
 mod maintenance;

@@ -1,7 +1,7 @@
 //! Route maintenance (RFC 4728 §8.3).
 
 use base::Duration;
-use route::{DropReason, DsrConfig};
+use route::{DropReason, DsrConfig, RingZero};
 
 use crate::net::{Net, address, ms};
 
@@ -268,4 +268,68 @@ fn errors_need_not_be_nested() {
         let twice = errors().filter(|errors| errors[0].unwrap().source == address(1)).count();
         assert!(twice > 0, "the error about the error is there");
     }
+}
+
+/// 0 - 1 - 2 - 3 and 0 - 4 - 5 - 3: the link from 2 to 3 has failed, and 0 says so with its next
+/// request. Node 4 answers that from its cache; the error goes on to the target (RFC 4728 §8.2.3), and
+/// who is on that way learns of it.
+#[test]
+fn an_error_on_a_request_that_a_cache_answers_goes_on() {
+    for forward_answered in [true, false] {
+        let config =
+            DsrConfig { tap: false, ring_zero: RingZero::Never, forward_answered, ..STANDARD };
+        let mut net = Net::chain(config, 6);
+        net.link(3, 4, false);
+        net.send(0, 3, 1);
+        net.run(ms(1000));
+        // 4 knows a way, and 5 knows of the link that fails next.
+        net.link(5, 3, true);
+        net.send(4, 3, 2);
+        net.run(ms(1500));
+        net.send(5, 2, 3);
+        net.run(ms(2000));
+        assert_eq!(net.route(5, 2), Some(vec![5, 3, 2]));
+        net.link(2, 3, false);
+        net.send(0, 3, 4);
+        net.run(ms(2010));
+        net.link(0, 4, true);
+        net.send(0, 3, 5);
+        net.run(ms(4000));
+        assert_eq!(net.nodes[4].stats().replies_from_cache, 1);
+        assert_eq!(net.streams(), [1, 2, 3, 5]);
+        let rest = net.errors().filter(|s| s.packet.packet.ip.source == address(0));
+        let rest: Vec<_> = rest.map(|s| (s.from, s.to, s.packet.packet.ip.destination)).collect();
+        if forward_answered {
+            assert_eq!(rest, [(4, Some(5), address(3)), (5, Some(3), address(3))]);
+            assert_eq!(net.route(5, 2), None);
+        } else {
+            assert_eq!(rest, []);
+            assert_eq!(net.route(5, 2), Some(vec![5, 3, 2]));
+        }
+        net.balance();
+    }
+}
+
+/// An error about a packet that could not be delivered goes where there is a route to; it is not worth
+/// a search of the whole network.
+#[test]
+fn for_an_icmp_error_nobody_is_asked() {
+    let mut net = Net::chain(STANDARD, 4);
+    net.send_unreachable(2, 0);
+    net.run(ms(1000));
+    assert_eq!(net.requests().count(), 0);
+    assert_eq!((net.dropped.len(), net.dropped[0].3), (1, DropReason::NoRoute));
+    net.send(0, 3, 1);
+    net.run(ms(2000));
+    net.send_unreachable(2, 0);
+    net.run(ms(3000));
+    assert_eq!(net.delivered.len(), 2, "with a route it goes");
+    // Its link fails: it is given another route, or lost.
+    net.link(2, 1, false);
+    let requests = net.requests().count();
+    net.send_unreachable(2, 0);
+    net.run(ms(4000));
+    assert_eq!(net.requests().count(), requests);
+    assert_eq!(net.dropped.last().map(|drop| drop.3), Some(DropReason::NoRoute));
+    net.balance();
 }

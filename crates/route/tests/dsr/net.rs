@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use base::{Duration, Instant, Ipv4Addr};
 use route::{DropReason, Dsr, DsrConfig, Hop, Output};
-use wire::{Body, IpHeader, Packet, Payload, Routed, TcpSegment, UdpDatagram};
+use wire::{
+    Body, IcmpMessage, IpHeader, Packet, Payload, Routed, TcpSegment, UdpDatagram, UnreachableCode,
+};
 
 pub const FRAME: Duration = Duration::from_millis(1);
 
@@ -99,6 +101,15 @@ impl Net {
     pub fn send_tcp(&mut self, from: usize, to: usize) {
         let segment = TcpSegment { payload: Payload::new(0, 0, 1460), ..TcpSegment::default() };
         self.offer(from, Packet { ip: ip(from, to), body: Body::Tcp(segment) });
+    }
+
+    /// What node `from` says about a packet of node `to` that it could not deliver.
+    pub fn send_unreachable(&mut self, from: usize, to: usize) {
+        let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload: Payload::EMPTY };
+        let about = Packet { ip: ip(to, to + 1), body: Body::Udp(datagram) };
+        let code = UnreachableCode::Host;
+        let message = |quoted| IcmpMessage::Unreachable { code, quoted };
+        self.offer(from, Packet::icmp_error(address(from), &about, message).unwrap());
     }
 
     fn offer(&mut self, from: usize, packet: Packet) {

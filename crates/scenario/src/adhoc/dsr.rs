@@ -20,7 +20,9 @@ table! {
     tap: bool,
     /// What routes are kept in, by its name in [`route::CACHES`]: `"link-max-life"`, or
     /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`. Default
-    /// `"link-max-life"`.
+    /// `"link-max-life"`, which keeps at most 256 nodes and 1024 links, each direction being one:
+    /// room is made by the quarter of them whose lifetimes end first, so that in a bigger network
+    /// a node searches anew for what it has forgotten.
     cache: Cache,
     /// The most nodes of a route, both ends included: nothing that is as many hops away is reached,
     /// and the requests for it are dropped as `route-too-long`. Default 17, the most that there may be here.
@@ -47,6 +49,10 @@ table! {
     /// Requests that come over a link which ends within this, by the received power and its trend, are
     /// ignored; `"none"`: none are. Default `"none"`.
     avoid_fading: OrNone<Time>,
+    /// For how long a neighbour that a reply did not reach is on the blacklist of RFC 4728 §4.6: its
+    /// requests are answered by their target, and not by others or forwarded. Default 5.6 s; 0 s:
+    /// there is none.
+    blacklist_timeout: Time,
     /// A broadcast, and what answers one, is put off by up to this. Default 10 ms.
     jitter: Time,
     /// The target answers every copy of a request. Default true.
@@ -56,6 +62,9 @@ table! {
     reply_from_cache: Word<ReplyFromCache>,
     /// An answer from the cache is put off by the jitter, too. Default true.
     jitter_cached_replies: bool,
+    /// What else is in a request that is answered from the cache, such as an error, goes on to the
+    /// target by the cached route (RFC 4728 §8.2.3). Default true.
+    forward_answered: bool,
     /// H of RFC 4728 §8.2.5, by which answers from caches wait for shorter ones; `"none"`: they
     /// don't. Default `"none"`.
     reply_delay: OrNone<Time>,

@@ -11,6 +11,9 @@ use crate::setting::{Lifetime, Setting};
 
 /// A route cache of [`CACHES`]: `"link-max-life"`, the name alone, or one that takes limits,
 /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`.
+///
+/// `"link-max-life"` keeps at most 256 nodes and 1024 links, each direction being one
+/// ([`CacheKind::LINK_MAX_LIFE`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cache(CacheKind);
 

@@ -67,6 +67,10 @@ pub struct Adhoc {
     /// `"icmp-unreachable"`.
     #[serde(default)]
     pub feedback: Feedback,
+    /// The most ICMP errors that a node sends in any second, of all kinds together (RFC 1812
+    /// §4.3.2.8); 0: any number. Default 10.
+    #[serde(default = "ten")]
+    pub icmp_rate: u8,
     /// With `feedback = "rfn"`: how a source's node looks for a route while the source is silent, such
     /// as `{ every = "2 s", most = 10 }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +83,10 @@ pub struct Adhoc {
     /// keys that this changes. Each of them can be written by itself. Default `"standard"`.
     #[serde(default)]
     pub compat: Compat,
+}
+
+const fn ten() -> u8 {
+    10
 }
 
 impl Adhoc {

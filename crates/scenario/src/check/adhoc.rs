@@ -360,6 +360,7 @@ fn dsr(dsr: &Dsr) -> Checked {
     }
     for (name, time) in [
         ("jitter", dsr.jitter),
+        ("blacklist_timeout", dsr.blacklist_timeout),
         ("release_spacing", dsr.release_spacing),
         ("shorten_holdoff", dsr.shorten_holdoff),
         ("reply_delay", dsr.reply_delay.0.unwrap_or_default()),

@@ -23,7 +23,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "a key of a path",
         "nodes = 50",
         "hops = 50",
-        "test.toml:6:1: unknown key `hops`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, seek, link_signals, compat",
+        "test.toml:6:1: unknown key `hops`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, icmp_rate, seek, link_signals, compat",
     ),
     (
         "no nodes",
@@ -491,7 +491,7 @@ help: add shadowing = "6 dB", or another deviation"#,
         "a fault",
         "[[flow]]",
         "[[network.fault]]\nkind = \"partition\"\nhop = 2\nevery = \"30 s\"\nlasts = \"6 s\"\n\n[[flow]]",
-        "test.toml:15:11: unknown key `fault`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, seek, link_signals, compat",
+        "test.toml:15:11: unknown key `fault`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, icmp_rate, seek, link_signals, compat",
     ),
     (
         "a search without RFNs",

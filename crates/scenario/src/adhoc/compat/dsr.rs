@@ -58,10 +58,22 @@ pub(super) const DSR: &[Deviation] = &[
         "The highest number of each of 128 nodes (dsr/requesttable.cc).",
     ),
     key(
+        "routing.blacklist_timeout",
+        [r#""5600 ms""#, r#""0 s""#],
+        "§4.6: a neighbour that a reply did not reach is on the blacklist; for how long is open.",
+        "No blacklist.",
+    ),
+    key(
         "routing.jitter_cached_replies",
         ["true", "false"],
         "§8.2.4: an answer is put off by BroadcastJitter.",
         "One from the cache goes at once.",
+    ),
+    key(
+        "routing.forward_answered",
+        ["true", "false"],
+        "§8.2.3: what else is in a request that is answered from a cache goes on to the target.",
+        "It ends with the request (`replyFromRouteCache`).",
     ),
     key(
         "routing.cache_forwarded_replies",

@@ -137,6 +137,12 @@ mod test {
 
     /// What node 1, between 0 and 2, sends about a packet from 0 to 2.
     fn answer(feedback: &str, packet: &Packet, reason: DropReason) -> Option<IcmpMessage> {
+        let keys = format!("feedback = \"{feedback}\"");
+        answers(&keys, packet, reason, 1).into_iter().next()
+    }
+
+    /// What it sends about several of them at once.
+    fn answers(keys: &str, packet: &Packet, reason: DropReason, count: usize) -> Vec<IcmpMessage> {
         let text = format!(
             r#"
             name = "three"
@@ -146,7 +152,7 @@ mod test {
             nodes = 3
             mobility = {{ chain = "200 m" }}
             routing = {{ protocol = "static" }}
-            feedback = "{feedback}"
+            {keys}
             [[flow]]
             from = 0
             to = 2
@@ -155,12 +161,26 @@ mod test {
         );
         let scenario = Scenario::parse("three.toml", &text, &[]).unwrap();
         let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
-        run.is_given_up(1, packet, reason, None);
-        let output = run.net.nodes[1].routing.poll(Instant::ZERO)?;
-        let route::Output::Transmit { packet: answer, .. } = output else { panic!("{output:?}") };
-        assert_eq!(answer.packet.ip.destination, packet.ip.source);
-        let Body::Icmp(message) = answer.packet.body else { panic!("{answer:?}") };
-        Some(message)
+        (0..count).for_each(|_| run.is_given_up(1, packet, reason, None));
+        let outputs = std::iter::from_fn(|| run.net.nodes[1].routing.poll(Instant::ZERO));
+        let messages = outputs.map(|output| {
+            let route::Output::Transmit { packet: answer, .. } = output else {
+                panic!("{output:?}")
+            };
+            assert_eq!(answer.packet.ip.destination, packet.ip.source);
+            let Body::Icmp(message) = answer.packet.body else { panic!("{answer:?}") };
+            message
+        });
+        messages.collect()
+    }
+
+    /// RFC 1812 §4.3.2.8.
+    #[test]
+    fn errors_have_a_rate() {
+        let count = |keys| answers(keys, &datagram(), DropReason::NoRoute, 20).len();
+        assert_eq!(count(""), 10);
+        assert_eq!(count("icmp_rate = 3"), 3);
+        assert_eq!(count("icmp_rate = 0"), 20);
     }
 
     fn packet(body: Body) -> Packet {
@@ -190,6 +210,10 @@ mod test {
             assert_eq!(answer(feedback, DropReason::Loop), None);
         }
         assert_eq!(answer("none", DropReason::TimeToLive), None);
+        // RFC 4728 §4.2: silently.
+        for reason in [DropReason::BufferFull, DropReason::BufferTimeout] {
+            assert_eq!(answer("icmp-unreachable", reason), None);
+        }
     }
 
     /// The first RFNs of node 1, whose neighbour 2 is out of reach from 7.5 s on, are lost; how long

@@ -69,6 +69,7 @@ fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
         unreachable: adhoc.feedback == scenario::Feedback::IcmpUnreachable,
         time_exceeded: adhoc.feedback != scenario::Feedback::None,
         source_quench: adhoc.queue.source_quench,
+        per_second: adhoc.icmp_rate,
     };
     // It is routing that says which way a packet takes, and whom it believes. A router is asked for
     // the RFNs of its own node, and for the RRNs to those who have had one.
