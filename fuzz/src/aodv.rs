@@ -162,6 +162,7 @@ impl Driver {
                 Output::Drop { packet, .. } => self.out(&packet.packet),
                 Output::Deliver(packet) => self.out(&packet),
                 Output::Purge(_)
+                | Output::Copied
                 | Output::RouteFound(_)
                 | Output::RouteLost(_)
                 | Output::Searching(_)

@@ -2,7 +2,7 @@
 //! once or is kept, no route leads in a circle, and what it says can be written and read.
 
 use base::{Duration, Instant, Ipv4Addr};
-use route::{CACHES, CacheKind, CacheLimits, Dsr, DsrConfig, Hop, Output};
+use route::{CACHES, CacheKind, CacheLimits, Confirm, Dsr, DsrConfig, Hop, Output};
 use wire::{
     Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrLead, DsrOption, DsrReply, DsrRequest,
     DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
@@ -29,7 +29,14 @@ struct Node {
 
 pub fn run(input: &[u8]) {
     let mut bytes = Bytes(input);
-    let mut config = if bytes.u8() & 1 == 0 { DsrConfig::STANDARD } else { DsrConfig::NS2 };
+    let kind = bytes.u8();
+    let mut config = if kind & 1 == 0 { DsrConfig::STANDARD } else { DsrConfig::NS2 };
+    if kind & 2 != 0 {
+        config.confirm = Confirm::NetworkLayer;
+        config.try_passive_acks = kind >> 2 & 3;
+        config.max_maint_rexmt = kind >> 4 & 3;
+        config.flow_state = None;
+    }
     if bytes.u8() & 3 == 0 {
         let listed = CACHES[usize::from(bytes.u8()) % CACHES.len()];
         let limits = listed.takes_limits.then_some(LIMITS);
@@ -62,6 +69,8 @@ pub fn run(input: &[u8]) {
                 let mut queued = (bytes.u8() & 1 == 0).then_some(other);
                 queued.iter().for_each(|packet| node.takes(packet));
                 node.dsr.on_link_failure(node.now, to, packet, || queued.take());
+                // What is not taken stays in the queue.
+                node.held -= usize::from(queued.iter().any(is_hosts));
             }
             5 => node.now += Duration::from_millis(u64::from(bytes.u16())),
             6 => node.now += Duration::from_micros(u64::from(bytes.u16())),
@@ -82,9 +91,7 @@ pub fn run(input: &[u8]) {
 
 impl Node {
     fn takes(&mut self, packet: &Routed) {
-        let request = packet.dsr.is_some_and(|dsr| dsr.request().is_some());
-        // A request carries nothing of a host; what would is not looked at.
-        self.held += usize::from(!packet.is_control() && !request);
+        self.held += usize::from(is_hosts(packet));
     }
 
     fn drain(&mut self) {
@@ -92,6 +99,7 @@ impl Node {
         while let Some(output) = self.dsr.poll(self.now) {
             outputs += 1;
             assert!(outputs < 512, "outputs without end");
+            self.held += usize::from(output == Output::Copied);
             let left = match output {
                 Output::Transmit { packet, hop } => {
                     check(&packet, hop);
@@ -110,6 +118,12 @@ impl Node {
         assert_eq!(self.dsr.kept(), self.held);
         assert!(self.held <= 256, "it grows");
     }
+}
+
+/// A request carries nothing of a host; what would is not looked at.
+fn is_hosts(packet: &Routed) -> bool {
+    let request = packet.dsr.is_some_and(|dsr| dsr.request().is_some());
+    !packet.is_control() && !request
 }
 
 fn check(packet: &Routed, hop: Hop) {
@@ -191,8 +205,16 @@ fn routed(bytes: &mut Bytes) -> Routed {
         for _ in 0..=bytes.u8() % 6 {
             dsr.add(DsrOption::Error(error(bytes)));
         }
-        if bytes.u8() & 1 == 0 {
+        let further = bytes.u8();
+        if further & 1 == 0 {
             dsr.add(DsrOption::Other { kind: 1 << 4, data: &[bytes.u8(); 9] });
+        }
+        let id = u16::from(further >> 4);
+        if further & 2 != 0 {
+            dsr.add(DsrOption::AckRequest { id });
+        }
+        if further & 4 != 0 {
+            dsr.add(DsrOption::Ack { id, source: address(further >> 5), destination: SELF });
         }
     }
     if parts & 16 != 0 {

@@ -15,7 +15,7 @@
 //! - looks: `kept()`, how many packets of hosts it holds; `wants_strength()`.
 //!
 //! A packet of a host that goes in comes out once, as [`Output::Transmit`], [`Output::Deliver`] or
-//! [`Output::Drop`], or it is kept. What is routing's own is made and consumed without an account.
+//! [`Output::Drop`], or it is kept; and once more for each [`Output::Copied`]. What is routing's own is made and consumed without an account.
 
 use alloc::collections::VecDeque;
 
@@ -60,6 +60,9 @@ pub enum Output {
     RouteLost(Ipv4Addr),
     /// A search for a route begins, to where the own host sends.
     Searching(Ipv4Addr),
+    /// A packet of a host's that has gone out was kept as well: there is one more of it, which comes
+    /// out after this.
+    Copied,
     /// A packet of a host's could not go on, and gets another route; it is transmitted after this.
     Salvaged {
         /// The packet.
@@ -90,6 +93,8 @@ pub enum DropReason {
     Loop,
     /// The route that it carries is not one that this node can follow.
     BadRoute,
+    /// The link layer did not carry it, where that is to be noticed by routing's own acknowledgments.
+    Unconfirmed,
     /// A copy of a request has come as far as a route may lead; another may have found its target.
     RouteTooLong,
 }
@@ -97,7 +102,7 @@ pub enum DropReason {
 impl DropReason {
     /// Does it say that there is no way for packets to this destination now?
     pub const fn is_about_the_route(self) -> bool {
-        !matches!(self, Self::Loop | Self::TimeToLive)
+        !matches!(self, Self::Loop | Self::TimeToLive | Self::Unconfirmed)
     }
 }
 
@@ -116,7 +121,7 @@ pub struct RouteStats {
     pub route_errors: u64,
     /// Of these, notices of a cache to a neighbour (DSR).
     pub notices: u64,
-    /// Link failures heard from the link layer.
+    /// Link failures heard from the link layer, or noticed by acknowledgments of routing's own (DSR).
     pub link_failures: u64,
     /// Replies from a cache, or by an intermediate node.
     pub replies_from_cache: u64,
@@ -126,6 +131,8 @@ pub struct RouteStats {
     pub overheard: u64,
     /// Route errors that took others along (DSR).
     pub nested_errors: u64,
+    /// Packets sent again because the next hop did not confirm them (DSR).
+    pub retransmitted: u64,
 }
 
 /// What is to be done, now or later.

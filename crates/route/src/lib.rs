@@ -34,7 +34,7 @@ mod watched;
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};
 pub use aodv::{Aodv, AodvConfig, AodvRoute, ErrorRule, Hello, LocalRepair, Refresh, SearchRule};
 pub use dsr::{
-    CACHES, CacheKind, CacheLimits, CachePart, Dsr, DsrConfig, FlowState, ListedCache,
+    CACHES, CacheKind, CacheLimits, CachePart, Confirm, Dsr, DsrConfig, FlowState, ListedCache,
     ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten,
 };
 pub use fixed::Fixed;

@@ -191,6 +191,7 @@ impl Replay {
                 Output::RouteFound(_)
                 | Output::RouteLost(_)
                 | Output::Searching(_)
+                | Output::Copied
                 | Output::Salvaged { .. } => continue,
                 other => panic!("{other:?}"),
             };

@@ -62,6 +62,46 @@ fn every_part_goes_with_every_other() {
     }
 }
 
+/// RFC 4728 §8.3.2, §8.3.3: DSR runs without a link layer that says what it did not carry.
+#[test]
+fn dsr_confirms_by_itself() {
+    for mac in ["dcf", "tdma"] {
+        for keys in ["", ", try_passive_acks = 0", ", promiscuous = false, maint_holdoff = \"0 s\""]
+        {
+            for compat in ["standard", "ns-2"] {
+                let network = format!(
+                    "{WALK}\nmac = {{ kind = \"{mac}\" }}\ncompat = \"{compat}\"\nrouting = {{ \
+                     protocol = \"dsr\", confirm = \"network-layer\", flow_state = \"none\"{keys} }}"
+                );
+                let first = run(&network, "", 20);
+                assert!(first.flows[1].delivered_bytes > 0, "{network}");
+                assert_eq!(first.fingerprint, run(&network, "", 20).fingerprint);
+            }
+        }
+    }
+}
+
+/// A chain over TDMA, whose last node drives away: the source learns of it.
+#[test]
+fn dsr_notices_a_broken_link_over_tdma() {
+    let network = |confirm: &str| {
+        format!(
+            r#"area = ["1000 m", "500 m"]
+mac = {{ kind = "tdma" }}
+routing = {{ protocol = "dsr", confirm = "{confirm}" }}
+[network.mobility]
+model = "constant-velocity"
+positions = [["0 m", "0 m"], ["200 m", "0 m"], ["400 m", "0 m"]]
+velocities = [["0 m/s", "0 m/s"], ["0 m/s", "0 m/s"], ["0 m/s", "20 m/s"]]
+"#
+        )
+    };
+    let result = run(&network("network-layer"), "", 30);
+    let routing = result.routing.unwrap();
+    assert!(result.flows[0].delivered_bytes > 0);
+    assert!(routing.route_errors > 0 && routing.discoveries > 1, "{routing:?}");
+}
+
 #[test]
 fn obstacles_and_losses_change_what_arrives() {
     let with = |radio: &str| {

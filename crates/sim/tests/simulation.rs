@@ -45,7 +45,7 @@ fn looking_changes_nothing() {
 fn a_run_can_end_anywhere() {
     for (name, duration) in EXAMPLES {
         let scenario = common::example(name, &[("duration", duration)]);
-        for millis in (0..20_000).step_by(1_618) {
+        for millis in (0..15_000).step_by(1_213) {
             let mut simulation = Simulation::new(&scenario, 1, None).unwrap();
             let until = Instant::from_millis(millis);
             assert!(simulation.run_until(until).unwrap(), "{name}");

@@ -245,6 +245,23 @@ impl DsrHeader {
         Some(first)
     }
 
+    /// Takes its Acknowledgment Request out: what it asks for is done at each hop anew.
+    pub fn take_ack_request(&mut self) -> Option<u16> {
+        let DsrLead::More(more) = self.lead else { return None };
+        let asked = more.options().find_map(|option| match option {
+            DsrOption::AckRequest { id } => Some(id),
+            _ => None,
+        })?;
+        self.lead = DsrLead::None;
+        // The others fit: they were there.
+        for option in more.options() {
+            if !matches!(option, DsrOption::AckRequest { .. }) {
+                self.add(option);
+            }
+        }
+        Some(asked)
+    }
+
     /// Its further options.
     pub fn more(&self) -> impl Iterator<Item = DsrOption<'_>> {
         let more = match &self.lead {

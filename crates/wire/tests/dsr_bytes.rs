@@ -354,3 +354,22 @@ proptest! {
         }
     }
 }
+
+/// RFC 4728 §8.3.3: a request to acknowledge is for the next hop alone; what stands beside it stays.
+#[test]
+fn a_request_to_acknowledge_is_taken_out() {
+    let error =
+        DsrError { kind: DsrErrorKind::NodeUnreachable(C), salvage: 1, source: A, destination: B };
+    let mut dsr = NONE;
+    assert_eq!(dsr.take_ack_request(), None);
+    for _ in 0..4 {
+        assert!(dsr.add(DsrOption::Error(error)));
+    }
+    let without = dsr;
+    assert!(dsr.add(DsrOption::AckRequest { id: 0x0102 }));
+    assert_eq!(dsr.take_ack_request(), Some(0x0102));
+    assert_eq!((dsr, dsr.take_ack_request()), (without, None));
+    let mut alone = NONE;
+    assert!(alone.add(DsrOption::AckRequest { id: 7 }));
+    assert_eq!((alone.take_ack_request(), alone), (Some(7), NONE));
+}

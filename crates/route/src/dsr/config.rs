@@ -94,6 +94,20 @@ pub struct DsrConfig {
     /// Packets set free by a reply follow each other after this. RFC 4728: no. ns-2.35: 30 ms,
     /// which its ARP needs.
     pub release_spacing: Duration,
+    /// How a node comes to know that its next hop has got a packet. RFC 4728 §8.3: by the link layer
+    /// where that can say. ns-2.35: so.
+    pub confirm: Confirm,
+    /// By the network layer: how often a packet is sent again before its link counts as broken.
+    /// RFC 4728 §9: 2 (MaxMaintRexmt).
+    pub max_maint_rexmt: u8,
+    /// By the network layer: for how long a neighbour that has confirmed something is taken to be
+    /// there. RFC 4728 §9: 250 ms (MaintHoldoffTime).
+    pub maint_holdoff: Duration,
+    /// By the network layer: how often a packet is sent and listened for, if it goes farther than the
+    /// next hop, before an acknowledgment is asked for. RFC 4728 §9: 1 (TryPassiveAcks).
+    pub try_passive_acks: u8,
+    /// For how long it is listened for. RFC 4728 §9: 100 ms (PassiveAckTimeout).
+    pub passive_ack_timeout: Duration,
     /// A packet over a failed link is sent another way, if one is known. RFC 4728 §3.4.1: should.
     /// ns-2.35: does.
     pub salvage: bool,
@@ -139,6 +153,16 @@ pub struct DsrConfig {
     /// Packets of an established flow carry no source route (RFC 4728 §3.5, which is optional).
     /// ns-2.35: compiled in.
     pub flow_state: Option<FlowState>,
+}
+
+/// How a node comes to know that its next hop has got a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirm {
+    /// RFC 4728 §8.3.1: the link layer says what it could not carry.
+    LinkLayer,
+    /// RFC 4728 §8.3.2, §8.3.3: the neighbour is heard to forward it, or asked to acknowledge it; what
+    /// the link layer says is not heard.
+    NetworkLayer,
 }
 
 /// A part of a path cache.
@@ -254,6 +278,11 @@ impl DsrConfig {
         scan: None,
         release_on_any_route: true,
         release_spacing: Duration::ZERO,
+        confirm: Confirm::LinkLayer,
+        max_maint_rexmt: 2,
+        maint_holdoff: Duration::from_millis(250),
+        try_passive_acks: 1,
+        passive_ack_timeout: Duration::from_millis(100),
         salvage: true,
         salvage_limit: 15,
         salvage_requests: 0,

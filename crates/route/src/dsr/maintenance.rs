@@ -30,6 +30,7 @@ impl Dsr {
         }
         let is_reply = packet.dsr.as_ref().is_some_and(|dsr| dsr.reply.is_some());
         if is_reply && !self.config.blacklist_timeout.is_zero() {
+            while self.blacklist.take_due(now).is_some() {}
             // RFC 4728 §4.6: its broadcasts get here, and what goes there does not.
             while self.blacklist.take_due(now).is_some() {}
             self.blacklist.set(to, now + self.config.blacklist_timeout);

@@ -13,6 +13,7 @@
 //! | `discovery`, `replies` | route discovery (RFC 4728 §8.2) |
 //! | `forward` | source routes (RFC 4728 §8.1) |
 //! | `maintenance` | failed links, errors, salvaging (RFC 4728 §8.3) |
+//! | `confirm`, `maintenance_buffer` | acknowledgments without the link layer's (RFC 4728 §8.3.2, §8.3.3) |
 //! | `flow` | flow state (RFC 4728 §3.5) |
 //! | `tap` | what is overheard; shorter routes (RFC 4728 §3.4.3) |
 //!
@@ -20,7 +21,8 @@
 //!
 //! | what | why |
 //! |---|---|
-//! | passive and network-layer acknowledgments (RFC 4728 §8.3.2, §8.3.3) | for link layers that give no feedback; over one, a link that fails is not noticed |
+//! | network-layer acknowledgments of packets on flows (RFC 4728 §7.2.3) | flows are for what ns-2.35 does, which has the link layer's |
+//! | acknowledgments by another way than back (RFC 4728 §8.3.3) | links carry both ways |
 //! | links that carry one way only (RFC 4728 §8.2.4: no reply on the request's way) | 802.11 needs both ways |
 //! | "questionable" entries of the blacklist (RFC 4728 §4.6) | they expire, which they may |
 //! | several interfaces, external hops, multicast (RFC 4728 §3.4.2, §8.7) | a node is a host with one radio |
@@ -29,6 +31,7 @@
 mod cache;
 mod caches;
 mod config;
+mod confirm;
 mod discovery;
 mod flow;
 mod forward;
@@ -36,6 +39,7 @@ mod learning;
 mod link_cache;
 mod link_graph;
 mod maintenance;
+mod maintenance_buffer;
 mod notices;
 mod originate;
 mod path;
@@ -60,10 +64,11 @@ use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 use cache::RouteCache;
 pub use caches::{CACHES, CacheKind, CacheLimits, ListedCache};
 pub use config::{
-    CachePart, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero, SalvageReplies,
-    Shorten,
+    CachePart, Confirm, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero,
+    SalvageReplies, Shorten,
 };
 use flow::FlowTable;
+use maintenance_buffer::MaintenanceBuffer;
 use originate::Wanted;
 use replies::Replies;
 use requests::RequestTable;
@@ -73,7 +78,8 @@ use tap::Tap;
 /// DSR at one node. Its methods are those of every protocol: see [`Output`].
 ///
 /// Links are taken to carry both ways, as 802.11 needs it: a reply goes back the way that its request
-/// has come (RFC 4728 §8.2.4), and the link layer says what was not acknowledged (§8.3.1).
+/// has come (RFC 4728 §8.2.4), and the link layer says what was not acknowledged (§8.3.1) unless
+/// [`DsrConfig::confirm`] has another do so.
 #[derive(Clone, Debug)]
 pub struct Dsr {
     address: Ipv4Addr,
@@ -83,6 +89,9 @@ pub struct Dsr {
     waiting: SendBuffer,
     /// When what waits is looked at.
     scan_at: Option<Instant>,
+    maintenance: MaintenanceBuffer,
+    /// Empty: room for what a broken link leaves unconfirmed.
+    unconfirmed: Vec<Routed>,
     flows: FlowTable,
     replies: Replies,
     tap: Tap,
@@ -123,6 +132,8 @@ impl Dsr {
             requests: RequestTable::new(config.request_memory),
             waiting: SendBuffer::new(config.send_buffer),
             scan_at: None,
+            maintenance: MaintenanceBuffer::default(),
+            unconfirmed: Vec::new(),
             flows: FlowTable::default(),
             replies: Replies::default(),
             tap: Tap::default(),
@@ -164,6 +175,7 @@ impl Dsr {
 
     /// What the link layer got for this node, or for all.
     pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
+        let Some(packet) = self.confirm(now, from, packet) else { return };
         let ip = &packet.packet.ip;
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
             self.on_request(now, from, packet);
@@ -183,6 +195,9 @@ impl Dsr {
         to: Ipv4Addr,
         packet: &Routed,
     ) -> bool {
+        if self.config.tap {
+            self.heard_passively(now, from, packet);
+        }
         let new = self.config.tap && self.overhear(now, from, to, packet);
         if new {
             self.finish(now);
@@ -215,13 +230,19 @@ impl Dsr {
         packet: Routed,
         queued: impl FnMut() -> Option<Routed>,
     ) {
-        self.link_failed(now, to, packet, queued);
-        self.finish(now);
+        if !self.ignores_link_layer(&packet) {
+            self.link_failed(now, to, packet, queued);
+            self.finish(now);
+        }
     }
 
     /// A timer is due.
     pub fn on_timeout(&mut self, now: Instant) {
         self.send_due_replies(now);
+        if self.maintenance.due(now).is_some() {
+            self.check_confirmations(now);
+            self.finish(now);
+        }
         if self.scan_at.is_some_and(|at| at <= now) {
             self.scan(now);
             let period = self.config.scan;
@@ -237,7 +258,8 @@ impl Dsr {
 
     /// When [`on_timeout`](Self::on_timeout), or [`poll`](Self::poll), has something to do.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let times = [self.outbox.next_timeout(), self.scan_at, self.replies.next_timeout()];
+        let (outbox, replies) = (self.outbox.next_timeout(), self.replies.next_timeout());
+        let times = [outbox, self.scan_at, replies, self.maintenance.next_timeout()];
         times.into_iter().flatten().min()
     }
 

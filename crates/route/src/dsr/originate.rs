@@ -113,6 +113,14 @@ impl Dsr {
 
     /// Hands a packet to the interface queue at `at`.
     pub(super) fn transmit(&mut self, now: Instant, at: Instant, mut packet: Routed, hop: Hop) {
+        if let Hop::To(next) = hop {
+            self.await_confirmation(at, &mut packet, next);
+        }
+        self.hand_down(now, at, packet, hop);
+    }
+
+    /// The same, and nobody is asked whether it came.
+    pub(super) fn hand_down(&mut self, now: Instant, at: Instant, mut packet: Routed, hop: Hop) {
         packet.padding = self.padding(&packet);
         if packet.is_control() {
             self.stats.packets_sent += 1;

@@ -50,6 +50,8 @@ impl Scheme for Icmp {
         match lost.reason {
             // The packet has been here: its destination is no farther than before.
             DropReason::Loop => {}
+            // A copy may be on its way; if not, that is noticed later.
+            DropReason::Unconfirmed => {}
             // RFC 4728 §4.2: what leaves the send buffer for its age, or to make room, is silently
             // discarded. RFC 3561 §6.3 has a message only for the end of a discovery.
             DropReason::BufferFull | DropReason::BufferTimeout => {}

@@ -269,6 +269,7 @@ impl Net {
                 Output::RouteLost(to) => self.news.push((self.now, node, News::Lost(number(to)))),
                 Output::Searching(to) => self.searches.push((node, to)),
                 Output::Salvaged { times, .. } => self.salvaged.push((node, times)),
+                Output::Copied => panic!("AODV keeps no copies"),
                 Output::Purge(to) => {
                     self.news.push((self.now, node, News::Purge(number(to))));
                     let queue = std::mem::take(&mut self.hosts[node].queue);

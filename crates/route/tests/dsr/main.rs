@@ -1,6 +1,7 @@
 //! DSR on a time line.
 
 mod blacklist;
+mod confirm;
 mod discovery;
 mod flow;
 mod maintenance;

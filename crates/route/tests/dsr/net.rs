@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use base::{Duration, Instant, Ipv4Addr};
-use route::{DropReason, Dsr, DsrConfig, Hop, Output};
+use route::{Confirm, DropReason, Dsr, DsrConfig, Hop, Output};
 use wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, Routed, TcpSegment, UdpDatagram, UnreachableCode,
 };
@@ -55,7 +55,12 @@ pub struct Net {
     pub loses: Box<dyn FnMut(&Routed) -> bool>,
     /// Looks at each packet that a node hands down.
     pub watch: Watch,
+    /// Copies that nodes have made are offered, too.
     offered: u64,
+    /// The link layer says nothing of what it did not carry.
+    pub silent: bool,
+    /// Packets of hosts that it has lost so.
+    lost: u64,
 }
 
 impl Net {
@@ -76,6 +81,8 @@ impl Net {
             loses: Box::new(|_| false),
             watch: Box::new(|_, _, _| {}),
             offered: 0,
+            silent: false,
+            lost: 0,
         }
     }
 
@@ -134,7 +141,17 @@ impl Net {
                 Output::RouteLost(to) => self.news.push((self.now, node, false, to)),
                 Output::Searching(to) => self.searches.push((node, to)),
                 Output::Salvaged { times, .. } => self.salvaged.push((node, times)),
-                other => panic!("{other:?}"),
+                Output::Copied => self.offered += 1,
+                Output::Purge(to) => {
+                    let (now, hop) = (self.now, Hop::To(to));
+                    let reason = DropReason::LinkFailure;
+                    let purged = self.queues[node].iter().filter(|(_, other)| *other == hop);
+                    self.dropped.extend(purged.map(|(packet, _)| (now, node, *packet, reason)));
+                    self.queues[node].retain(|(_, other)| *other != hop);
+                    if self.queues[node].is_empty() {
+                        self.busy[node] = None;
+                    }
+                }
             }
         }
     }
@@ -172,7 +189,10 @@ impl Net {
         };
         let failed = to.is_some_and(|to| lost || !self.hears[node][to]);
         self.sent.push(Sent { at: self.now, from: node, to, packet, failed });
-        if let (Some(to), true) = (to, failed) {
+        if self.silent && failed {
+            self.lost += u64::from(!packet.is_control());
+        }
+        if let (Some(to), true, false) = (to, failed, self.silent) {
             let queue = &mut self.queues[node];
             let queued = || {
                 let place = queue.iter().position(|(_, hop)| *hop == Hop::To(address(to)))?;
@@ -182,8 +202,9 @@ impl Net {
             if self.queues[node].is_empty() {
                 self.busy[node] = None;
             }
+            let heard = self.nodes[node].config().confirm == Confirm::LinkLayer;
             // RFC 4728 §8.3.5: a route over a dead link is gone with its first failed use.
-            for destination in 0..self.nodes.len() {
+            for destination in (0..self.nodes.len()).filter(|_| heard) {
                 let route = self.route(node, destination).unwrap_or_default();
                 assert!(!route.windows(2).any(|link| link == [node, to]), "{route:?}");
             }
@@ -209,8 +230,8 @@ impl Net {
         let kept: usize = self.nodes.iter().map(Dsr::kept).sum();
         let queued = self.queues.iter().flatten().filter(|(p, _)| !p.is_control()).count();
         let dropped = self.dropped.iter().filter(|(_, _, p, _)| !p.is_control()).count();
-        let there = kept + queued + dropped + self.delivered.len();
-        assert_eq!(there as u64, self.offered, "packets offered and accounted for");
+        let there = (kept + queued + dropped + self.delivered.len()) as u64 + self.lost;
+        assert_eq!(there, self.offered, "packets offered and accounted for");
     }
 
     pub fn route(&mut self, from: usize, to: usize) -> Option<Vec<usize>> {

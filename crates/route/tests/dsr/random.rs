@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use base::{Instant, RandomStream};
 use proptest::prelude::*;
-use route::{CACHES, CacheKind, CacheLimits, Dsr, DsrConfig, Hop, RingZero, SalvageReplies};
+use route::{
+    CACHES, CacheKind, CacheLimits, Confirm, Dsr, DsrConfig, Hop, RingZero, SalvageReplies,
+};
 use wire::Routed;
 
 use crate::net::{Net, address, number};
@@ -92,6 +94,68 @@ fn assert_no_loop(nodes: &[base::Ipv4Addr], packet: &Routed) {
     assert_eq!(sorted.len(), nodes.len(), "{nodes:?} in {packet:?}");
 }
 
+/// What a random network is made of.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    n: usize,
+    seed: u64,
+    density: u64,
+    loss: u64,
+    /// The link layer says nothing.
+    silent: bool,
+}
+
+fn nothing_is_lost(config: DsrConfig, case: Case) {
+    let Case { n, seed, density, loss, silent } = case;
+    let mut net = Net::new(config, n, seed);
+    net.silent = silent;
+    let mut random = RandomStream::new(seed, "test", 0);
+    let mut losses = RandomStream::new(seed, "losses", 0);
+    net.loses = Box::new(move |_| losses.below(20) < loss);
+    // How often a node hands down one packet: salvaging apart, once.
+    let passes: Rc<RefCell<Passes>> = Rc::default();
+    let seen = passes.clone();
+    net.watch = Box::new(move |node, packet, hop| {
+        check_route(node, packet, hop);
+        let ip = &packet.packet.ip;
+        // A source may try as often as it likes.
+        if ip.source == address(node) {
+            return;
+        }
+        *seen.borrow_mut().entry((node, ip.source.to_bits(), ip.identification)).or_default() += 1;
+    });
+    let mut id = 0;
+    for step in 1..60u64 {
+        for _ in 0..2 {
+            let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+            if a != b {
+                net.link(a, b, random.below(7) < density);
+            }
+        }
+        for _ in 0..random.below(4) {
+            let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
+            id += 1;
+            net.send(a, b, id);
+        }
+        let span = if random.below(10) == 0 { 5000 } else { 40 };
+        let until = net.now.as_millis() + 1 + random.below(span);
+        net.run(Instant::from_millis(until));
+        net.balance();
+        assert!(net.nodes.iter().all(|node| node.kept() <= 64 + 8), "step {step}");
+    }
+    net.run(net.now + base::Duration::from_secs(300));
+    net.balance();
+    // At most 177 packets: errors about errors die out.
+    assert!(net.sent.len() < 20_000, "{} frames", net.sent.len());
+    assert!(net.nodes.iter().all(|node| node.kept() == 0), "nothing waits for ever");
+    assert!(net.nodes.iter().all(|node| node.next_timeout().is_none()), "it is quiet");
+    let most = passes.borrow().values().copied().max().unwrap_or(0);
+    // The 16 ways of a packet pass a node once each, and each may end there. Acknowledgments of its own
+    // have it sent up to four times on each.
+    let copies = if config.confirm == Confirm::NetworkLayer { 4 } else { 1 };
+    assert!(most <= copies * 32, "{most} times");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
@@ -103,50 +167,32 @@ proptest! {
         density in 2..7u64,
         loss in 0..4u64,
     ) {
-        let mut net = Net::new(config, n, seed);
-        let mut random = RandomStream::new(seed, "test", 0);
-        let mut losses = RandomStream::new(seed, "losses", 0);
-        net.loses = Box::new(move |_| losses.below(20) < loss);
-        // How often a node hands down one packet: salvaging apart, once.
-        let passes: Rc<RefCell<Passes>> = Rc::default();
-        let seen = passes.clone();
-        net.watch = Box::new(move |node, packet, hop| {
-            check_route(node, packet, hop);
-            let ip = &packet.packet.ip;
-            // A source may try as often as it likes.
-            if ip.source == address(node) {
-                return;
-            }
-            *seen.borrow_mut().entry((node, ip.source.to_bits(), ip.identification)).or_default() += 1;
-        });
-        let mut id = 0;
-        for step in 1..60u64 {
-            for _ in 0..2 {
-                let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
-                if a != b {
-                    net.link(a, b, random.below(7) < density);
-                }
-            }
-            for _ in 0..random.below(4) {
-                let (a, b) = (random.below(n as u64) as usize, random.below(n as u64) as usize);
-                id += 1;
-                net.send(a, b, id);
-            }
-            let span = if random.below(10) == 0 { 5000 } else { 40 };
-            let until = net.now.as_millis() + 1 + random.below(span);
-            net.run(Instant::from_millis(until));
-            net.balance();
-            prop_assert!(net.nodes.iter().all(|node| node.kept() <= 64 + 8), "step {}", step);
-        }
-        net.run(net.now + base::Duration::from_secs(300));
-        net.balance();
-        // At most 177 packets: errors about errors die out.
-        prop_assert!(net.sent.len() < 20_000, "{} frames", net.sent.len());
-        prop_assert!(net.nodes.iter().all(|node| node.kept() == 0), "nothing waits for ever");
-        prop_assert!(net.nodes.iter().all(|node| node.next_timeout().is_none()), "it is quiet");
-        let most = passes.borrow().values().copied().max().unwrap_or(0);
-        // The 16 ways of a packet pass a node once each, and each may end there.
-        prop_assert!(most <= 32, "{} times", most);
+        nothing_is_lost(config, Case { n, seed, density, loss, silent: false });
+    }
+
+    /// Without a link layer that says what it did not carry, or with one that is not listened to.
+    #[test]
+    fn nor_with_acknowledgments_of_its_own(
+        config in configs(),
+        n in 2..10usize,
+        seed in any::<u64>(),
+        density in 2..7u64,
+        loss in 0..4u64,
+        silent in any::<bool>(),
+        try_passive_acks in 0..3u8,
+        max_maint_rexmt in 0..4u8,
+        holds_off in any::<bool>(),
+    ) {
+        let holdoff = if holds_off { 250 } else { 0 };
+        let config = DsrConfig {
+            confirm: Confirm::NetworkLayer,
+            try_passive_acks,
+            max_maint_rexmt,
+            maint_holdoff: base::Duration::from_millis(holdoff),
+            flow_state: None,
+            ..config
+        };
+        nothing_is_lost(config, Case { n, seed, density, loss, silent });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use base::{Duration, Instant, RandomStream, Strength};
 use route::{
-    CacheKind, CacheLimits, CachePart, DsrConfig, ReplyFromCache, RequestMemory, RingZero,
+    CacheKind, CacheLimits, CachePart, Confirm, DsrConfig, ReplyFromCache, RequestMemory, RingZero,
     SalvageReplies, Shorten,
 };
 
@@ -54,6 +54,7 @@ fn each_switch_makes_a_difference() {
     let few = CacheKind::paths(CacheLimits { primary: 2, secondary: 2, timeout: None });
     let short = Some(Duration::from_secs(1));
     let flow = ns2.flow_state.unwrap();
+    let confirms = DsrConfig { confirm: Confirm::NetworkLayer, ..rfc };
     let cases = [
         ("tap", rfc, DsrConfig { tap: false, ..rfc }),
         ("cache", rfc, DsrConfig { cache: paths(None), ..rfc }),
@@ -111,6 +112,11 @@ fn each_switch_makes_a_difference() {
         ("scan", rfc, DsrConfig { scan: Some(ms(30)), ..rfc }),
         ("release_on_any_route", rfc, DsrConfig { release_on_any_route: false, ..rfc }),
         ("release_spacing", rfc, DsrConfig { release_spacing: ms(30), ..rfc }),
+        ("confirm", rfc, confirms),
+        ("max_maint_rexmt", confirms, DsrConfig { max_maint_rexmt: 1, ..confirms }),
+        ("maint_holdoff", confirms, DsrConfig { maint_holdoff: ms(20), ..confirms }),
+        ("try_passive_acks", confirms, DsrConfig { try_passive_acks: 0, ..confirms }),
+        ("passive_ack_timeout", confirms, DsrConfig { passive_ack_timeout: ms(50), ..confirms }),
         ("salvage", rfc, DsrConfig { salvage: false, ..rfc }),
         ("salvage_limit", rfc, DsrConfig { salvage_limit: 1, ..rfc }),
         ("salvage_requests", ns2, DsrConfig { salvage_requests: 0, ..ns2 }),

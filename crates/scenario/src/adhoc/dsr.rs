@@ -2,7 +2,7 @@
 
 use base::Duration;
 use route::{
-    CachePart, DsrConfig, ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten,
+    CachePart, Confirm, DsrConfig, ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten,
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,7 @@ use crate::setting::{Lifetime, OrNone, Setting, Word, Words, table};
 
 table! {
     /// `protocol = "dsr"`: RFC 4728. What is left out is as the RFC has it; what ns-2.35 does
-    /// otherwise is in `docs/ns-2.md`. Acknowledgments are the link layer's: those of the network
-    /// layer and passive ones (RFC 4728 §8.3.2, §8.3.3) are not modelled.
+    /// otherwise is in `docs/ns-2.md`.
     Dsr of DsrConfig = DsrConfig::STANDARD, "a table with the keys of DSR";
     /// `promiscuous`: listen to what is sent to others. Default true.
     #[serde(rename = "promiscuous")]
@@ -96,6 +95,23 @@ table! {
     release_on_any_route: bool,
     /// Time between packets that a reply sets free. Default 0 s.
     release_spacing: Time,
+    /// How a node comes to know that its next hop has got a packet: `"link-layer"`, which says what
+    /// it could not carry (RFC 4728 §8.3.1), or `"network-layer"`, by acknowledgments of DSR's own
+    /// (§8.3.2, §8.3.3), with which it runs over TDMA, too; what the link layer says is not heard
+    /// then, and there are no flows. Default `"link-layer"`.
+    confirm: Word<Confirm>,
+    /// MaxMaintRexmt: with `confirm = "network-layer"`, how often a packet that nobody confirms is
+    /// sent again before its link counts as broken. Default 2.
+    max_maint_rexmt: u8,
+    /// MaintHoldoffTime: for how long a neighbour that has confirmed a packet is not asked about
+    /// others; these are not sent again if they are lost. Default 250 ms.
+    maint_holdoff: Time,
+    /// TryPassiveAcks: how often a packet that goes farther than the next hop is sent and listened
+    /// for being forwarded, before an acknowledgment is asked for. It needs `promiscuous`. Default 1;
+    /// 0: acknowledgments only.
+    try_passive_acks: u8,
+    /// PassiveAckTimeout: for how long it is listened for. Default 100 ms.
+    passive_ack_timeout: Time,
     /// A packet over a failed link is sent another way, if one is known. Default true.
     salvage: bool,
     /// How often. Default 15.
@@ -218,6 +234,11 @@ impl Setting<route::FlowState> for FlowState {
             refresh: self.refresh.0,
         }
     }
+}
+
+impl Words for Confirm {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("link-layer", Self::LinkLayer), ("network-layer", Self::NetworkLayer)];
 }
 
 impl Words for RingZero {

@@ -2,6 +2,7 @@
 
 use ::radio::BadParameter;
 use base::{Duration, Rate};
+use route::Confirm;
 
 use super::{Checked, Problem, link, must, positive, probability, within};
 use crate::adhoc::aodv::Search;
@@ -12,6 +13,7 @@ use crate::adhoc::mobility::{Mobility, Model, Point};
 use crate::adhoc::{
     Adhoc, Aodv, Dcf, Dsr, Feedback, LinkSignals, Mac, Propagation, Radio, Routing, Tdma,
 };
+use crate::setting::Word;
 use crate::{BitRate, Decibel, Distance, Lifetime, OrNone, Time};
 
 /// Node n has the address 10.0.0.1 + n, and all share one subnet of 16 bits.
@@ -50,11 +52,17 @@ pub(super) fn check(network: &Adhoc) -> Checked {
         Routing::Aodv(aodv) => self::aodv(aodv)?,
         Routing::Dsr(dsr) => {
             self::dsr(dsr)?;
+            let confirms = dsr.confirm == Word(Confirm::NetworkLayer);
             let hears = matches!(network.mac, Mac::Dcf(_)) || network.mobility.is_still();
-            must(hears, key("mac"), || {
+            must(hears || confirms, key("mac"), || {
                 "DSR over TDMA, with nodes that move: nobody would notice a broken link\n\
-                 TDMA acknowledges nothing; use mac.kind = \"dcf\", nodes that stay, or AODV, which \
-                 says hello over TDMA"
+                 TDMA acknowledges nothing; add routing.confirm = \"network-layer\", or use mac.kind = \
+                 \"dcf\", nodes that stay, or AODV, which says hello over TDMA"
+                    .into()
+            })?;
+            must(!confirms || dsr.flow_state.0.is_none(), key("routing.flow_state"), || {
+                "flows are confirmed by the link layer only\n\
+                 remove it, or routing.confirm = \"network-layer\""
                     .into()
             })?;
         }
@@ -354,6 +362,7 @@ fn dsr(dsr: &Dsr) -> Checked {
         ("request_period", dsr.request_period),
         ("request_period_max", dsr.request_period_max),
         ("send_buffer_timeout", dsr.send_buffer_timeout),
+        ("passive_ack_timeout", dsr.passive_ack_timeout),
     ] {
         positive(key(name), time)?;
         at_most(key(name), time, LONGEST)?;
@@ -363,6 +372,7 @@ fn dsr(dsr: &Dsr) -> Checked {
         ("blacklist_timeout", dsr.blacklist_timeout),
         ("release_spacing", dsr.release_spacing),
         ("shorten_holdoff", dsr.shorten_holdoff),
+        ("maint_holdoff", dsr.maint_holdoff),
         ("reply_delay", dsr.reply_delay.0.unwrap_or_default()),
         ("scan", dsr.scan.0.unwrap_or_default()),
     ] {

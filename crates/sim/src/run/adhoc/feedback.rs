@@ -210,8 +210,8 @@ mod test {
             assert_eq!(answer(feedback, DropReason::Loop), None);
         }
         assert_eq!(answer("none", DropReason::TimeToLive), None);
-        // RFC 4728 §4.2: silently.
-        for reason in [DropReason::BufferFull, DropReason::BufferTimeout] {
+        // RFC 4728 §4.2: silently. And of a copy nothing is known.
+        for reason in [DropReason::BufferFull, DropReason::BufferTimeout, DropReason::Unconfirmed] {
             assert_eq!(answer("icmp-unreachable", reason), None);
         }
     }

@@ -80,6 +80,7 @@ impl Run<'_, AdhocAtWork> {
                 }
                 Output::Drop { packet, reason } => self.give_up(node, &packet, reason),
                 Output::Purge(neighbour) => self.purge(node, neighbour),
+                Output::Copied => self.net.ledger.enters(),
                 Output::RouteFound(to) => {
                     self.tell_route(node, to, Event::RouteFound);
                     self.route_found(node, to);
@@ -406,7 +407,7 @@ const fn is_message(packet: &Routed) -> bool {
 fn reason_of(reason: DropReason) -> Drop {
     match reason {
         DropReason::NoRoute => Drop::NoRoute,
-        DropReason::LinkFailure => Drop::LinkFailure,
+        DropReason::LinkFailure | DropReason::Unconfirmed => Drop::LinkFailure,
         DropReason::DiscoveryFailed => Drop::DiscoveryFailed,
         DropReason::TimeToLive => Drop::TimeToLive,
         DropReason::BufferFull => Drop::SendBufferFull,

@@ -50,7 +50,9 @@ impl Routing {
             Self::Aodv(aodv) => aodv
                 .routes()
                 .any(|route| route.destination == destination && route.next_hop.is_some()),
-            Self::Fixed(_) | Self::Dsr(_) => false,
+            // It sees to what it purges: it has copies.
+            Self::Dsr(_) => true,
+            Self::Fixed(_) => false,
         }
     }
 

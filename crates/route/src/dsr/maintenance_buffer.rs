@@ -1,0 +1,314 @@
+//! The Maintenance Buffer (RFC 4728 §4.5): copies of packets whose next hop has not confirmed yet that
+//! they came, and what is known of how long that takes.
+
+use alloc::vec::Vec;
+
+use base::{Duration, Instant, Ipv4Addr};
+use wire::Routed;
+
+use super::path::Carried;
+
+/// As many packets wait for a confirmation; further ones go without (RFC 4728 §4.5: the size is open).
+pub(crate) const WAITING_MAX: usize = 64;
+/// As many neighbours are known; the one that confirmed something longest ago makes room.
+const NEIGHBOURS_MAX: usize = 64;
+/// As many packets are remembered that came from neighbours.
+const CAME: usize = 256;
+
+// RFC 4728 §8.3.3 asks for a timer that follows the measured round-trip time, as TCP's does, and leaves
+// its bounds open. The least is what PassiveAckTimeout allows for the neighbour's queue.
+const FIRST_TIMEOUT: Duration = Duration::from_millis(500);
+const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
+const MOST_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MaintenanceBuffer {
+    waiting: Vec<Waiting>,
+    neighbours: Vec<Neighbour>,
+    came: Vec<Came>,
+    next_came: usize,
+    last_id: u16,
+}
+
+/// A packet that has been sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    /// Without an Acknowledgment Request.
+    pub packet: Routed,
+    pub to: Ipv4Addr,
+    /// That of its Acknowledgment Requests, whether one was sent or not.
+    pub id: u16,
+    /// How often it has been sent again.
+    pub again: u8,
+    /// When it was first sent with a request, and not again since (Karn's rule).
+    asked: Option<Instant>,
+    due: Instant,
+}
+
+/// What is known of a neighbour.
+#[derive(Clone, Copy, Debug)]
+struct Neighbour {
+    address: Ipv4Addr,
+    /// Smoothed round-trip time and its variation (RFC 6298 §2).
+    round_trip: Option<(Duration, Duration)>,
+    /// When it last confirmed something.
+    confirmed: Option<Instant>,
+}
+
+/// A packet that has come. A route has no loop, so that the same packet comes again only if it has
+/// been salvaged once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Came {
+    source: Ipv4Addr,
+    identification: u16,
+    salvage: Option<u8>,
+}
+
+/// Salvage count and segments left of the packet's source route.
+fn progress(packet: &Routed) -> Option<(u8, u8)> {
+    let route = packet.dsr.as_ref()?.source_route.as_ref()?;
+    Some((route.salvage, route.segments_left))
+}
+
+impl MaintenanceBuffer {
+    /// Did this neighbour confirm something less than `holdoff` ago?
+    pub fn holds_off(&self, now: Instant, to: Ipv4Addr, holdoff: Duration) -> bool {
+        let confirmed = self.neighbour(to).and_then(|neighbour| neighbour.confirmed);
+        confirmed.is_some_and(|at| now.since(at) < holdoff)
+    }
+
+    /// Keeps a copy of a packet that is sent at `at`, until it is confirmed. `passive`: for how long
+    /// it is listened for being forwarded; without it, the packet gets an Acknowledgment Request. What
+    /// the request says; `None` if there is no room.
+    pub fn push(
+        &mut self,
+        at: Instant,
+        packet: Routed,
+        to: Ipv4Addr,
+        passive: Option<Duration>,
+    ) -> Option<u16> {
+        if self.waiting.len() >= WAITING_MAX {
+            return None;
+        }
+        if self.waiting.capacity() == 0 {
+            self.waiting.reserve_exact(WAITING_MAX);
+        }
+        self.last_id = self.last_id.wrapping_add(1);
+        let id = self.last_id;
+        let asked = passive.is_none().then_some(at);
+        let due = at + passive.unwrap_or_else(|| self.timeout(to));
+        self.waiting.push(Waiting { packet, to, id, again: 0, asked, due });
+        Some(id)
+    }
+
+    /// Takes the last one back: it goes out without.
+    pub fn pop(&mut self) {
+        self.waiting.pop();
+    }
+
+    /// The next that has not been confirmed in time.
+    pub fn due(&self, now: Instant) -> Option<usize> {
+        self.waiting.iter().position(|waiting| waiting.due <= now)
+    }
+
+    /// It is sent again, which is counted: what it is now.
+    pub fn again(&mut self, now: Instant, at: usize, passive: Option<Duration>) -> Option<Waiting> {
+        let timeout = self.timeout(self.waiting.get(at)?.to);
+        let waiting = self.waiting.get_mut(at)?;
+        waiting.again = waiting.again.saturating_add(1);
+        // RFC 4728 §8.3.3: each time for twice as long.
+        let timeout = timeout.times(1 << waiting.again.min(16)).min(MOST_TIMEOUT);
+        waiting.due = now + passive.unwrap_or(timeout);
+        waiting.asked = None;
+        Some(*waiting)
+    }
+
+    pub fn get(&self, at: usize) -> Option<&Waiting> {
+        self.waiting.get(at)
+    }
+
+    /// The link to a neighbour is broken: takes the next packet out that waits for it.
+    pub fn take_for(&mut self, to: Ipv4Addr) -> Option<Routed> {
+        let at = self.waiting.iter().position(|waiting| waiting.to == to)?;
+        Some(self.waiting.remove(at).packet)
+    }
+
+    /// Takes this one out.
+    pub fn take(&mut self, at: usize) -> Option<Waiting> {
+        (at < self.waiting.len()).then(|| self.waiting.remove(at))
+    }
+
+    /// A neighbour did not confirm; it is asked anew.
+    pub fn lost(&mut self, to: Ipv4Addr) {
+        self.neighbours.retain(|neighbour| neighbour.address != to);
+    }
+
+    /// An Acknowledgment has come (RFC 4728 §8.3.3).
+    pub fn acknowledged(&mut self, now: Instant, by: Ipv4Addr, id: u16) {
+        let same = |waiting: &Waiting| waiting.to == by && waiting.id == id;
+        let Some(at) = self.waiting.iter().position(same) else { return };
+        let waiting = self.waiting.remove(at);
+        self.confirmed(now, by, waiting.asked.map(|asked| now.since(asked)));
+    }
+
+    /// A neighbour is heard to send this (RFC 4728 §8.3.2): what it got from here, it forwards with
+    /// fewer segments left, or salvages.
+    pub fn heard(&mut self, now: Instant, from: Ipv4Addr, packet: &Routed) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let Some((salvage, left)) = progress(packet) else { return };
+        let ip = &packet.packet.ip;
+        let is_it = |waiting: &Waiting| {
+            let sent = &waiting.packet.packet;
+            waiting.to == from
+                && (sent.ip.source, sent.ip.destination) == (ip.source, ip.destination)
+                && sent.ip.identification == ip.identification
+                && sent.protocol() == packet.packet.protocol()
+                && progress(&waiting.packet)
+                    .is_some_and(|(salvaged, before)| salvage > salvaged || left < before)
+        };
+        let before = self.waiting.len();
+        self.waiting.retain(|waiting| !is_it(waiting));
+        if self.waiting.len() < before {
+            self.confirmed(now, from, None);
+        }
+    }
+
+    /// A packet has come from a neighbour; has it come before?
+    pub fn has_come(&mut self, packet: &Routed) -> bool {
+        let ip = &packet.packet.ip;
+        let salvage = progress(packet).map(|(salvage, _)| salvage);
+        let came = Came { source: ip.source, identification: ip.identification, salvage };
+        if self.came.contains(&came) {
+            return true;
+        }
+        if self.came.len() < CAME {
+            self.came.push(came);
+        } else if let Some(oldest) = self.came.get_mut(self.next_came) {
+            *oldest = came;
+            self.next_came = (self.next_came + 1) % CAME;
+        }
+        false
+    }
+
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.waiting.iter().map(|waiting| waiting.due).min()
+    }
+
+    fn neighbour(&self, address: Ipv4Addr) -> Option<&Neighbour> {
+        self.neighbours.iter().find(|neighbour| neighbour.address == address)
+    }
+
+    fn confirmed(&mut self, now: Instant, by: Ipv4Addr, sample: Option<Duration>) {
+        let at = match self.neighbours.iter().position(|neighbour| neighbour.address == by) {
+            Some(at) => at,
+            None => {
+                if self.neighbours.len() >= NEIGHBOURS_MAX {
+                    let all = self.neighbours.iter().enumerate();
+                    let oldest = all.min_by_key(|(_, neighbour)| neighbour.confirmed);
+                    if let Some((oldest, _)) = oldest {
+                        self.neighbours.remove(oldest);
+                    }
+                }
+                self.neighbours.push(Neighbour { address: by, round_trip: None, confirmed: None });
+                self.neighbours.len() - 1
+            }
+        };
+        let Some(neighbour) = self.neighbours.get_mut(at) else { return };
+        neighbour.confirmed = Some(now);
+        if let Some(sample) = sample {
+            // RFC 6298 §2.2, §2.3.
+            neighbour.round_trip = Some(match neighbour.round_trip {
+                None => (sample, sample.over(2)),
+                Some((smoothed, variation)) => (
+                    smoothed.times(7).over(8) + sample.over(8),
+                    variation.times(3).over(4) + smoothed.abs_diff(sample).over(4),
+                ),
+            });
+        }
+    }
+
+    fn timeout(&self, to: Ipv4Addr) -> Duration {
+        let round_trip = self.neighbour(to).and_then(|neighbour| neighbour.round_trip);
+        round_trip.map_or(FIRST_TIMEOUT, |(smoothed, variation)| {
+            (smoothed + variation.times(4)).clamp(LEAST_TIMEOUT, MOST_TIMEOUT)
+        })
+    }
+}
+
+/// Is this packet for its destination by way of another node?
+pub(crate) fn goes_on(packet: &Routed, to: Ipv4Addr) -> bool {
+    packet.packet.ip.destination != to && Carried::of(packet).is_some()
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+    use wire::{Body, IpHeader, Packet};
+
+    const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+    const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+    fn ms(ms: u64) -> Instant {
+        Instant::from_millis(ms)
+    }
+
+    fn packet(identification: u16) -> Routed {
+        let ip = IpHeader { identification, ..IpHeader::new(A, B) };
+        Routed::plain(Packet { ip, body: Body::Nothing })
+    }
+
+    /// RFC 4728 §8.3.3: the timer follows what was measured, and backs off.
+    #[test]
+    fn the_timer_follows_the_round_trip_time() {
+        let mut buffer = MaintenanceBuffer::default();
+        let id = buffer.push(ms(0), packet(1), B, None).unwrap();
+        assert_eq!(buffer.next_timeout(), Some(ms(500)));
+        buffer.acknowledged(ms(80), A, id);
+        assert_eq!(buffer.next_timeout(), Some(ms(500)), "another's");
+        buffer.acknowledged(ms(80), B, id);
+        assert_eq!(buffer.next_timeout(), None);
+        // SRTT 80 ms, RTTVAR 40 ms.
+        let id = buffer.push(ms(1000), packet(2), B, None).unwrap();
+        assert_eq!(buffer.next_timeout(), Some(ms(1240)));
+        assert_eq!(buffer.due(ms(1239)), None);
+        assert_eq!(buffer.again(ms(1240), 0, None).unwrap().again, 1);
+        assert_eq!(buffer.next_timeout(), Some(ms(1240 + 480)));
+        // It may be the first that is acknowledged: nothing is measured.
+        buffer.acknowledged(ms(1241), B, id);
+        let id = buffer.push(ms(2000), packet(3), B, None).unwrap();
+        assert_eq!(buffer.next_timeout(), Some(ms(2240)));
+        buffer.acknowledged(ms(2001), B, id);
+        for n in 4..40 {
+            let id = buffer.push(ms(3000), packet(n), B, None).unwrap();
+            buffer.acknowledged(ms(3001), B, id);
+        }
+        buffer.push(ms(4000), packet(40), B, None).unwrap();
+        assert_eq!(buffer.next_timeout(), Some(ms(4100)), "no less than 100 ms");
+    }
+
+    #[test]
+    fn a_confirmation_holds_for_a_while() {
+        let mut buffer = MaintenanceBuffer::default();
+        let holdoff = Duration::from_millis(250);
+        assert!(!buffer.holds_off(ms(0), B, holdoff));
+        let id = buffer.push(ms(0), packet(1), B, None).unwrap();
+        buffer.acknowledged(ms(10), B, id);
+        assert_eq!([259, 260].map(|at| buffer.holds_off(ms(at), B, holdoff)), [true, false]);
+        assert!(!buffer.holds_off(ms(20), A, holdoff));
+        buffer.lost(B);
+        assert!(!buffer.holds_off(ms(20), B, holdoff));
+    }
+
+    #[test]
+    fn there_is_room_for_so_many() {
+        let mut buffer = MaintenanceBuffer::default();
+        let all = (0..70).filter(|n| buffer.push(ms(0), packet(*n), B, None).is_some()).count();
+        assert_eq!(all, 64);
+        assert_eq!(core::iter::from_fn(|| buffer.take_for(B)).count(), 64);
+        assert_eq!((0..260).filter(|n| buffer.has_come(&packet(*n))).count(), 0);
+        assert!(!buffer.has_come(&packet(3)), "256 since then");
+        assert!(buffer.has_come(&packet(5)) && buffer.has_come(&packet(259)));
+    }
+}
