@@ -54,8 +54,9 @@ pub struct AodvConfig {
     /// When a broken route is repaired where it broke.
     pub local_repair: LocalRepair,
     /// What waits for a neighbour that is gone (and what its loss was noticed by) finds another
-    /// route, or waits for one if it is the own host's or its route is repaired. RFC 3561 leaves
-    /// that open; yes. ns-2.35: no: the queue is dropped, and under repair left to try again.
+    /// route, or waits for one if it is the own host's or its route is repaired. Each time takes
+    /// one from its time to live. RFC 3561 leaves that open; yes. ns-2.35: no: the queue is
+    /// dropped, and under repair left to try again.
     pub rescue: bool,
     /// What route errors name and who gets them.
     pub errors: ErrorRule,

@@ -29,6 +29,9 @@ impl Aodv {
                 route.search.answered(1);
             }
             self.release(now, from, Duration::ZERO);
+        } else {
+            // RFC 3561 §6.9: it is there, however old its number.
+            self.hear_neighbour(now, from, until);
         }
     }
 

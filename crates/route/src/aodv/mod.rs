@@ -92,8 +92,11 @@ pub struct AodvRoute {
     pub next_hop: Option<Ipv4Addr>,
     /// How far it is, if there is a route.
     pub hops: u8,
-    /// The destination's number, as far as it is known.
+    /// The highest of the destination's numbers that was heard of, and one more for a route that
+    /// was lost.
     pub seq: Option<u32>,
+    /// It belongs to the route (RFC 3561 §2's valid sequence number flag).
+    pub seq_is_valid: bool,
     /// When the route ends, or what is left of it is forgotten.
     pub until: Instant,
     /// A search for it goes on.
@@ -253,6 +256,7 @@ impl Aodv {
             next_hop: route.is_valid().then_some(route.next_hop),
             hops: route.hops,
             seq: route.seq.map(|seq| seq.0),
+            seq_is_valid: route.seq_is_valid,
             until: route.until,
             searching: route.search.phase != table::Phase::Idle,
         })

@@ -148,23 +148,34 @@ impl Aodv {
     }
 
     /// What the broken link did not carry: another route, a place to wait, or the end.
-    fn rescue(&mut self, now: Instant, packet: Routed) {
-        let ip = packet.packet.ip;
+    fn rescue(&mut self, now: Instant, mut packet: Routed) {
         if packet.is_control() {
             return;
         }
-        let own = ip.source == self.address;
-        match self.table.get(ip.destination).map(|route| route.state) {
-            Some(State::Valid) if self.config.rescue => {
-                self.salvaged(&packet);
-                self.forward(now, packet, None, now);
-            }
-            Some(State::Repairing) if self.config.rescue => self.keep(now, packet),
-            Some(State::Invalid) if self.config.rescue && own => {
-                self.keep(now, packet);
-                self.seek(now, ip.destination);
-            }
-            _ => self.give_up(packet, DropReason::LinkFailure),
+        let ip = &mut packet.packet.ip;
+        let (destination, own) = (ip.destination, ip.source == self.address);
+        let state = self.table.get(destination).map(|route| route.state);
+        let another_try = match state {
+            Some(State::Valid | State::Repairing) => self.config.rescue,
+            Some(State::Invalid) => self.config.rescue && own,
+            None => false,
+        };
+        if !another_try {
+            return self.give_up(packet, DropReason::LinkFailure);
+        }
+        // RFC 791 §3.2: every module that processes a datagram takes one at least. A link that carries
+        // requests and no packets would else give the same packet back for ever.
+        if ip.ttl <= 1 {
+            return self.give_up(packet, DropReason::TimeToLive);
+        }
+        ip.ttl -= 1;
+        if state == Some(State::Valid) {
+            self.salvaged(&packet);
+            return self.forward(now, packet, None, now);
+        }
+        self.keep(now, packet);
+        if state == Some(State::Invalid) {
+            self.seek(now, destination);
         }
     }
 

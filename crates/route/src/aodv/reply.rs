@@ -67,13 +67,15 @@ impl Aodv {
 
     /// A message came from `from`: it is a neighbour (RFC 3561 §6.5, §6.7).
     ///
-    /// The number stays what it was. RFC 3561 would have it "not valid", so that any would be
-    /// taken for newer, an older one, too; and then two routes may lead into each other.
+    /// That says nothing of its number.
     pub(super) fn on_neighbour(&mut self, now: Instant, from: Ipv4Addr) {
-        if !self.config.neighbour_routes {
-            return;
+        if self.config.neighbour_routes {
+            self.hear_neighbour(now, from, now + self.config.active_route_timeout);
         }
-        let until = now + self.config.active_route_timeout;
+    }
+
+    /// There is a route to the neighbour `from`, until `until` at least.
+    pub(super) fn hear_neighbour(&mut self, now: Instant, from: Ipv4Addr, until: Instant) {
         let Some(route) = self.table.entry(from, self.config.table_size) else { return };
         let (before, valid) = ((route.state, route.hops), route.is_valid());
         if valid && route.hops == 1 && route.next_hop == from {
@@ -81,7 +83,7 @@ impl Aodv {
             return;
         }
         let until = if valid { route.until.max(until) } else { until };
-        route.set(None, 1, from, until);
+        route.set_heard(from, until);
         let waited_for = route.search.until > Instant::ZERO;
         if waited_for {
             route.search.answered(1);

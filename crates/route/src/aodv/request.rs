@@ -107,7 +107,7 @@ impl Aodv {
     fn reply_from_table(&mut self, now: Instant, from: Ipv4Addr, request: &AodvRequest) -> bool {
         let config = self.config;
         let Some(route) = self.table.get(request.destination) else { return false };
-        let Some(seq) = route.seq else { return false };
+        let Some(seq) = route.valid_seq() else { return false };
         if request.destination_only
             || !route.holds(config.repairing_is_valid)
             || request.destination_seq.is_some_and(|asked| seq.before(Seq(asked)))
@@ -142,7 +142,7 @@ impl Aodv {
         if let Some(back) = self.table.get_mut(request.originator) {
             back.precursors.insert(next_hop);
             // RFC 3561 §6.6.3: the destination needs a way back, too.
-            if let (true, Some(seq)) = (request.gratuitous, back.seq) {
+            if let (true, Some(seq)) = (request.gratuitous, back.valid_seq()) {
                 let told = AodvReply {
                     hops: back.hops,
                     destination: request.originator,

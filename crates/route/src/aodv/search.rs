@@ -169,11 +169,14 @@ impl Aodv {
         let Some(route) = self.table.entry(destination, self.config.table_size) else {
             return false;
         };
-        if !route.yields_to(seq, hops, repairing_is_valid) {
+        let itself = next_hop == destination && hops == 1;
+        let taken = route.yields_to(seq, hops, repairing_is_valid)
+            || itself && route.may_go_back(seq, repairing_is_valid);
+        if !taken {
             return false;
         }
         let before = (route.state, route.hops);
-        route.set(Some(seq), hops, next_hop, until);
+        route.set(seq, hops, next_hop, until);
         self.on_route(now, destination, before);
         true
     }

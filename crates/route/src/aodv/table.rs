@@ -21,8 +21,12 @@ pub(super) enum State {
 /// RFC 3561 §2's routing table entry, and the search for it.
 #[derive(Clone, Debug)]
 pub(super) struct Route {
-    /// The destination's number, as far as it is known.
+    /// The highest of the destination's numbers that was heard of, and one more for a route that
+    /// was lost: no route with a lower one is taken.
     pub(super) seq: Option<Seq>,
+    /// RFC 3561 §2's valid sequence number flag: the number belongs to the route. It does not once
+    /// the route was made by hearing the neighbour.
+    pub(super) seq_is_valid: bool,
     /// Hops to the destination, while there is a route.
     pub(super) hops: u8,
     /// Hops that it had when it was last lost.
@@ -108,6 +112,7 @@ impl Route {
     const fn unknown() -> Self {
         Self {
             seq: None,
+            seq_is_valid: false,
             hops: NO_HOPS,
             last_hops: NO_HOPS,
             next_hop: Ipv4Addr::UNSPECIFIED,
@@ -132,21 +137,45 @@ impl Route {
         }
     }
 
-    /// A route of `hops` hops with this number takes the place of this one. RFC 3561 §6.2: if it is
-    /// newer, or as new and either this one is no more or has more hops.
+    /// A route of `hops` hops with this number takes the place of this one. RFC 3561 §6.2, §6.7: if
+    /// it is newer, or as new and this one is no more, or has more hops, or has no valid number.
+    ///
+    /// RFC 3561 would have any number taken while that of the route is not valid. But a node that
+    /// has offered a route with a number may hear it come back from one that still uses that offer,
+    /// and the two would lead into each other (van Glabbeek et al., "Sequence numbers do not
+    /// guarantee loop freedom", 2013). So a lower one is only taken by [`Self::may_go_back`].
     pub(super) fn yields_to(&self, seq: Seq, hops: u8, repairing_is_valid: bool) -> bool {
         let Some(known) = self.seq else { return true };
         let none = !self.holds(repairing_is_valid);
-        seq.after(known) || (seq == known && (none || hops < self.hops))
+        let equal = none || !self.seq_is_valid || hops < self.hops;
+        seq.after(known) || (seq == known && equal)
     }
 
-    /// There is a route.
-    pub(super) const fn set(&mut self, seq: Option<Seq>, hops: u8, next: Ipv4Addr, until: Instant) {
-        if seq.is_some() {
-            self.seq = seq;
-        }
+    /// What the destination says of itself is one less than the number here, which was counted up
+    /// for a route that was lost. It is taken back: the next loss counts it up again, and no route
+    /// that this node has offered has a higher one.
+    pub(super) fn may_go_back(&self, seq: Seq, repairing_is_valid: bool) -> bool {
+        let none = !self.holds(repairing_is_valid);
+        (none || !self.seq_is_valid) && self.seq == Some(seq + 1)
+    }
+
+    /// There is a route with this number.
+    pub(super) const fn set(&mut self, seq: Seq, hops: u8, next_hop: Ipv4Addr, until: Instant) {
+        self.seq = Some(seq);
+        self.seq_is_valid = true;
+        self.carry(hops, next_hop, until);
+    }
+
+    /// The destination was heard: there is a route, but no word of its number (RFC 3561 §6.2). That
+    /// of a route that is valid until now holds for a shorter one as well.
+    pub(super) fn set_heard(&mut self, neighbour: Ipv4Addr, until: Instant) {
+        self.seq_is_valid &= self.is_valid();
+        self.carry(1, neighbour, until);
+    }
+
+    const fn carry(&mut self, hops: u8, next_hop: Ipv4Addr, until: Instant) {
         self.hops = hops;
-        self.next_hop = next;
+        self.next_hop = next_hop;
         self.until = until;
         self.state = State::Valid;
     }
@@ -160,9 +189,15 @@ impl Route {
         self.until = until;
     }
 
-    /// One more than the number: whoever has the route that was lost here can't offer it.
+    /// One more than the number: who has the route that was lost here can't offer it. One that is
+    /// not valid is not counted (RFC 3561 §6.11): nobody was offered that route.
     pub(super) fn next_seq(&self) -> Option<Seq> {
-        self.seq.map(|seq| seq + 1)
+        if self.seq_is_valid { self.seq.map(|seq| seq + 1) } else { self.seq }
+    }
+
+    /// The number of the route, if it is valid.
+    pub(super) const fn valid_seq(&self) -> Option<Seq> {
+        if self.seq_is_valid { self.seq } else { None }
     }
 }
 
@@ -295,7 +330,7 @@ mod test {
         let mut table = Table::default();
         for n in [5, 1, 3] {
             let route = table.entry(address(n), 3).unwrap();
-            route.set(Some(Seq(1)), 1, address(n), Instant::from_secs(9));
+            route.set(Seq(1), 1, address(n), Instant::from_secs(9));
         }
         assert!(table.entry(address(2), 3).is_none());
         for (n, until) in [(1, 20), (5, 10)] {
@@ -314,7 +349,7 @@ mod test {
     fn newer_shorter_or_nothing_to_lose() {
         let mut route = Route::unknown();
         assert!(route.yields_to(Seq(0), 200, false), "nothing is known");
-        route.set(Some(Seq(7)), 3, address(1), Instant::from_secs(1));
+        route.set(Seq(7), 3, address(1), Instant::from_secs(1));
         assert!(route.yields_to(Seq(8), 9, false));
         assert!(route.yields_to(Seq(7), 2, false));
         assert!(!route.yields_to(Seq(7), 3, false));

@@ -2,8 +2,8 @@
 //! needs for that, or leaves open.
 
 use base::Duration;
-use route::{AodvConfig, AodvRoute, Hop, LocalRepair};
-use wire::{AodvError, AodvMessage};
+use route::{AodvConfig, AodvRoute, Hello, Hop, LocalRepair};
+use wire::{AodvError, AodvMessage, AodvReply, AodvRequest};
 
 use crate::net::{Fate, Net, Node, at, ms};
 
@@ -71,7 +71,8 @@ fn an_error_counts_only_from_the_next_hop() {
     assert_eq!(route(&net, 1, 2).unwrap().next_hop, Some(at(2)));
 }
 
-/// To hear a neighbour says that it is there, not how new that is.
+/// To hear a neighbour says that it is there, not how new that is (RFC 3561 §6.2): its number is not
+/// valid then, and does not grow when the route ends (§6.11).
 #[test]
 fn a_neighbour_that_is_heard_keeps_its_number() {
     let mut net = Net::chain(EXACT, 2);
@@ -84,11 +85,84 @@ fn a_neighbour_that_is_heard_keeps_its_number() {
     net.inject(0, 1, AodvMessage::Request(asks_for_nobody()), 1, Hop::All);
     let heard = route(&net, 0, 1).unwrap();
     assert_eq!((heard.seq, heard.next_hop, heard.hops), (Some(1), Some(at(1)), 1));
+    assert!(lost.seq_is_valid && !heard.seq_is_valid);
+    for (second, id) in [(14, 2), (21, 3), (28, 4)] {
+        net.run(ms(second * 1000));
+        let lost = route(&net, 0, 1).unwrap();
+        assert_eq!((lost.seq, lost.seq_is_valid, lost.next_hop), (Some(1), false, None));
+        let request = AodvRequest { id, ..asks_for_nobody() };
+        net.inject(0, 1, AodvMessage::Request(request), 1, Hop::All);
+    }
+    // So its own next request, with its own next number, is as new as that.
+    let own = AodvRequest { id: 5, hops: 0, originator: at(1), ..asks_for_nobody() };
+    net.inject(0, 1, AodvMessage::Request(own), 1, Hop::All);
+    let back = route(&net, 0, 1).unwrap();
+    assert_eq!((back.seq, back.seq_is_valid, back.next_hop), (Some(1), true, Some(at(1))));
+}
+
+/// RFC 3561 §6.6.2: only who knows the number of its route may answer with it.
+#[test]
+fn who_only_heard_a_neighbour_does_not_answer_for_it() {
+    let mut net = Net::new(EXACT, 6, 1);
+    net.link(0, 1, true);
+    net.send(0, 1);
+    net.run(ms(7000));
+    assert_eq!(route(&net, 0, 1).unwrap().seq, Some(1));
+    net.inject(0, 1, AodvMessage::Request(asks_for_nobody()), 1, Hop::All);
+    net.log.clear();
+    let ask = |id| {
+        let (originator, destination) = (at(5), at(1));
+        AodvMessage::Request(AodvRequest { id, originator, destination, ..asks_for_nobody() })
+    };
+    net.inject(0, 5, ask(1), 2, Hop::All);
+    assert_eq!(net.log, ["7000 0 RREQ 1#1 by 5#1 hops 4 ttl 1"]);
+    // Its own word is a number: that of a request, or of a reply.
+    let own = AodvRequest { id: 5, hops: 0, originator: at(1), ..asks_for_nobody() };
+    net.inject(0, 1, AodvMessage::Request(own), 1, Hop::All);
+    net.inject(0, 5, ask(2), 2, Hop::All);
+    assert_eq!(net.log[1..], ["7000 0 RREP 1#1 for 5 hops 1 life 5520 to 5"]);
+}
+
+/// A neighbour whose route was lost says its number, which did not grow meanwhile (RFC 3561 §6.9).
+/// The next loss counts it up again.
+#[test]
+fn a_hello_has_the_latest_number() {
+    let config = AodvConfig { hello: Some(Hello::STANDARD), ..EXACT };
+    for (said, seq, valid, lost_at) in
+        [(4, 6, false, 6), (5, 5, true, 6), (6, 6, true, 7), (7, 7, true, 8)]
+    {
+        let mut net = Net::chain(config, 2);
+        let hello = |seq| {
+            let (destination, originator) = (at(1), at(1));
+            AodvMessage::Reply(AodvReply {
+                repair: false,
+                ack_required: false,
+                prefix: 0,
+                hops: 0,
+                destination,
+                destination_seq: seq,
+                originator,
+                lifetime_ms: 2000,
+                timestamp: None,
+            })
+        };
+        net.inject(0, 1, hello(5), 1, Hop::All);
+        net.run(ms(2000));
+        let lost = route(&net, 0, 1).unwrap();
+        assert_eq!((lost.seq, lost.next_hop), (Some(6), None));
+        net.inject(0, 1, hello(said), 1, Hop::All);
+        let there = route(&net, 0, 1).unwrap();
+        assert_eq!((there.seq, there.seq_is_valid), (Some(seq), valid), "{said}");
+        assert_eq!((there.next_hop, there.hops, there.until), (Some(at(1)), 1, ms(4000)));
+        net.run(ms(4000));
+        let lost = route(&net, 0, 1).unwrap();
+        assert_eq!((lost.seq, lost.next_hop), (Some(lost_at), None));
+    }
 }
 
 /// A request of node 7 for node 8, which passes node 1.
-fn asks_for_nobody() -> wire::AodvRequest {
-    wire::AodvRequest {
+fn asks_for_nobody() -> AodvRequest {
+    AodvRequest {
         join: false,
         repair: false,
         gratuitous: false,

@@ -79,7 +79,11 @@ fn standard() -> impl Strategy<Value = AodvConfig> {
     })
 }
 
-/// Runs a story to its end and three minutes beyond.
+/// Searches that a packet may come back from, which is its time to live, by the seconds that one
+/// takes at most.
+const RESCUES: Duration = Duration::from_secs(64 * 20);
+
+/// Runs a story to its end and three minutes beyond, or until nothing can be under way.
 fn tell(config: AodvConfig, story: &Story, mut check: impl FnMut(&Net)) -> Net {
     let n = story.nodes;
     let mut net = Net::new(config, n, story.seed);
@@ -106,6 +110,9 @@ fn tell(config: AodvConfig, story: &Story, mut check: impl FnMut(&Net)) -> Net {
     }
     let end = net.now + Duration::from_secs(180);
     net.run_checked(end, &mut check);
+    if net.under_way() > 0 {
+        net.run_checked(net.now + RESCUES, &mut check);
+    }
     net
 }
 

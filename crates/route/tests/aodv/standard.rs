@@ -481,3 +481,22 @@ fn a_reply_is_judged_by_what_was_known_before_its_sender_was_heard() {
     assert_eq!(net.fates[0], (first, ms(6), Fate::Delivered(2)));
     assert_eq!(net.fates[1], (second, ms(8006), Fate::Delivered(2)));
 }
+
+/// Requests pass from 1 to 0 and from 5 to 7, packets do not pass back: each search finds a way that
+/// the packet can't take. Its time to live ends that, after as many searches.
+#[test]
+fn a_packet_that_comes_back_again_and_again_is_given_up() {
+    let mut net = Net::new(AodvConfig { local_repair: LocalRepair::Off, ..EXACT }, 8, 1);
+    for (a, b) in [(7, 1), (0, 2), (0, 5)] {
+        net.link(a, b, true);
+    }
+    net.one_way(5, 7, true);
+    net.one_way(1, 0, true);
+    let ids = [net.send(7, 5), net.send(0, 7)];
+    net.run(ms(400_000));
+    assert_eq!(net.fate_of(ids[1]), Some(Fate::Dropped(0, DropReason::TimeToLive)));
+    assert_eq!(net.node(0).stats().discoveries, 64);
+    // Nobody asks for 7 any more, so 7 hears of no way that it could try.
+    assert_eq!(net.fate_of(ids[0]), Some(Fate::Dropped(7, DropReason::DiscoveryFailed)));
+    assert!((0..8).all(|node| net.node(node).routes().count() == 0));
+}
