@@ -69,7 +69,7 @@ pub struct Aodv {
     strengths: Strengths,
     /// When what is still under repair is given up ([`LocalRepair::PastHalf`]).
     repairs: VecDeque<(Instant, Ipv4Addr)>,
-    /// Part of a route that carries packets until then (RFC 3561 §6.9).
+    /// Part of an active route, which is a valid one, until then (RFC 3561 §3, §6.9).
     active_until: Instant,
     last_broadcast: Instant,
     next_hello: Instant,
@@ -175,7 +175,7 @@ impl Aodv {
         }
         let ip = &mut packet.packet.ip;
         if ip.destination == self.address || ip.destination == Ipv4Addr::BROADCAST {
-            self.active_until = now + self.config.active_route_timeout;
+            self.is_active(now + self.config.active_route_timeout);
             self.outbox.push(Output::Deliver(packet.packet));
         } else if packet.dsr.is_some() {
             self.give_up(packet, DropReason::BadRoute);
@@ -338,8 +338,14 @@ impl Aodv {
                 }
             }
         }
-        self.active_until = until;
+        self.is_active(until);
         self.put(now, at, Output::Transmit { packet, hop: Hop::To(next) });
+    }
+
+    /// There is a route here until then, used or not, that something else than a hello has made: those
+    /// of hellos would keep each other alive for ever.
+    fn is_active(&mut self, until: Instant) {
+        self.active_until = self.active_until.max(until);
     }
 
     /// The route to `destination` is used by traffic that passes here. If there is none, its number

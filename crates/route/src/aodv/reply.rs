@@ -32,6 +32,7 @@ impl Aodv {
             }
             return;
         }
+        self.is_active(until);
         if let Some(route) = self.table.get_mut(reply.destination) {
             route.search.answered(hops);
             if let (true, Some(sent)) = (reply.originator == self.address, reply.timestamp) {

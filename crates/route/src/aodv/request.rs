@@ -65,6 +65,7 @@ impl Aodv {
         if !self.offer(now, originator, (seq, hops), from, until) {
             return;
         }
+        self.is_active(until);
         if let Some(route) = self.table.get_mut(originator)
             && route.search.until > Instant::ZERO
         {
@@ -89,6 +90,8 @@ impl Aodv {
             // RFC 3561 §6.1, §6.6.1.
             self.seq = self.seq.max(asked);
         }
+        // So long others have a route to here.
+        self.is_active(now + self.config.my_route_timeout);
         let reply = AodvReply {
             repair: false,
             ack_required: false,

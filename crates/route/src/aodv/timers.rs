@@ -27,12 +27,13 @@ impl Aodv {
             self.blame(now, silent);
         }
         while self.blacklist.take_due(now).is_some() {}
-        self.hello_timers(now);
         match self.config.expiry_interval {
             None => self.expire(now),
             Some(_) if self.next_round <= now => self.round(now),
             Some(_) => {}
         }
+        // What ends with the last hello is not lost.
+        self.hello_timers(now);
         self.search_timers(now);
         self.forget(now);
         self.reckon(now);

@@ -352,6 +352,21 @@ fn hellos_in_place_of_a_link_layer() {
 }
 
 #[test]
+fn a_route_that_is_valid_and_idle_is_not_lost_for_want_of_hellos() {
+    // RFC 3561 §6.9: a node says hello as long as it is part of an active route, which is a valid one
+    // (§3), used or not. A route from a reply lives for 6 s, and a packet renews it for 3 s.
+    let config = AodvConfig { hello: Some(Hello::STANDARD), link_layer_detection: false, ..WIDE };
+    let mut net = Net::chain(config, 4);
+    for step in 1..12 {
+        net.send(0, 3);
+        net.run(ms(9000 * step));
+    }
+    let errors: Vec<_> = net.log.iter().filter(|line| line.contains("RERR")).collect();
+    assert_eq!(errors, [""; 0]);
+    assert_eq!(net.fates.iter().filter(|(_, _, fate)| *fate == Fate::Delivered(3)).count(), 11);
+}
+
+#[test]
 fn a_packet_without_a_route_draws_an_error() {
     let mut net = Net::chain(WIDE, 3);
     net.send(0, 2);
