@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 
 use base::{Instant, Ipv4Addr};
-use wire::Routed;
+use wire::{Body, IcmpMessage, Routed};
 
 /// In the order in which they came.
 #[derive(Clone, Debug, Default)]
@@ -22,13 +22,26 @@ impl Buffer {
 
     /// The next packet for `destination`.
     pub(super) fn take(&mut self, destination: Ipv4Addr) -> Option<Routed> {
-        let is_it = |(_, routed): &(Instant, Routed)| routed.packet.ip.destination == destination;
+        self.take_if(|routed| routed.packet.ip.destination == destination)
+    }
+
+    /// The next packet that is one of these.
+    pub(super) fn take_if(&mut self, is_one: impl Fn(&Routed) -> bool) -> Option<Routed> {
+        let is_it = |(_, routed): &(Instant, Routed)| is_one(routed);
         let at = self.waiting.iter().position(is_it)?;
         self.waiting.remove(at).map(|(_, packet)| packet)
     }
 
     pub(super) fn has(&self, destination: Ipv4Addr) -> bool {
         self.waiting.iter().any(|(_, routed)| routed.packet.ip.destination == destination)
+    }
+
+    /// Does anything wait for `destination` that is a part of a conversation: TCP, or an echo?
+    pub(super) fn converses(&self, destination: Ipv4Addr) -> bool {
+        self.waiting.iter().any(|(_, routed)| {
+            routed.packet.ip.destination == destination
+                && matches!(routed.packet.body, Body::Tcp(_) | Body::Icmp(IcmpMessage::Echo { .. }))
+        })
     }
 
     /// The next packet that has waited long enough.

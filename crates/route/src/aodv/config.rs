@@ -74,7 +74,8 @@ pub struct AodvConfig {
     pub buffer_timeout: Duration,
     /// The time to live of the own host's packets. RFC 3561: the host's own (`None`). ns-2.35: 30.
     pub data_ttl: Option<u8>,
-    /// Requests ask that the destination be told, too (flag G). RFC 3561 §6.3: for TCP, yes.
+    /// Requests ask that the destination be given a route, too (flag G), where TCP or an echo waits.
+    /// RFC 3561 §6.3: who expects that both ends speak does so.
     /// ns-2.35: no.
     pub gratuitous: bool,
     /// Only the destination may answer (flag D). RFC 3561 §6.3, ns-2.35: no.

@@ -90,10 +90,22 @@ impl Aodv {
         route.search.phase = Phase::Idle;
         route.search.until = Instant::ZERO;
         self.stats.failed_discoveries += 1;
-        if route.state == State::Repairing {
-            self.fail_repair(now, destination);
+        if route.state != State::Repairing {
+            return self.give_up_waiting(destination, DropReason::DiscoveryFailed);
         }
-        self.give_up_waiting(destination, DropReason::DiscoveryFailed);
+        self.fail_repair(now, destination);
+        // RFC 3561 §6.12 is about the packets of others; for the own host's a search has more than
+        // one request (§6.3).
+        let (own, reason) = (self.address, DropReason::DiscoveryFailed);
+        while let Some(packet) = self.buffer.take_if(|routed| {
+            let ip = &routed.packet.ip;
+            ip.destination == destination && ip.source != own
+        }) {
+            self.give_up(packet, reason);
+        }
+        if self.buffer.has(destination) {
+            self.seek(now, destination);
+        }
     }
 
     /// ns-2.35: asks if it is time to, see [`SearchRule::OnDemand`].
@@ -143,7 +155,8 @@ impl Aodv {
         let request = AodvRequest {
             join: false,
             repair: false,
-            gratuitous: self.config.gratuitous,
+            // RFC 3561 §6.3: where both ends speak.
+            gratuitous: self.config.gratuitous && self.buffer.converses(destination),
             destination_only: self.config.destination_only,
             hops: 0,
             id: self.request_id,

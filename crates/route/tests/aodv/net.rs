@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use base::{Chance, Duration, Instant, Ipv4Addr, RandomStream, Strength};
 use route::{Aodv, AodvConfig, AodvRoute, DropReason, Hop, Output};
-use wire::{AodvMessage, Body, IpHeader, Packet, Payload, Routed, UdpDatagram};
+use wire::{AodvMessage, Body, IpHeader, Packet, Payload, Routed, TcpSegment, UdpDatagram};
 
 pub type Node = usize;
 
@@ -137,12 +137,25 @@ impl Net {
 
     /// A host has a packet; answers with its number.
     pub fn send(&mut self, from: Node, to: Node) -> u64 {
+        let payload = Payload::new(0, self.sent, 100);
+        self.send_body(
+            from,
+            to,
+            Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload }),
+        )
+    }
+
+    /// One of TCP's.
+    pub fn send_tcp(&mut self, from: Node, to: Node) -> u64 {
+        let payload = Payload::new(0, self.sent, 100);
+        self.send_body(from, to, Body::Tcp(TcpSegment { payload, ..TcpSegment::default() }))
+    }
+
+    fn send_body(&mut self, from: Node, to: Node, body: Body) -> u64 {
         let id = self.sent;
         self.sent += 1;
-        let payload = Payload::new(0, id, 100);
-        let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload };
         let ip = IpHeader::new(at(from), at(to));
-        let packet = Packet { ip, body: Body::Udp(datagram) };
+        let packet = Packet { ip, body };
         let before = self.route(from, at(to));
         self.hosts[from].aodv.send(self.now, packet);
         self.drain(from);

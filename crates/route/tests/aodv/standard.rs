@@ -66,7 +66,7 @@ fn who_has_a_route_answers_and_tells_the_destination() {
     net.send(1, 3);
     net.run(ms(1000));
     net.log.clear();
-    let id = net.send(0, 3);
+    let id = net.send_tcp(0, 3);
     net.run(ms(2000));
     // RFC 3561 §6.6.2, §6.6.3: node 1 knows node 3 since 4 ms, for 6 s, and its packets renewed that
     // only to 3 s from then.
@@ -86,6 +86,17 @@ fn who_has_a_route_answers_and_tells_the_destination() {
     net.send(3, 0);
     net.run(ms(2100));
     assert_eq!(net.log, [""; 0]);
+    // Where nothing is expected to come back, nobody asks for one (§6.3).
+    let mut net = Net::chain(AodvConfig { gratuitous: true, ..WIDE }, 4);
+    net.send(1, 3);
+    net.run(ms(1000));
+    net.log.clear();
+    net.send(0, 3);
+    net.run(ms(2000));
+    assert_eq!(
+        net.log,
+        ["1000 0 RREQ 3#? by 0#1 hops 0 ttl 5", "1001 1 RREP 3#0 for 0 hops 2 life 5003 to 0",]
+    );
 }
 
 #[test]
@@ -217,6 +228,24 @@ fn a_repair_that_fails() {
         assert!(net.fates.contains(&(id, ms(1407), end)), "packets wait for the repair");
     }
     assert_eq!(net.news[0], (ms(1407), 2, News::Lost(3)));
+}
+
+#[test]
+fn own_packets_get_a_search_after_a_repair_that_fails() {
+    // RFC 3561 §6.12 repairs with one request, for packets of others; §6.3 has more for one's own.
+    let mut net = Net::chain(WIDE, 4);
+    net.send(0, 3);
+    net.run(ms(1000));
+    net.link(2, 3, false);
+    let other = net.send(0, 3);
+    net.run(ms(1200));
+    let own = net.send(2, 3);
+    net.run(ms(1410));
+    assert_eq!(net.fate_of(other), Some(Fate::Dropped(2, DropReason::DiscoveryFailed)));
+    assert_eq!(net.fate_of(own), None);
+    net.link(2, 3, true);
+    net.run(ms(3000));
+    assert_eq!(net.fate_of(own), Some(Fate::Delivered(3)));
 }
 
 #[test]

@@ -70,7 +70,8 @@ table! {
     buffer_timeout: Time,
     /// The time to live of the own host's packets; `"none"`: the host's own. Default `"none"`.
     data_ttl: OrNone<u8>,
-    /// Requests ask that the destination be told, too (flag G). Default true.
+    /// Requests ask that the destination be given a route, too (flag G), where TCP or an echo waits.
+    /// Default true.
     gratuitous: bool,
     /// Only the destination may answer (flag D). Default false.
     destination_only: bool,

@@ -132,7 +132,7 @@ pub(super) const AODV: &[Deviation] = &[
     key(
         "routing.gratuitous",
         ["true", "false"],
-        "§6.3: requests for TCP ask that the destination be told of the route, too.",
+        "§6.3: who expects that both ends speak (TCP, an echo) asks that the destination be given a route, too.",
         "Never.",
     ),
     key(
