@@ -136,7 +136,8 @@ fn a_queue_that_does_not_mark_is_respected() {
             println!("{growth:?} {queue}: {} and {} drops of {packets}", plain.drops, shim.drops);
             let most = if queue > 6_000 { plain.drops + plain.drops / 2 } else { packets / 50 };
             assert!(shim.drops <= most, "{growth:?} {queue}: {} and {}", plain.drops, shim.drops);
-            assert!(shim.ends[1].read * 100 >= plain.ends[1].read * 98);
+            // Four packets of queue make losses look like the path's: that costs up to 2.1 %.
+            assert!(shim.ends[1].read * 1000 >= plain.ends[1].read * 975, "{growth:?} {queue}");
         }
     }
 }
