@@ -12,17 +12,19 @@
 //!   way. They are taken: SND.UNA moves, SACK blocks are kept. Nothing is sent for it, the window
 //!   and the timeout stay ([`Act::Hold`]'s `freeze_timers`).
 //! - *What is sent first after the snooze* ([`ResumeFrom`]). Timers that go on from their frozen
-//!   values send nothing, and a window whose segments died with the route is full: by them alone the
-//!   source waits for a timeout, which costs it the window. The paper expects the rate of before at
-//!   once, and that is what sending the stored window again gives.
+//!   values send nothing, and a window whose segments died with the route is full: by them alone a
+//!   source with one timer waits for a timeout, which costs it the window. The paper expects the rate of
+//!   before at once; sending the stored window again gives that, but the paper does not say so. It is
+//!   the default, because nobody may be worse off with TCP-F than without.
 //! - *Data that arrives* is acknowledged as ever: that is no packet of the snoozing stream, and the
 //!   peer that reaches us shall not have to time out.
 //! - *A failure with nothing outstanding*: the route is as bad for what is written next, so TCP
 //!   snoozes then, too.
-//! - *Several failures* (§5.4): whichever RRN comes first ends the snooze. The nearest failure point
-//!   is the one whose RRN can come, because those behind it can't get theirs through; if there is
-//!   another failure behind it, the next packet draws the next RFN. The RRN need not come from
-//!   whoever sent the RFN: any router that had forwarded it may have found another route.
+//! - *Several failures* ([`WakesOn`]): §4 lets any router that forwarded the RFN send the RRN when it
+//!   learns of a route, §5.4 only the failure point. By §4 whichever RRN comes first ends the snooze; if
+//!   there is another failure behind it, the next packet draws the next RFN. By §5.4 it is that of the
+//!   failure point whose RFN came last: those that come later come from nearer, because packets do not
+//!   get past a nearer failure, nor do the RFNs of those behind it.
 //! - *Before the connection is open* TCP-F stands aside; the paper speaks of a transfer under way.
 //!
 //! It needs from its driver: signals of this connection only ([`Signal::concerns`]), and a hold that
@@ -33,7 +35,7 @@ mod test;
 
 use alloc::boxed::Box;
 
-use base::{Act, Done, Duration, Release, Seek, Setting, Signal, SignalKind};
+use base::{Act, Done, Duration, Ipv4Addr, Release, Seek, Setting, Signal, SignalKind};
 
 use crate::Aid;
 use crate::kit::{Context, Machine, Protocol, States, named, resume};
@@ -47,18 +49,33 @@ pub struct TcpFOptions {
     /// (RFC 3561 §6.3 and §10: 2.8 s, doubled twice, 19.6 s in all), rounded up; DSR's requests are
     /// at most 10 s apart (RFC 4728 §9).
     pub route_failure_timeout: Duration,
-    /// chandran-1998 §4 goes on from the window that was stored. The default is that it is sent.
+    /// chandran-1998 §4 restarts the timers from their frozen values, and sends nothing by itself. The
+    /// default is otherwise: to the letter, TCP-F over today's TCPs is slower than no TCP-F
+    /// (papers/chandran-1998).
     pub resume_from: ResumeFrom,
+    /// Whose RRN ends the snooze (chandran-1998 §4, §5.4).
+    pub wakes_on: WakesOn,
 }
 
 /// Where sending goes on after a snooze.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ResumeFrom {
-    /// At the first unacknowledged byte: all of the window that SACK has not reported goes again.
+    /// At the first unacknowledged byte: all of the window that SACK has not reported goes again. Not in
+    /// the paper.
     #[default]
     Una,
-    /// Where it stopped. What the failure took away waits for duplicates, or for the timer.
+    /// Where it stopped, to the letter. What the failure took away waits for duplicates, or for the timer.
     Nxt,
+}
+
+/// Whose RRN ends a snooze.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum WakesOn {
+    /// Any router's.
+    #[default]
+    Any,
+    /// That of the failure point, which sent the last RFN. Where a sender is not known, any.
+    FailurePoint,
 }
 
 impl TcpFOptions {
@@ -68,7 +85,11 @@ impl TcpFOptions {
 
 impl Default for TcpFOptions {
     fn default() -> Self {
-        Self { route_failure_timeout: Duration::from_secs(20), resume_from: ResumeFrom::Una }
+        Self {
+            route_failure_timeout: Duration::from_secs(20),
+            resume_from: ResumeFrom::default(),
+            wakes_on: WakesOn::default(),
+        }
     }
 }
 
@@ -91,6 +112,14 @@ impl Configure for TcpFOptions {
             set: Set::Choice(&[
                 ("una", |o| o.resume_from = ResumeFrom::Una),
                 ("nxt", |o| o.resume_from = ResumeFrom::Nxt),
+            ]),
+        },
+        AidOption {
+            name: "wakes_on",
+            about: "whose RRN ends the snooze: any router's, or the failure point's",
+            set: Set::Choice(&[
+                ("any", |o| o.wakes_on = WakesOn::Any),
+                ("failure-point", |o| o.wakes_on = WakesOn::FailurePoint),
             ]),
         },
     ];
@@ -147,13 +176,25 @@ impl States for State {
 #[derive(Clone, Debug)]
 pub struct TcpF {
     options: TcpFOptions,
+    /// Who sent the last RFN.
+    failure_point: Option<Ipv4Addr>,
 }
 
 impl TcpF {
     /// To a new connection.
     pub fn new(options: TcpFOptions) -> Machine<Self> {
         let timeout = options.route_failure_timeout.max(TcpFOptions::LEAST_TIMEOUT);
-        Machine::new(Self { options: TcpFOptions { route_failure_timeout: timeout, ..options } })
+        let options = TcpFOptions { route_failure_timeout: timeout, ..options };
+        Machine::new(Self { options, failure_point: None })
+    }
+
+    /// May this RRN end the snooze?
+    fn wakes(&self, signal: &Signal) -> bool {
+        self.options.wakes_on == WakesOn::Any
+            || match (self.failure_point, signal.about.reporter) {
+                (Some(of), Some(from)) => of == from,
+                _ => true,
+            }
     }
 }
 
@@ -192,8 +233,13 @@ impl Protocol for TcpF {
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
         match signal.kind {
-            SignalKind::RouteFailed => self.transition(cx, Cause::RouteFailed),
-            SignalKind::RouteRestored => self.transition(cx, Cause::RouteRestored),
+            SignalKind::RouteFailed => {
+                self.failure_point = signal.about.reporter;
+                self.transition(cx, Cause::RouteFailed);
+            }
+            SignalKind::RouteRestored if self.wakes(signal) => {
+                self.transition(cx, Cause::RouteRestored);
+            }
             // chandran-1998 §5.4: congestion is TCP's own affair.
             _ => {}
         }

@@ -36,7 +36,11 @@ fn by_timers() -> TcpFOptions {
 
 /// Ten segments have left at 0; it is 400 ms later, so that 600 ms are left of TCP's timer.
 fn ten_sent() -> Line {
-    let mut line = Scripted::new(TcpF::new(by_timers()));
+    ten_sent_with(by_timers())
+}
+
+fn ten_sent_with(options: TcpFOptions) -> Line {
+    let mut line = Scripted::new(TcpF::new(options));
     line.write(1_000);
     assert_eq!(sent(&line).len(), 10);
     line.take();
@@ -65,6 +69,12 @@ fn signal(line: &mut Line, kind: SignalKind, ports: Option<(u16, u16)>, seq: Opt
     let flow =
         ports.map(|(ours, peers)| FlowKey { source: end(1, ours), destination: end(2, peers) });
     line.signal(Signal { kind, about: About { flow, seq, ..About::default() } });
+}
+
+/// A signal from the router at this address.
+fn from_router(line: &mut Line, kind: SignalKind, router: u8) {
+    let reporter = Some(Ipv4Addr::new(10, 0, 1, router));
+    line.signal(Signal { kind, about: About { reporter, ..About::default() } });
 }
 
 fn sent(line: &Line) -> Vec<(u64, Seq, u32)> {
@@ -315,6 +325,25 @@ fn any_rrn_ends_the_snooze_and_the_next_is_ignored() {
     assert_eq!(asked(&line), [(400, RESUME)]);
 }
 
+/// chandran-1998 §5.4, point 1: the source waits for the RRN of the nearest failure point.
+#[test]
+fn the_failure_point_alone_may_wake_it() {
+    use SignalKind::{RouteFailed, RouteRestored};
+    let options = TcpFOptions { wakes_on: WakesOn::FailurePoint, ..by_timers() };
+    let mut line = ten_sent_with(options);
+    from_router(&mut line, RouteFailed, 7);
+    from_router(&mut line, RouteFailed, 3);
+    line.take();
+    from_router(&mut line, RouteRestored, 7);
+    assert_eq!((asked(&line), line.aid.state), (Vec::new(), State::Snooze), "a farther one");
+    from_router(&mut line, RouteRestored, 3);
+    assert_eq!(asked(&line), [(400, RESUME)]);
+    // An RRN whose sender is not known counts.
+    from_router(&mut line, RouteFailed, 3);
+    rrn(&mut line);
+    assert_eq!(line.aid.state, State::Active);
+}
+
 /// chandran-1998 §5.4: feedback does not interfere with congestion control.
 #[test]
 fn other_signals_mean_nothing_to_it() {
@@ -383,6 +412,7 @@ fn data_flow_again_soon_after_the_path_works() {
         let options = TcpFOptions {
             route_failure_timeout: span(random, 1, 30_000),
             resume_from: if flag(random) { ResumeFrom::Una } else { ResumeFrom::Nxt },
+            wakes_on: if flag(random) { WakesOn::Any } else { WakesOn::FailurePoint },
         };
         // A window that is not sent again waits for TCP's timer, which goes on from where it was.
         let longest = match options.resume_from {
