@@ -3,7 +3,7 @@
 use scenario::Unit;
 
 /// Values with a name of their own.
-const VALUES: [(&str, &str); 26] = [
+const VALUES: [(&str, &str); 27] = [
     ("adhoc", "ad hoc"),
     ("aodv", "AODV"),
     ("atcp", "ATCP"),
@@ -23,6 +23,7 @@ const VALUES: [(&str, &str); 26] = [
     ("reno-bsd", "BSD's Reno"),
     ("rfn", "RFN"),
     ("sack", "SACK"),
+    ("segment-timers", "a timer for each segment"),
     ("tahoe", "Tahoe"),
     ("tahoe-1988", "Tahoe of 1988"),
     ("tcp", "TCP"),

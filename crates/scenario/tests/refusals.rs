@@ -489,7 +489,7 @@ help: these go together: {pairs}"#,
         "an unknown recovery",
         r#"recovery = "reno""#,
         r#"recovery = "new-reno""#,
-        "test.toml:25:20: `new-reno` is not known here\nhelp: did you mean `newreno`? known are tahoe, reno, newreno, sack, rack-tlp",
+        "test.toml:25:20: `new-reno` is not known here\nhelp: did you mean `newreno`? known are tahoe, reno, newreno, sack, rack-tlp, segment-timers",
     ),
     (
         "a window smaller than a segment",

@@ -82,6 +82,8 @@ pub struct Flight {
     ssthresh_from_cwnd: bool,
     /// A timeout in fast recovery leaves ssthresh alone.
     recovery_keeps_ssthresh: bool,
+    /// After a recovery or a timeout, duplicates of what it sent again start no other one.
+    recover_guard: bool,
 }
 
 impl Flight {
@@ -115,6 +117,7 @@ impl Flight {
             limited_transmit: options.limited_transmit,
             ssthresh_from_cwnd: options.ssthresh_from_cwnd,
             recovery_keeps_ssthresh: options.recovery_keeps_ssthresh,
+            recover_guard: options.recover_guard,
         }
     }
 
@@ -324,6 +327,12 @@ impl Flight {
         self.window.ssthresh = self.growth.on_congestion(now, &self.window, flight, self.mss);
     }
 
+    /// Responds to congestion by slow start up to the ssthresh of before.
+    pub fn start_slowly(&mut self) {
+        self.before = Some(self.window);
+        self.window.cwnd = self.mss;
+    }
+
     /// Responds to congestion without a loss.
     pub fn cut(&mut self, now: Instant) {
         self.reduce(now);
@@ -419,11 +428,15 @@ impl Flight {
     }
 
     /// The third duplicate, and recovery allowed: after a recovery or timeout, duplicates of what
-    /// it sent again must not start another one (RFC 6582 §3.2, step 2).
+    /// it sent again must not start another one (RFC 6582 §3.2, step 2), where that is guarded against.
     pub fn third_duplicate(&self) -> bool {
-        self.phase == Phase::Open
-            && self.dup_acks == DUP_THRESHOLD
-            && self.recover.is_none_or(|point| self.una.after(point))
+        let allowed = match self.recover_guard {
+            true => {
+                self.phase == Phase::Open && self.recover.is_none_or(|point| self.una.after(point))
+            }
+            false => !matches!(self.phase, Phase::Recovery { .. }),
+        };
+        allowed && self.dup_acks == DUP_THRESHOLD
     }
 
     /// Fast recovery begins with a window of ssthresh: what is out is known otherwise than by the

@@ -56,6 +56,12 @@ macro_rules! options {
             /// Whether a timeout in fast recovery leaves ssthresh as that has set it, as in Linux;
             /// RFC 5681 §3.1 lowers it again.
             recovery_keeps_ssthresh: flag(false),
+            /// Whether duplicates of what a timeout or a recovery has sent again may not start another fast
+            /// retransmit (RFC 6582 §3.2, recover). The Reno of 4.4BSD had no such guard.
+            recover_guard: flag(true),
+            /// Whether an echo of a congestion mark leads to slow start from one segment, with ssthresh as
+            /// it is, and not to half the window (RFC 3168 §6.1.2).
+            ece_slow_start: flag(false),
             /// Whether fast recovery sends in proportion to what arrives (RFC 9937); needs SACK.
             prr: flag(false),
             /// Whether the receiver reports what it gets twice (RFC 2883), and the sender takes its
@@ -82,6 +88,9 @@ macro_rules! options {
             /// and not the sum, the variation is the largest of the last round trips and falls by a
             /// quarter in each, and every sample counts in full. RFC 6298 §2 otherwise.
             linux_rto: flag(false),
+            /// Whether the timeout is twice the smoothed round-trip time, as before Jacobson (RFC 793
+            /// §3.7: ALPHA 7/8, BETA 2, between the minimum and the maximum); `linux_rto` comes before it.
+            rfc_793_rto: flag(false),
             /// Whether the retransmission timer starts anew when fast recovery sends the segment at
             /// SND.UNA, as in Linux; RFC 6675 §6 leaves that open.
             rearm_with_head: flag(false),

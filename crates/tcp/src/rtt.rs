@@ -11,6 +11,8 @@ pub struct RttEstimator {
     variation: Duration,
     /// Linux's, in the place of the variation and of the minimum.
     linux: Option<LinuxVariation>,
+    /// RFC 793's timeout, without a variation.
+    rfc_793: bool,
     rto: Duration,
     doublings: u32,
     /// Timeouts since the last sample.
@@ -30,6 +32,7 @@ impl RttEstimator {
             srtt: None,
             variation: Duration::ZERO,
             linux: None,
+            rfc_793: false,
             rto: initial,
             doublings: 0,
             timeouts: 0,
@@ -58,6 +61,12 @@ impl RttEstimator {
     /// The same, with the timeout as Linux computes it.
     pub fn as_linux(mut self, so: bool) -> Self {
         self.linux = so.then(|| LinuxVariation::new(self.min));
+        self
+    }
+
+    /// The same, with the timeout as RFC 793 computes it, or not.
+    pub fn as_rfc_793(mut self, so: bool) -> Self {
+        self.rfc_793 = so;
         self
     }
 
@@ -123,7 +132,11 @@ impl RttEstimator {
     fn compute(&mut self) {
         let srtt = self.srtt.unwrap_or_default();
         let margin = self.linux.as_ref().map_or(self.variation.times(4), LinuxVariation::used);
-        let sum = srtt + margin.max(self.granularity);
+        let sum = match self.rfc_793 && self.linux.is_none() {
+            // RFC 793 §3.7: BETA × SRTT. Its ALPHA of 7/8 is RFC 6298's.
+            true => srtt.times(2).max(self.granularity),
+            false => srtt + margin.max(self.granularity),
+        };
         self.rto = sum.clamp(self.min, self.max.max(self.min));
         (self.doublings, self.timeouts) = (0, 0);
     }
@@ -219,6 +232,19 @@ mod test {
         e.sample(MS(1000), 1);
         assert_eq!(e.doublings(), 0);
         assert!(e.rto() < MS(3000));
+    }
+
+    #[test]
+    fn rfc_793_knows_no_variation() {
+        let mut e = estimator().as_rfc_793(true);
+        e.sample(MS(800), 1);
+        assert_eq!(e.rto(), MS(1600));
+        e.sample(MS(1600), 1);
+        assert_eq!((e.srtt(), e.rto()), (Some(MS(900)), MS(1800)));
+        for _ in 0..99 {
+            e.sample(MS(10), 1);
+        }
+        assert_eq!(e.rto(), MS(200), "the minimum");
     }
 
     #[test]

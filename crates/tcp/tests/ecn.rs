@@ -151,3 +151,23 @@ fn an_echo_never_raises_the_window() {
     line.receives(echo(1));
     assert_eq!(line.cwnd(), 1000);
 }
+
+/// What liu-singh-2001 §III-A may mean by "invoke slow start".
+#[test]
+fn an_echo_may_lead_to_slow_start_with_ssthresh_kept() {
+    for (ece_slow_start, cwnd) in [(false, 4000), (true, 1000)] {
+        let config = Config { ece_slow_start, initial_window: 8, ..with_ecn() };
+        let answer = syn_ack().with(TcpFlags::ECE);
+        let mut line = Line::established_by(&config, answer);
+        line.writes(8000);
+        line.sends_some();
+        let before = line.ssthresh();
+        line.receives(echo(1));
+        let kept = if ece_slow_start { before } else { 4000 };
+        assert_eq!((line.cwnd(), line.ssthresh()), (cwnd, kept));
+        assert_eq!((line.tcp.stats().ecn_reductions, line.tcp.reductions()), (1, 1));
+        // Once a window of data.
+        line.receives(echo(1001));
+        assert_eq!(line.tcp.stats().ecn_reductions, 1);
+    }
+}

@@ -31,7 +31,7 @@ fn configs() -> impl Strategy<Value = Config> {
             let [prr, dsack, eifel, f_rto, lcd, window_validation] = more;
             let (recovery, growth) = pairs().nth(pair).expect("there are so many");
             // Of the segment size, so that kept cases stay what they are.
-            let linux = |bit: u16| mss >> bit & 1 == 1;
+            let by = |bit: u16| mss >> bit & 1 == 1;
             Config {
                 recovery,
                 growth,
@@ -51,13 +51,16 @@ fn configs() -> impl Strategy<Value = Config> {
                 eifel,
                 f_rto,
                 lcd,
-                slow_start_by_bytes: linux(0),
-                ssthresh_from_cwnd: linux(1),
-                recovery_keeps_ssthresh: linux(2),
-                linux_rto: linux(3),
-                rearm_with_head: linux(4),
-                f_rto_again: linux(5),
-                disordered_acks: linux(6),
+                slow_start_by_bytes: by(0),
+                ssthresh_from_cwnd: by(1),
+                recovery_keeps_ssthresh: by(2),
+                linux_rto: by(3),
+                rearm_with_head: by(4),
+                f_rto_again: by(5),
+                disordered_acks: by(6),
+                rfc_793_rto: by(7),
+                recover_guard: !by(8),
+                ece_slow_start: by(9),
                 initial_window,
                 // A random wire without memory ends sooner or later.
                 max_retries: 60,

@@ -243,7 +243,10 @@ impl Connection {
         if snd.ecn.point.is_some() || snd.flight.phase() != Phase::Open {
             return;
         }
-        snd.flight.cut(now);
+        match self.config.ece_slow_start {
+            true => snd.flight.start_slowly(),
+            false => snd.flight.cut(now),
+        }
         snd.undo = None;
         snd.reduced();
         self.stats.ecn_reductions += 1;

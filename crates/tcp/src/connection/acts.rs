@@ -198,10 +198,12 @@ impl Connection {
             self.snd.retries = 0;
             self.snd.disruption = None;
             self.snd.rtt.end_back_off();
+            self.snd.recovery.restart_timers(self.config.clock.deadline(now, self.snd.rtt.rto()));
         }
+        let times_segments = self.snd.recovery.times_segments();
         if self.snd.flight.outstanding() == 0 {
             self.timers.stop(Timer::Retransmission);
-        } else if self.timers.get(Timer::Retransmission).is_none() {
+        } else if times_segments || self.timers.get(Timer::Retransmission).is_none() {
             self.restart_retransmission_timer(now);
         }
     }

@@ -149,6 +149,11 @@ impl Connection {
                 return Some(Choice::new(flight.una(), end, why));
             }
         }
+        if let Some(range) = self.snd.recovery.due()
+            && let Some(range) = self.repairable(range)
+        {
+            return Some(Choice { range, why: Why::Repair });
+        }
         // RFC 8985 §7.3: a probe is new data, whatever the congestion window.
         let probes = core::mem::take(&mut self.snd.tail_probe_due);
         let budget = match self.snd.flight.f_rto() {
@@ -412,14 +417,20 @@ impl Connection {
             self.snd.timed = Some((end, now));
         }
         self.snd.last_sent = now;
+        let at = self.config.clock.deadline(now, self.snd.rtt.rto());
+        if choice.why != Why::Probe {
+            self.snd.recovery.start_timer(now, SeqRange::new(start, end), at);
+        }
         if choice.why != Why::Probe && self.snd.held.is_none() {
             self.timers.stop(Timer::Persist);
-            let at = self.config.clock.deadline(now, self.snd.rtt.rto());
             let repair = retransmission && matches!(choice.why, Why::Next | Why::Repair);
             if repair && self.config.rearm_with_head && start == self.snd.flight.una() {
                 self.timers.set(Timer::Retransmission, at);
             }
-            self.timers.start(Timer::Retransmission, at);
+            match self.snd.recovery.first_deadline() {
+                Some(first) => self.timers.set(Timer::Retransmission, first),
+                None => self.timers.start(Timer::Retransmission, at),
+            }
             if !retransmission {
                 self.schedule_tail_probe(now);
             }

@@ -130,7 +130,8 @@ impl Sender {
                 config.clock.rtt,
             )
             .clearing(config.clear_srtt_after)
-            .as_linux(config.linux_rto),
+            .as_linux(config.linux_rto)
+            .as_rfc_793(config.rfc_793_rto),
             rtt_round: iss,
             timed: None,
             una_offset: 0,

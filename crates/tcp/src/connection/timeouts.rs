@@ -38,6 +38,12 @@ impl Connection {
             return;
         }
         self.stats.timeouts += 1;
+        if !self.snd.recovery.take_due(now) {
+            // chandran-1998 §5.2: one of many timers, for whose loss TCP has responded already.
+            self.snd.timed = None;
+            self.restart_retransmission_timer(now);
+            return;
+        }
         self.snd.retries += 1;
         let most = if self.state.is_synchronized() {
             self.config.max_retries
@@ -62,7 +68,11 @@ impl Connection {
         }
         match wanted.retransmit {
             Retransmit::Own => self.respond_to_timeout(now),
-            Retransmit::Oldest => self.snd.flight.resend_first(),
+            Retransmit::Oldest => {
+                self.snd.flight.resend_first();
+                let at = self.config.clock.deadline(now, self.snd.rtt.rto());
+                self.snd.recovery.restart_timers(at);
+            }
         }
         self.set_cwnd(wanted.cwnd);
         self.set_ssthresh(wanted.ssthresh);
@@ -125,7 +135,8 @@ impl Connection {
 
     /// Starts the retransmission timer anew, or stops it where nothing is outstanding.
     pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
-        let at = self.config.clock.deadline(now, self.snd.rtt.rto());
+        let anew = self.config.clock.deadline(now, self.snd.rtt.rto());
+        let at = self.snd.recovery.first_deadline().unwrap_or(anew);
         if self.snd.flight.outstanding() > 0 && self.snd.held.is_none() {
             self.timers.set(Timer::Retransmission, at);
         } else {

@@ -56,14 +56,16 @@ pub enum Response {
 }
 
 /// A loss recovery. *Abilities*: [`wants_feedback`](LossRecovery::wants_feedback),
-/// [`has_timer`](LossRecovery::has_timer), [`goes_back`](LossRecovery::goes_back),
-/// [`without_sack`](LossRecovery::without_sack). *Events*: [`on_duplicate`](LossRecovery::on_duplicate),
+/// [`has_timer`](LossRecovery::has_timer), [`times_segments`](LossRecovery::times_segments),
+/// [`goes_back`](LossRecovery::goes_back), [`without_sack`](LossRecovery::without_sack). *Events*: [`on_duplicate`](LossRecovery::on_duplicate),
 /// [`on_advance`](LossRecovery::on_advance),
 /// [`on_retransmission_timeout`](LossRecovery::on_retransmission_timeout),
 /// [`on_sent`](LossRecovery::on_sent), [`on_feedback`](LossRecovery::on_feedback),
 /// [`on_timeout`](LossRecovery::on_timeout), [`on_probe`](LossRecovery::on_probe),
-/// [`on_thaw`](LossRecovery::on_thaw), [`on_undo`](LossRecovery::on_undo). *Look*:
-/// [`next_timeout`](LossRecovery::next_timeout), [`probe_after`](LossRecovery::probe_after),
+/// [`on_thaw`](LossRecovery::on_thaw), [`on_undo`](LossRecovery::on_undo),
+/// [`start_timer`](LossRecovery::start_timer), [`restart_timers`](LossRecovery::restart_timers),
+/// [`take_due`](LossRecovery::take_due). *Look*: [`first_deadline`](LossRecovery::first_deadline),
+/// [`due`](LossRecovery::due), [`next_timeout`](LossRecovery::next_timeout), [`probe_after`](LossRecovery::probe_after),
 /// [`last_sent`](LossRecovery::last_sent), [`budget`](LossRecovery::budget),
 /// [`pipe`](LossRecovery::pipe), [`resend`](LossRecovery::resend),
 /// [`found_more`](LossRecovery::found_more).
@@ -147,6 +149,39 @@ pub trait LossRecovery: Send + fmt::Debug {
 
     /// The last response to a loss was taken back.
     fn on_undo(&mut self) {}
+
+    /// Whether each segment has a retransmission timer of its own: then the connection's goes off with
+    /// the first of them, and SND.UNA has none.
+    fn times_segments(&self) -> bool {
+        false
+    }
+
+    /// What lies in `range` has left; its timer goes off at `at`.
+    fn start_timer(&mut self, now: Instant, range: SeqRange, at: Instant) {
+        let _ = (now, range, at);
+    }
+
+    /// All timers go off at `at`.
+    fn restart_timers(&mut self, at: Instant) {
+        let _ = at;
+    }
+
+    /// When the first timer goes off.
+    fn first_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The retransmission timer has gone off: those segments are due whose timers have. `false` if all
+    /// of them were sent before the last response to a timeout, which was for them, too.
+    fn take_due(&mut self, now: Instant) -> bool {
+        let _ = now;
+        true
+    }
+
+    /// A segment that is due goes again, whatever the window says.
+    fn due(&self) -> Option<SeqRange> {
+        None
+    }
 
     /// After a timeout, does SND.NXT go back to SND.UNA?
     fn goes_back(&self) -> bool {

@@ -6,6 +6,7 @@ mod newreno;
 mod rack;
 mod reno;
 mod sack;
+mod segment_timers;
 mod sent;
 mod tahoe;
 mod tail;
@@ -73,6 +74,8 @@ recoveries! {
     Sack = sack::Sack,
     /// Losses by time, and tail loss probes (RFC 8985); without SACK, as `NewReno`.
     RackTlp = rack::RackTlp,
+    /// A timer for each segment and no other sign of a loss (chandran-1998 §5.2).
+    SegmentTimers = segment_timers::SegmentTimers,
 }
 
 impl RecoveryKind {

@@ -47,3 +47,17 @@ fn a_second_hole_without_enough_duplicates_costs_a_timeout() {
     line.sends(["2001..3001"]);
     assert_eq!(line.tcp.stats().timeouts, 1);
 }
+
+/// 4.4BSD's had no `recover` (RFC 6582 §4): duplicates of what a timeout sends twice start a recovery.
+#[test]
+fn without_its_guard_duplicates_after_a_timeout_start_a_recovery() {
+    for (recover_guard, fast_retransmits) in [(true, 0), (false, 1)] {
+        let config = Config { recover_guard, recovery: RecoveryKind::Reno, ..plain() };
+        let mut line = Line::in_flight(&config, 8);
+        line.at(1100);
+        line.sends(["1..1001"]);
+        duplicates(&mut line, 1, 3);
+        line.sends_some();
+        assert_eq!(line.tcp.stats().fast_retransmits, fast_retransmits, "{recover_guard}");
+    }
+}

@@ -1,0 +1,144 @@
+//! A timer for each segment: what is not acknowledged in time goes again, and nothing else does. The TCP
+//! that chandran-1998 §5.2 simulates, where each SEND has an ACK and a TIMEOUT event of its own and a
+//! timeout is the only sign of a loss; RFC 793 §3.7 has a retransmission queue with such timers.
+//!
+//! Duplicates are not counted. A segment whose timer goes off goes again at once, whatever the window says,
+//! so that what a failure took comes back at the spacing at which it had left. What the paper leaves open:
+//! the timeout doubles and the window falls to one segment once for all that was sent before that, as they
+//! would for one timer; what is sent again after that and lost begins the next.
+
+use alloc::collections::VecDeque;
+
+use base::{Duration, Instant, SeqRange};
+
+use super::contract::{Advance, Listed, LossRecovery};
+use crate::flight::Flight;
+
+/// Room made at once for segments; more of them grow into their room once.
+const RESERVED: usize = 64;
+
+/// The segments that are out, by number.
+#[derive(Debug)]
+pub struct SegmentTimers {
+    segments: VecDeque<Timed>,
+    /// When the window last fell.
+    fell: Option<Instant>,
+}
+
+/// A segment that is out.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    range: SeqRange,
+    /// When it was last sent.
+    sent: Instant,
+    /// When its timer goes off; `None`: it has, and the segment waits to be sent again.
+    deadline: Option<Instant>,
+}
+
+impl Default for SegmentTimers {
+    fn default() -> Self {
+        Self { segments: VecDeque::with_capacity(RESERVED), fell: None }
+    }
+}
+
+impl SegmentTimers {
+    /// Takes the numbers of `range` out.
+    fn remove(&mut self, range: SeqRange) {
+        let first = self.segments.partition_point(|of| of.range.end.at_or_before(range.start));
+        let mut last = first;
+        let mut rest = [None; 2];
+        while let Some(of) = self.segments.get(last).filter(|of| of.range.start.before(range.end)) {
+            if of.range.start.before(range.start) {
+                rest[0] = Some(Timed { range: SeqRange::new(of.range.start, range.start), ..*of });
+            }
+            if range.end.before(of.range.end) {
+                rest[1] = Some(Timed { range: SeqRange::new(range.end, of.range.end), ..*of });
+            }
+            last += 1;
+        }
+        self.segments.drain(first..last);
+        for (place, part) in (first..).zip(rest.into_iter().flatten()) {
+            self.segments.insert(place, part);
+        }
+    }
+
+    /// Forgets what is acknowledged.
+    fn advance(&mut self, flight: &Flight) {
+        let una = flight.una();
+        while self.segments.front().is_some_and(|of| of.range.end.at_or_before(una)) {
+            self.segments.pop_front();
+        }
+        if let Some(first) = self.segments.front_mut() {
+            first.range.start = first.range.start.max(una);
+        }
+    }
+}
+
+impl Listed for SegmentTimers {
+    const NAME: &'static str = "segment-timers";
+    const LIMITED_TRANSMIT: bool = false;
+    const CLASSIC: bool = true;
+}
+
+impl LossRecovery for SegmentTimers {
+    fn on_duplicate(&mut self, _now: Instant, _flight: &mut Flight) -> bool {
+        false
+    }
+
+    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
+        self.advance(flight);
+        flight.leave_loss();
+        Advance { grows: true, restarts_timer: true }
+    }
+
+    fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut Flight) {
+        self.fell = Some(now);
+        flight.collapse(now);
+        flight.go_on();
+    }
+
+    fn goes_back(&self) -> bool {
+        false
+    }
+
+    fn times_segments(&self) -> bool {
+        true
+    }
+
+    fn start_timer(&mut self, now: Instant, range: SeqRange, at: Instant) {
+        self.remove(range);
+        let place = self.segments.partition_point(|of| of.range.end.at_or_before(range.start));
+        self.segments.insert(place, Timed { range, sent: now, deadline: Some(at) });
+    }
+
+    fn restart_timers(&mut self, at: Instant) {
+        self.segments.iter_mut().for_each(|of| of.deadline = Some(at));
+    }
+
+    fn first_deadline(&self) -> Option<Instant> {
+        self.segments.iter().filter_map(|of| of.deadline).min()
+    }
+
+    fn take_due(&mut self, now: Instant) -> bool {
+        let (fell, mut any, mut further) = (self.fell, false, true);
+        let due = |of: &&mut Timed| of.deadline.is_some_and(|deadline| deadline <= now);
+        for of in self.segments.iter_mut().filter(due) {
+            of.deadline = None;
+            any = true;
+            further &= fell.is_some_and(|fell| of.sent < fell);
+        }
+        !(any && further)
+    }
+
+    fn due(&self) -> Option<SeqRange> {
+        self.segments.iter().find(|of| of.deadline.is_none()).map(|of| of.range)
+    }
+
+    fn on_thaw(&mut self, _now: Instant, still: Duration) {
+        for of in &mut self.segments {
+            of.sent += still;
+            of.deadline = of.deadline.map(|deadline| deadline + still);
+        }
+        self.fell = self.fell.map(|fell| fell + still);
+    }
+}

@@ -1,0 +1,130 @@
+//! A timer for each segment: chandran-1998 §5.2.
+
+mod common;
+
+use base::{Act, Duration, Release, Setting};
+use common::line::*;
+use tcp::{Config, RecoveryKind};
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+fn timers() -> Config {
+    Config { recovery: RecoveryKind::SegmentTimers, limited_transmit: false, ..plain() }
+}
+
+/// Four segments that have left at 100, 300, 500 and 700 ms; the timeout is 1 s.
+fn spaced() -> Line {
+    let mut line = Line::established(&timers());
+    for n in 0..4 {
+        line.at(100 + 200 * n);
+        line.writes(1000);
+        line.sends_some();
+    }
+    line
+}
+
+#[test]
+fn what_is_lost_comes_back_at_the_spacing_at_which_it_left() {
+    let mut line = spaced();
+    for (n, range) in ["1..1001", "1001..2001", "2001..3001", "3001..4001"].iter().enumerate() {
+        let due = 1100 + 200 * n as u64;
+        line.quiet_until(due - 1);
+        line.at(due);
+        line.sends([range]);
+    }
+    assert_eq!(line.tcp.stats().timeouts, 4);
+}
+
+/// What was sent before the window fell is no further sign of congestion.
+#[test]
+fn the_timeout_doubles_and_the_window_falls_once_for_what_was_sent_before() {
+    let mut line = spaced();
+    let reductions = line.tcp.reductions();
+    for (due, rto) in [(1100, 2), (1300, 2), (1500, 2), (1700, 2)] {
+        line.at(due);
+        line.sends_some();
+        assert_eq!((line.tcp.rtt().rto(), line.cwnd()), (MS(rto * 1000), 1000), "{due}");
+    }
+    assert_eq!(line.tcp.reductions(), reductions + 1);
+    // The first that goes again is lost once more: 2 s later the next event begins.
+    line.quiet_until(3099);
+    line.at(3100);
+    line.sends(["1..1001"]);
+    assert_eq!(line.tcp.rtt().rto(), MS(4000));
+    line.at(3300);
+    line.sends(["1001..2001"]);
+    assert_eq!((line.tcp.rtt().rto(), line.tcp.reductions()), (MS(4000), reductions + 2));
+}
+
+#[test]
+fn one_that_is_acknowledged_in_time_does_not_go_again() {
+    let mut line = spaced();
+    line.at(900);
+    line.receives(ack(2001));
+    line.quiet_until(1499);
+    line.at(1500);
+    line.sends(["2001..3001"]);
+    line.at(1600);
+    line.receives(ack(4001));
+    line.quiet_until(60_000);
+}
+
+#[test]
+fn duplicates_mean_nothing() {
+    let mut line = spaced();
+    line.at(900);
+    for _ in 0..9 {
+        line.receives(ack(1));
+        line.quiet();
+    }
+    line.quiet_until(1099);
+    assert_eq!(line.tcp.stats().fast_retransmits, 0);
+}
+
+/// chandran-1998 §4: the timers go on from their frozen values.
+#[test]
+fn frozen_each_timer_keeps_what_was_left_of_it() {
+    let mut line = spaced();
+    line.at(900);
+    let (cwnd, release) = (Setting::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, step_back: false, freeze_timers: true, cwnd, release });
+    line.quiet_until(10_900);
+    line.acts(Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep });
+    for (n, range) in ["1..1001", "1001..2001", "2001..3001", "3001..4001"].iter().enumerate() {
+        let due = 11_100 + 200 * n as u64;
+        line.quiet_until(due - 1);
+        line.at(due);
+        line.sends([range]);
+    }
+    assert_eq!(line.tcp.rtt().rto(), MS(2000), "one event");
+}
+
+/// Held without being frozen, all have as long as a new transmission.
+#[test]
+fn a_hold_that_ends_starts_all_timers_anew() {
+    let mut line = spaced();
+    line.at(900);
+    let (cwnd, release) = (Setting::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, step_back: false, freeze_timers: false, cwnd, release });
+    line.quiet_until(10_900);
+    line.acts(Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep });
+    line.quiet_until(11_899);
+    line.at(11_900);
+    line.sends(["1..1001", "1001..2001", "2001..3001", "3001..4001"]);
+}
+
+#[test]
+fn a_fin_has_a_timer_too() {
+    let mut line = Line::established(&timers());
+    line.writes(500);
+    line.sends(["1..501"]);
+    line.at(300);
+    line.closes();
+    assert_eq!(line.sends_some().len(), 1);
+    line.receives(ack(501));
+    line.quiet_until(1299);
+    line.at(1300);
+    assert_eq!(line.sends_some().len(), 1);
+    line.receives(ack(502));
+    line.quiet_until(60_000);
+}
