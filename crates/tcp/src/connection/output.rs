@@ -269,8 +269,8 @@ impl Connection {
         let len = waiting.min(u64::from(room.min(full).min(stop))) as u32;
         let all = u64::from(len) == waiting;
         // The FIN goes with the last data, or alone; it needs no congestion window, but a place in
-        // the peer's.
-        let fin_waits = snd.closing && (snd.fin.is_none() || again);
+        // the peer's. One that the peer has reported does not go again.
+        let fin_waits = snd.closing && (snd.fin.is_none() || again) && len != stop;
         let fin_here = snd.fin.is_none_or(|fin| fin == start + len);
         if fin_waits && fin_here && all && (len > 0 || waiting == 0) && snd.peer_room() > len {
             return Some(Choice::new(start, start + (len + 1), Why::Next));
@@ -428,7 +428,7 @@ impl Connection {
                 self.timers.set(Timer::Retransmission, at);
             }
             match self.snd.recovery.first_deadline() {
-                Some(first) => self.timers.set(Timer::Retransmission, first),
+                Some(first) => self.timers.set(Timer::Retransmission, first.max(now)),
                 None => self.timers.start(Timer::Retransmission, at),
             }
             if !retransmission {

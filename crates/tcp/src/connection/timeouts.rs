@@ -136,7 +136,7 @@ impl Connection {
     /// Starts the retransmission timer anew, or stops it where nothing is outstanding.
     pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
         let anew = self.config.clock.deadline(now, self.snd.rtt.rto());
-        let at = self.snd.recovery.first_deadline().unwrap_or(anew);
+        let at = self.snd.recovery.first_deadline().map_or(anew, |first| first.max(now));
         if self.snd.flight.outstanding() > 0 && self.snd.held.is_none() {
             self.timers.set(Timer::Retransmission, at);
         } else {

@@ -1,6 +1,8 @@
 //! RFC 8985 §6 and §7. The round trip of the handshake is 100 ms, so the reordering window begins at
 //! 25 ms, and the probe timeout at 200 ms.
 
+use base::{Act, Release, Setting};
+
 use super::*;
 
 fn config() -> Config {
@@ -424,4 +426,19 @@ fn a_report_of_half_of_all_numbers_is_nonsense() {
     assert_eq!(line.tcp.stats().fast_retransmits, 0);
     line.at(300);
     line.sends(["2001..3001"]);
+}
+
+/// A FIN that the peer has reported is neither sent again nor out.
+#[test]
+fn a_fin_that_is_reported_does_not_go_again() {
+    let mut line = spaced(&config(), 2);
+    line.at(110);
+    line.closes();
+    line.sends_some();
+    line.at(211);
+    news(&mut line, 1, &[(2001, 2002)]);
+    let (cwnd, release) = (Setting::Keep, Release::Resume);
+    line.acts(Act::Hold { probe: None, step_back: true, freeze_timers: false, cwnd, release });
+    line.acts(Act::Resume { cwnd: Setting::Keep, ssthresh: Setting::Keep, rto: Setting::Keep });
+    line.sends(["1..1001", "1001..2001"]);
 }
