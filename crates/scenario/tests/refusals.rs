@@ -632,14 +632,14 @@ help: it is at least 1 ms"#,
         r#"recovery = "reno""#,
         r#"recovery = "reno", prr = true"#,
         r#"test.toml:25:34: `prr` needs selective acknowledgments, and recovery "reno" has none
-help: set recovery to sack or rack-tlp, or prr to false"#,
+help: set recovery to sack or rack-tlp or segment-timers, or prr to false"#,
     ),
     (
         "duplicates reported without SACK",
         r#"recovery = "reno""#,
         r#"recovery = "reno", dsack = true"#,
         r#"test.toml:25:36: `dsack` needs selective acknowledgments, and recovery "reno" has none
-help: set recovery to sack or rack-tlp, or dsack to false"#,
+help: set recovery to sack or rack-tlp or segment-timers, or dsack to false"#,
     ),
     (
         "Eifel without timestamps",

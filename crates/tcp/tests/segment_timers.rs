@@ -69,6 +69,43 @@ fn one_that_is_acknowledged_in_time_does_not_go_again() {
     line.quiet_until(60_000);
 }
 
+/// What SACK reports has an acknowledgment of its own, and its timer stops.
+#[test]
+fn one_that_is_reported_does_not_go_again() {
+    let config = Config { sack: true, ..timers() };
+    let mut line = Line::established(&config);
+    for n in 0..4 {
+        line.at(100 + 200 * n);
+        line.writes(1000);
+        line.sends_some();
+    }
+    line.at(900);
+    line.receives(ack(1).sack(&[(1001, 3001)]));
+    line.quiet_until(1099);
+    line.at(1100);
+    line.sends(["1..1001"]);
+    line.quiet_until(1699);
+    line.at(1700);
+    line.sends(["3001..4001"]);
+}
+
+/// Each acknowledgment measures a round trip, that of the last segment that it covers and that went once.
+#[test]
+fn each_acknowledgment_measures_a_round_trip() {
+    let mut line = spaced();
+    for (at, number) in [(900, 2001), (1000, 3001)] {
+        line.at(at);
+        line.receives(ack(number));
+    }
+    // 100 of the handshake, 600 (sent at 300), 500.
+    let stats = *line.tcp.stats();
+    assert_eq!((stats.rtt_samples, stats.rtt_sum), (3, MS(100 + 600 + 500)));
+    line.at(1700);
+    line.sends(["3001..4001"]);
+    line.receives(ack(4001));
+    assert_eq!(line.tcp.stats().rtt_samples, 3, "Karn");
+}
+
 #[test]
 fn duplicates_mean_nothing() {
     let mut line = spaced();

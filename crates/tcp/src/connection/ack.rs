@@ -1,6 +1,6 @@
 //! What an acknowledgment does to the sending half: RFC 9293 §3.10.7.4, fifth check.
 
-use base::{Instant, Release, Seq, SeqRange};
+use base::{Duration, Instant, Release, Seq, SeqRange};
 use wire::{TcpFlags, TcpSegment, Timestamps};
 
 use super::control_block::{Connection, Event};
@@ -71,6 +71,9 @@ impl Connection {
         if self.snd.recovery.wants_feedback() {
             let moved = if advanced { ack.since(una) } else { 0 };
             self.give_feedback(now, segment, moved);
+        }
+        if self.snd.recovery.times_segments() {
+            self.sample_segment(now, segment.ack);
         }
         // chandran-1998 §4: congestion control rests, like the duplicates that don't count.
         let paced = self.agreed.sack && self.snd.held.is_none();
@@ -226,15 +229,28 @@ impl Connection {
             _ => timed,
         };
         if let Some((rtt, per_round_trip)) = sample {
-            self.snd.rtt.sample(rtt, per_round_trip);
-            if segment.ack.after(self.snd.rtt_round) {
-                self.snd.rtt.end_round();
-                self.snd.rtt_round = self.snd.flight.max();
-            }
-            self.remember_round_trip(segment.ack, rtt);
-            self.stats.rtt_sum = self.stats.rtt_sum + rtt;
-            self.stats.rtt_samples += 1;
+            self.take_sample(segment.ack, rtt, per_round_trip);
         }
+    }
+
+    /// chandran-1998 §5.2: each packet has an ACK event of its own.
+    fn sample_segment(&mut self, now: Instant, ack: Seq) {
+        let interrupted = self.snd.untimed.is_some() || self.snd.held.is_some();
+        let sent = self.snd.recovery.take_measured();
+        if let Some(sent) = sent.filter(|_| !interrupted && !self.agreed.timestamps) {
+            self.take_sample(ack, self.config.clock.measure(sent, now), 1);
+        }
+    }
+
+    fn take_sample(&mut self, ack: Seq, rtt: Duration, per_round_trip: u32) {
+        self.snd.rtt.sample(rtt, per_round_trip);
+        if ack.after(self.snd.rtt_round) {
+            self.snd.rtt.end_round();
+            self.snd.rtt_round = self.snd.flight.max();
+        }
+        self.remember_round_trip(ack, rtt);
+        self.stats.rtt_sum = self.stats.rtt_sum + rtt;
+        self.stats.rtt_samples += 1;
     }
 
     /// RFC 3168 §6.1.2: at most one reduction a window of data, none while a loss is recovered.

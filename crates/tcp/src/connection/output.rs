@@ -413,7 +413,10 @@ impl Connection {
             }
             // Karn: what was sent twice can't be timed (RFC 6298 §3).
             self.snd.timed = self.snd.timed.filter(|(timed, _)| timed.at_or_before(start));
-        } else if choice.why != Why::Probe && self.snd.timed.is_none() {
+        } else if choice.why != Why::Probe
+            && self.snd.timed.is_none()
+            && !self.snd.recovery.times_segments()
+        {
             self.snd.timed = Some((end, now));
         }
         self.snd.last_sent = now;

@@ -64,7 +64,7 @@ pub enum Response {
 /// [`on_timeout`](LossRecovery::on_timeout), [`on_probe`](LossRecovery::on_probe),
 /// [`on_thaw`](LossRecovery::on_thaw), [`on_undo`](LossRecovery::on_undo),
 /// [`start_timer`](LossRecovery::start_timer), [`restart_timers`](LossRecovery::restart_timers),
-/// [`take_due`](LossRecovery::take_due). *Look*: [`first_deadline`](LossRecovery::first_deadline),
+/// [`take_due`](LossRecovery::take_due), [`take_measured`](LossRecovery::take_measured). *Look*: [`first_deadline`](LossRecovery::first_deadline),
 /// [`due`](LossRecovery::due), [`next_timeout`](LossRecovery::next_timeout), [`probe_after`](LossRecovery::probe_after),
 /// [`last_sent`](LossRecovery::last_sent), [`budget`](LossRecovery::budget),
 /// [`pipe`](LossRecovery::pipe), [`resend`](LossRecovery::resend),
@@ -176,6 +176,11 @@ pub trait LossRecovery: Send + fmt::Debug {
     fn take_due(&mut self, now: Instant) -> bool {
         let _ = now;
         true
+    }
+
+    /// When the segment left by which an acknowledgment that has come measures the round trip.
+    fn take_measured(&mut self) -> Option<Instant> {
+        None
     }
 
     /// A segment that is due goes again, whatever the window says.

@@ -2,6 +2,9 @@
 //! that chandran-1998 §5.2 simulates, where each SEND has an ACK and a TIMEOUT event of its own and a
 //! timeout is the only sign of a loss; RFC 793 §3.7 has a retransmission queue with such timers.
 //!
+//! SACK gives each segment an acknowledgment of its own, too: what is reported needs no timer any more. Round
+//! trips are measured by each acknowledgment, from the last of those segments that went once.
+//!
 //! Duplicates are not counted. A segment whose timer goes off goes again at once, whatever the window says,
 //! so that what a failure took comes back at the spacing at which it had left. What the paper leaves open:
 //! the timeout doubles and the window falls to one segment once for all that was sent before that, as they
@@ -11,7 +14,7 @@ use alloc::collections::VecDeque;
 
 use base::{Duration, Instant, SeqRange};
 
-use super::contract::{Advance, Listed, LossRecovery};
+use super::contract::{Advance, Feedback, Listed, LossRecovery, Response};
 use crate::flight::Flight;
 
 /// Room made at once for segments; more of them grow into their room once.
@@ -23,6 +26,8 @@ pub struct SegmentTimers {
     segments: VecDeque<Timed>,
     /// When the window last fell.
     fell: Option<Instant>,
+    /// When the last of those left that are newly acknowledged and went once.
+    measured: Option<Instant>,
 }
 
 /// A segment that is out.
@@ -31,19 +36,21 @@ struct Timed {
     range: SeqRange,
     /// When it was last sent.
     sent: Instant,
+    /// More than once?
+    again: bool,
     /// When its timer goes off; `None`: it has, and the segment waits to be sent again.
     deadline: Option<Instant>,
 }
 
 impl Default for SegmentTimers {
     fn default() -> Self {
-        Self { segments: VecDeque::with_capacity(RESERVED), fell: None }
+        Self { segments: VecDeque::with_capacity(RESERVED), fell: None, measured: None }
     }
 }
 
 impl SegmentTimers {
-    /// Takes the numbers of `range` out.
-    fn remove(&mut self, range: SeqRange) {
+    /// Takes the numbers of `range` out; were there any?
+    fn remove(&mut self, range: SeqRange) -> bool {
         let first = self.segments.partition_point(|of| of.range.end.at_or_before(range.start));
         let mut last = first;
         let mut rest = [None; 2];
@@ -60,22 +67,23 @@ impl SegmentTimers {
         for (place, part) in (first..).zip(rest.into_iter().flatten()) {
             self.segments.insert(place, part);
         }
+        last > first
     }
 
-    /// Forgets what is acknowledged.
-    fn advance(&mut self, flight: &Flight) {
-        let una = flight.una();
-        while self.segments.front().is_some_and(|of| of.range.end.at_or_before(una)) {
-            self.segments.pop_front();
-        }
-        if let Some(first) = self.segments.front_mut() {
-            first.range.start = first.range.start.max(una);
-        }
+    /// The numbers of `range` have arrived.
+    fn take(&mut self, range: SeqRange) {
+        let within = |of: &&Timed| {
+            of.range.start.at_or_after(range.start) && of.range.end.at_or_before(range.end)
+        };
+        let once = self.segments.iter().filter(within).filter(|of| !of.again).map(|of| of.sent);
+        self.measured = self.measured.max(once.max());
+        self.remove(range);
     }
 }
 
 impl Listed for SegmentTimers {
     const NAME: &'static str = "segment-timers";
+    const USES_SACK: bool = true;
     const LIMITED_TRANSMIT: bool = false;
     const CLASSIC: bool = true;
 }
@@ -85,8 +93,9 @@ impl LossRecovery for SegmentTimers {
         false
     }
 
-    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, _bytes: u32) -> Advance {
-        self.advance(flight);
+    fn on_advance(&mut self, _now: Instant, flight: &mut Flight, bytes: u32) -> Advance {
+        let una = flight.una();
+        self.take(SeqRange::new(una - bytes, una));
         flight.leave_loss();
         Advance { grows: true, restarts_timer: true }
     }
@@ -95,6 +104,15 @@ impl LossRecovery for SegmentTimers {
         self.fell = Some(now);
         flight.collapse(now);
         flight.go_on();
+    }
+
+    fn wants_feedback(&self) -> bool {
+        true
+    }
+
+    fn on_feedback(&mut self, _: Instant, _: &mut Flight, feedback: &Feedback<'_>) -> Response {
+        feedback.blocks.iter().for_each(|block| self.take(*block));
+        Response::Nothing
     }
 
     fn goes_back(&self) -> bool {
@@ -106,9 +124,9 @@ impl LossRecovery for SegmentTimers {
     }
 
     fn start_timer(&mut self, now: Instant, range: SeqRange, at: Instant) {
-        self.remove(range);
+        let again = self.remove(range);
         let place = self.segments.partition_point(|of| of.range.end.at_or_before(range.start));
-        self.segments.insert(place, Timed { range, sent: now, deadline: Some(at) });
+        self.segments.insert(place, Timed { range, sent: now, again, deadline: Some(at) });
     }
 
     fn restart_timers(&mut self, at: Instant) {
@@ -132,6 +150,10 @@ impl LossRecovery for SegmentTimers {
 
     fn due(&self) -> Option<SeqRange> {
         self.segments.iter().find(|of| of.deadline.is_none()).map(|of| of.range)
+    }
+
+    fn take_measured(&mut self) -> Option<Instant> {
+        self.measured.take()
     }
 
     fn on_thaw(&mut self, _now: Instant, still: Duration) {
