@@ -84,9 +84,12 @@ fn one_that_is_reported_does_not_go_again() {
     line.quiet_until(1099);
     line.at(1100);
     line.sends(["1..1001"]);
-    line.quiet_until(1699);
-    line.at(1700);
-    line.sends(["3001..4001"]);
+    line.receives(ack(1).sack(&[(3001, 4001), (1001, 3001)]));
+    // Nothing is out but what has just gone again: no other timer goes off, and nothing doubles.
+    line.quiet_until(3099);
+    assert_eq!((line.tcp.stats().timeouts, line.tcp.rtt().doublings()), (1, 0));
+    line.at(3100);
+    line.sends(["1..1001"]);
 }
 
 /// Each acknowledgment measures a round trip, that of the last segment that it covers and that went once.

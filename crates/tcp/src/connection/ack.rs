@@ -74,6 +74,8 @@ impl Connection {
         }
         if self.snd.recovery.times_segments() {
             self.sample_segment(now, segment.ack);
+            // What is reported may have had the first timer.
+            self.restart_retransmission_timer(now);
         }
         // chandran-1998 §4: congestion control rests, like the duplicates that don't count.
         let paced = self.agreed.sack && self.snd.held.is_none();

@@ -171,8 +171,8 @@ pub trait LossRecovery: Send + fmt::Debug {
         None
     }
 
-    /// The retransmission timer has gone off: those segments are due whose timers have. `false` if all
-    /// of them were sent before the last response to a timeout, which was for them, too.
+    /// The retransmission timer has gone off: those segments are due whose timers have. `false` if there is
+    /// none, or all of them were sent before the last response to a timeout, which was for them, too.
     fn take_due(&mut self, now: Instant) -> bool {
         let _ = now;
         true

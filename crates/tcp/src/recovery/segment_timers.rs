@@ -103,7 +103,11 @@ impl LossRecovery for SegmentTimers {
     fn on_retransmission_timeout(&mut self, now: Instant, flight: &mut Flight) {
         self.fell = Some(now);
         flight.collapse(now);
-        flight.go_on();
+        // Unless the peer took back what it had reported (RFC 2018 §8): that has no timer.
+        let first = self.segments.front();
+        if first.is_some_and(|of| of.range.start.at_or_before(flight.una())) {
+            flight.go_on();
+        }
     }
 
     fn wants_feedback(&self) -> bool {
@@ -138,14 +142,16 @@ impl LossRecovery for SegmentTimers {
     }
 
     fn take_due(&mut self, now: Instant) -> bool {
-        let (fell, mut any, mut further) = (self.fell, false, true);
+        let fell = self.fell;
+        // Where no segment has a timer, the connection's is of something else: a SYN, or what the peer's
+        // window keeps back.
+        let mut responds = self.first_deadline().is_none();
         let due = |of: &&mut Timed| of.deadline.is_some_and(|deadline| deadline <= now);
         for of in self.segments.iter_mut().filter(due) {
             of.deadline = None;
-            any = true;
-            further &= fell.is_some_and(|fell| of.sent < fell);
+            responds |= fell.is_none_or(|fell| of.sent >= fell);
         }
-        !(any && further)
+        responds
     }
 
     fn due(&self) -> Option<SeqRange> {
