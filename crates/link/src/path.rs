@@ -29,7 +29,8 @@ const RESERVED: usize = 64;
 /// partition has arrived, in whichever order the driver makes its calls. A driver that is late loses
 /// nothing: what fell due is worked off at the instants at which it fell due.
 ///
-/// Within one instant arrivals come before ends of serialisation, and A's before B's.
+/// Within one instant arrivals come before ends of serialisation, these before frames that were held
+/// back for long enough, and A's before B's.
 #[derive(Clone, Debug)]
 pub struct PathLink {
     now: Instant,
@@ -88,7 +89,20 @@ struct Direction {
     error_stream: RandomStream,
     delay_stream: RandomStream,
     front_next: u32,
+    /// Frames that are held back to leave in reverse; `None`: none are.
+    reversal: Option<Reversal>,
     counters: Counters,
+}
+
+/// The next frames are held back, and leave in reverse.
+#[derive(Clone, Copy, Debug)]
+struct Reversal {
+    /// How many.
+    frames: usize,
+    /// How long the first of them waits for the others at most.
+    at_most: Duration,
+    /// When it has waited so long; the far future before it is there.
+    until: Instant,
 }
 
 /// A frame being serialised, with what held when it began: changes touch the next frame only.
@@ -112,6 +126,7 @@ struct InFlight {
 enum Step {
     Arrival(Side),
     EndOfService(Side),
+    EndOfReversal(Side),
 }
 
 impl PathLink {
@@ -187,6 +202,13 @@ impl PathLink {
             self.send_beside_others(now, side, frame);
             return Enqueued::Accepted { mark: false, pushed_out: None };
         }
+        if self.direction(side).reversal.is_some() {
+            if !self.direction(side).queue.is_full() {
+                return self.hold_back(now, side, frame);
+            }
+            // Whoever waits for others must not cost a frame its place.
+            self.end_reversal(now, side);
+        }
         let direction = self.direction_mut(side);
         let place = if direction.front_next > 0 { Place::Front } else { place };
         let verdict = direction.queue.enqueue(now, frame, place);
@@ -208,6 +230,7 @@ impl PathLink {
                 Side::A => &mut self.a,
                 Side::B => &mut self.b,
             };
+            direction.end_reversal();
             direction.cut(now, queue, |frame| {
                 let reason = DropReason::Partition;
                 self.events.push_back(LinkEvent::Lost { from: side, id: frame.id, reason });
@@ -248,6 +271,26 @@ impl PathLink {
         self.direction_mut(side).front_next = frames;
     }
 
+    /// The next `frames` frames that this side's queue accepts are held back. When so many have come,
+    /// they join the end of the queue, the last one first. They do so before that when the first of
+    /// them has waited for `at_most`, when the queue is full, when the link is cut, or with another
+    /// such command; those that are still to come are not held back then. What is held back waits in
+    /// the queue and counts as what else waits there.
+    pub fn reverse_next(&mut self, now: Instant, side: Side, frames: u32, at_most: Duration) {
+        let now = self.advance(now);
+        self.end_reversal(now, side);
+        let frames = frames as usize;
+        let until = Instant::FAR_FUTURE;
+        self.direction_mut(side).reversal = Some(Reversal { frames, at_most, until });
+    }
+
+    /// The queue of a side is, or is not any more, marking each frame that can be marked, whatever its
+    /// discipline says. It is while there were more calls with `true` than with `false`. Marks get lost
+    /// as others do.
+    pub const fn mark_all(&mut self, side: Side, on: bool) {
+        self.direction_mut(side).queue.mark_all(on);
+    }
+
     /// What became of a frame, in the order in which it happened; `None` when all is told up to
     /// `now`.
     pub fn poll(&mut self, now: Instant) -> Option<LinkEvent> {
@@ -277,6 +320,8 @@ impl PathLink {
             (self.b.next_arrival(), Step::Arrival(Side::B)),
             (self.a.end_of_service(), Step::EndOfService(Side::A)),
             (self.b.end_of_service(), Step::EndOfService(Side::B)),
+            (self.a.end_of_wait(), Step::EndOfReversal(Side::A)),
+            (self.b.end_of_wait(), Step::EndOfReversal(Side::B)),
         ] {
             if at < next.0 {
                 next = (at, step);
@@ -297,9 +342,35 @@ impl PathLink {
             match step {
                 Step::Arrival(side) => self.arrive(side),
                 Step::EndOfService(side) => self.end_service(at, side),
+                Step::EndOfReversal(side) => self.end_reversal(at, side),
             }
         }
         self.now
+    }
+
+    /// A frame waits for those that are to leave before it.
+    fn hold_back(&mut self, now: Instant, side: Side, frame: Frame) -> Enqueued {
+        let direction = self.direction_mut(side);
+        let verdict = direction.queue.enqueue_apart(now, frame);
+        let held = direction.queue.apart();
+        if let Some(reversal) = &mut direction.reversal {
+            if held > 0 && reversal.until == Instant::FAR_FUTURE {
+                reversal.until = now + reversal.at_most;
+            }
+            let (until, is_last) = (reversal.until, held >= reversal.frames);
+            self.due = self.due.min(until);
+            if is_last {
+                self.end_reversal(now, side);
+            }
+        }
+        verdict
+    }
+
+    /// What is held back is not any more.
+    fn end_reversal(&mut self, at: Instant, side: Side) {
+        if self.direction_mut(side).end_reversal() {
+            self.start(at, side);
+        }
     }
 
     /// A frame has the rate to itself: its serialisation and its way begin at once.
@@ -350,9 +421,9 @@ impl PathLink {
                 }
                 // Whoever has a frame; if both have, the one that did not send last, so that one
                 // side's long queue does not shut the other out.
-                match (self.a.queue.is_empty(), self.b.queue.is_empty()) {
-                    (false, false) => self.last.other(),
-                    (true, false) => Side::B,
+                match (self.a.queue.has_next(), self.b.queue.has_next()) {
+                    (true, true) => self.last.other(),
+                    (false, true) => Side::B,
                     _ => Side::A,
                 }
             }
@@ -387,6 +458,7 @@ impl Direction {
             error_stream: RandomStream::new(seed, "link-error", entity),
             delay_stream: RandomStream::new(seed, "link-delay", entity),
             front_next: 0,
+            reversal: None,
             counters: Counters::default(),
         }
     }
@@ -394,6 +466,19 @@ impl Direction {
     /// The far future, if nothing is on its way.
     fn next_arrival(&self) -> Instant {
         self.in_flight.front().map_or(Instant::FAR_FUTURE, |first| first.arrives)
+    }
+
+    /// When a frame has waited long enough for others; the far future, if none does.
+    fn end_of_wait(&self) -> Instant {
+        self.reversal.map_or(Instant::FAR_FUTURE, |reversal| reversal.until)
+    }
+
+    /// What is held back joins the end of the queue; `false` if that is nothing.
+    fn end_reversal(&mut self) -> bool {
+        self.reversal = None;
+        let held = self.queue.apart() > 0;
+        self.queue.join();
+        held
     }
 
     /// The far future, if nothing is being sent.

@@ -2,6 +2,7 @@
 //! or RED.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use base::{Chance, Duration, Instant, RandomStream};
 
 use crate::config::{Discipline, QueueConfig};
@@ -25,6 +26,10 @@ pub struct InterfaceQueue<F = Frame> {
     mark_loss: Chance,
     mark_losses: RandomStream,
     waiting: VecDeque<F>,
+    /// Frames that were admitted and wait apart, in the order in which they came.
+    apart: Vec<F>,
+    /// While above 0, whatever can be marked is.
+    marks_all: u32,
     /// Since when the transmitter has nothing to send.
     idle_since: Option<Instant>,
     /// Idle time since the last arrival that ended by [`InterfaceQueue::on_busy`].
@@ -66,6 +71,8 @@ impl<F: Waits> InterfaceQueue<F> {
             mark_loss: Chance::from_probability(config.mark_loss),
             mark_losses: RandomStream::new(seed, "link-mark-loss", entity),
             waiting: VecDeque::with_capacity(config.limit.min(RESERVED)),
+            apart: Vec::new(),
+            marks_all: 0,
             idle_since: Some(Instant::ZERO),
             idle_before: None,
             counters: QueueCounters::default(),
@@ -74,17 +81,32 @@ impl<F: Waits> InterfaceQueue<F> {
 
     /// How many frames wait.
     pub fn len(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.apart.len()
     }
 
     /// Does none wait?
     pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.len() == 0
     }
 
-    /// The frames that wait, the next one first.
+    /// Is there a frame to take?
+    pub(crate) fn has_next(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// How many frames wait apart.
+    pub(crate) fn apart(&self) -> usize {
+        self.apart.len()
+    }
+
+    /// Is there no room for a frame that has to wait?
+    pub(crate) fn is_full(&self) -> bool {
+        self.len() >= self.limit
+    }
+
+    /// The frames that wait, the next one first; those that wait apart last.
     pub fn iter(&self) -> impl Iterator<Item = F> + '_ {
-        self.waiting.iter().copied()
+        self.waiting.iter().chain(&self.apart).copied()
     }
 
     /// RED's average, if RED it is.
@@ -118,27 +140,12 @@ impl<F: Waits> InterfaceQueue<F> {
     /// A frame arrives.
     pub fn enqueue(&mut self, now: Instant, frame: F, place: Place) -> Enqueued {
         let must_wait = self.idle_since.is_none();
-        self.on_busy(now);
-        let idle = self.idle_before.take();
-        let found = self.waiting.len();
-
-        let due = match &mut self.marking {
-            Marking::DropTail { ecn_threshold } => {
-                frame.ecn_capable() && ecn_threshold.is_some_and(|threshold| found >= threshold)
-            }
-            Marking::Red(red) => {
-                let notify = red.on_arrival(found, idle);
-                if notify && !(red.marks() && frame.ecn_capable()) {
-                    self.counters.red_drops += 1;
-                    self.resume_idle(now, must_wait);
-                    return Enqueued::Dropped { reason: DropReason::RedDrop };
-                }
-                notify
-            }
+        let Some(due) = self.admits(now, frame) else {
+            return Enqueued::Dropped { reason: DropReason::RedDrop };
         };
 
         let mut pushed_out = None;
-        if must_wait && found >= self.limit {
+        if must_wait && self.is_full() {
             self.counters.overflows += 1;
             // What goes to the front is urgent (a route reply, a frame on its second try): it takes
             // the place of the frame that would leave last.
@@ -156,9 +163,62 @@ impl<F: Waits> InterfaceQueue<F> {
             Place::Front => self.waiting.push_front(frame),
         }
         if must_wait {
-            self.counters.longest = self.counters.longest.max(self.waiting.len());
+            self.note_length();
         }
         Enqueued::Accepted { mark: due && self.mark_survives(), pushed_out }
+    }
+
+    /// A frame arrives that is to wait apart, whatever the transmitter does, until
+    /// [`join`](Self::join). The caller has made sure that there is room.
+    pub(crate) fn enqueue_apart(&mut self, now: Instant, frame: F) -> Enqueued {
+        let idle = self.idle_since.is_some();
+        let admitted = self.admits(now, frame);
+        // The transmitter is not given this frame.
+        if idle {
+            self.on_idle(now);
+        }
+        let Some(due) = admitted else {
+            return Enqueued::Dropped { reason: DropReason::RedDrop };
+        };
+        self.apart.push(frame);
+        self.note_length();
+        Enqueued::Accepted { mark: due && self.mark_survives(), pushed_out: None }
+    }
+
+    /// What waits apart joins the end of the queue, the frame that came last first.
+    pub(crate) fn join(&mut self) {
+        self.waiting.extend(self.apart.drain(..).rev());
+    }
+
+    /// From now on, while there were more calls with `true` than with `false`, each frame that can be
+    /// marked is, whatever the discipline says.
+    pub(crate) const fn mark_all(&mut self, on: bool) {
+        self.marks_all =
+            if on { self.marks_all.saturating_add(1) } else { self.marks_all.saturating_sub(1) };
+    }
+
+    /// Is an arriving frame to be marked, by the discipline? `None`: it is dropped early. The
+    /// transmitter is busy from now on, unless it is.
+    fn admits(&mut self, now: Instant, frame: F) -> Option<bool> {
+        let must_wait = self.idle_since.is_none();
+        self.on_busy(now);
+        let idle = self.idle_before.take();
+        let found = self.len();
+        let due = match &mut self.marking {
+            Marking::DropTail { ecn_threshold } => {
+                frame.ecn_capable() && ecn_threshold.is_some_and(|threshold| found >= threshold)
+            }
+            Marking::Red(red) => {
+                let notify = red.on_arrival(found, idle);
+                if notify && !(red.marks() && frame.ecn_capable()) {
+                    self.counters.red_drops += 1;
+                    self.resume_idle(now, must_wait);
+                    return None;
+                }
+                notify
+            }
+        };
+        Some(due || (self.marks_all > 0 && frame.ecn_capable()))
     }
 
     /// Takes the next frame.
@@ -170,6 +230,10 @@ impl<F: Waits> InterfaceQueue<F> {
     pub(crate) fn take_if(&mut self, is_so: impl FnMut(&F) -> bool) -> Option<F> {
         let place = self.waiting.iter().position(is_so)?;
         self.waiting.remove(place)
+    }
+
+    fn note_length(&mut self) {
+        self.counters.longest = self.counters.longest.max(self.len());
     }
 
     /// A dropped frame leaves an idle transmitter idle.

@@ -18,6 +18,8 @@ enum Deed {
     Delay(Delay),
     Errors(Errors),
     FrontNext(Side, u32),
+    ReverseNext(Side, u32, Duration),
+    MarkAll(Side, bool),
 }
 
 fn sides() -> impl Strategy<Value = Side> {
@@ -90,6 +92,10 @@ fn deeds() -> impl Strategy<Value = Vec<(Duration, Deed)>> {
         1 => delays().prop_map(Deed::Delay),
         1 => errors().prop_map(Deed::Errors),
         1 => (sides(), 0..4_u32).prop_map(|(side, frames)| Deed::FrontNext(side, frames)),
+        1 => (sides(), 0..4_u32, 0..100_u64).prop_map(|(side, frames, ms)| {
+            Deed::ReverseNext(side, frames, Duration::from_millis(ms))
+        }),
+        1 => (sides(), any::<bool>()).prop_map(|(side, on)| Deed::MarkAll(side, on)),
     ];
     let pause = prop_oneof![1 => Just(0_u64), 3 => 0..40_000_000_u64];
     proptest::collection::vec((pause.prop_map(Duration::from_nanos), deed), 0..120)
@@ -106,6 +112,8 @@ fn apply(link: &mut PathLink, now: Instant, id: u32, deed: &Deed) -> Option<Enqu
         Deed::Delay(delay) => link.set_delay(now, delay),
         Deed::Errors(errors) => link.set_errors(now, errors),
         Deed::FrontNext(side, frames) => link.front_next(side, frames),
+        Deed::ReverseNext(side, frames, at_most) => link.reverse_next(now, side, frames, at_most),
+        Deed::MarkAll(side, on) => link.mark_all(side, on),
     }
     None
 }
@@ -233,7 +241,7 @@ proptest! {
             now += *pause;
             bench.until(now);
             match deed {
-                Deed::FrontNext(..) => {}
+                Deed::FrontNext(..) | Deed::ReverseNext(..) => {}
                 Deed::Enqueue { side, bytes, ecn_capable, .. } => {
                     let frame = Frame { id: id as u32, bytes: *bytes, ecn_capable: *ecn_capable };
                     bench.put(now, *side, frame, Place::Tail);

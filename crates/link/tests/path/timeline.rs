@@ -2,10 +2,10 @@
 
 use crate::bench::{ACCEPTED, Bench, data, ms, usual};
 use Side::{A, B};
-use base::{Duration, Rate};
+use base::{Duration, Instant, Rate};
 use link::{
     Delay, Discipline, DropReason, Duplex, Enqueued, Errors, Frame, LinkConfig, LinkEvent, Order,
-    PathLink, Place, QueueConfig, RedConfig, Side, Whereabouts,
+    PathLink, Place, Queue, QueueConfig, RedConfig, Side, Whereabouts,
 };
 
 fn no_delay() -> LinkConfig {
@@ -405,6 +405,126 @@ fn reordering_puts_each_of_the_next_frames_at_the_very_front() {
     };
     assert_eq!(ids(A), [1, 5, 4, 3, 2, 6]);
     assert_eq!(ids(B), [7, 8]);
+}
+
+/// A bench in which node A's next frames are held back for 1 s at most.
+fn reversing(limit: usize, frames: u32) -> Bench {
+    let mut config = no_delay();
+    config.queue.limit = limit;
+    let mut bench = Bench::new(config);
+    bench.link.reverse_next(Instant::ZERO, A, frames, Duration::from_secs(1));
+    bench
+}
+
+fn said(arrivals: &[(u64, u32)]) -> Vec<(u64, u32, bool)> {
+    arrivals.iter().map(|(at, id)| (*at, *id, true)).collect()
+}
+
+#[test]
+fn a_reversal_holds_frames_back_until_all_have_come() {
+    let mut bench = reversing(9, 3);
+    for (at, id) in [(0, 1), (100, 2)] {
+        assert_eq!(bench.send(at, A, id), ACCEPTED);
+    }
+    bench.send(110, B, 9);
+    assert_eq!((bench.link.waiting(A), bench.link.held()), (2, 3));
+    assert!(bench.link.contents().any(|held| held.whereabouts == Whereabouts::Waiting));
+    bench.send(200, A, 3);
+    bench.send(201, A, 4);
+    bench.finish();
+    assert_eq!(bench.said(), said(&[(145, 9), (235, 3), (270, 2), (305, 1), (340, 4)]));
+}
+
+#[test]
+fn a_reversal_goes_behind_what_waits() {
+    let mut bench = Bench::new(no_delay());
+    bench.send(0, A, 1);
+    bench.send(0, A, 2);
+    bench.link.reverse_next(ms(0), A, 2, Duration::from_secs(1));
+    for id in 3..=5 {
+        bench.send(1, A, id);
+    }
+    bench.finish();
+    assert_eq!(bench.said(), said(&[(35, 1), (70, 2), (105, 4), (140, 3), (175, 5)]));
+}
+
+/// It counts from the first frame, however long that takes to come.
+#[test]
+fn a_reversal_ends_when_its_first_frame_has_waited_long_enough() {
+    let mut bench = reversing(9, 4);
+    assert_eq!(bench.link.next_timeout(), None);
+    bench.send(5_000, A, 1);
+    bench.send(5_500, A, 2);
+    assert_eq!(bench.link.next_timeout(), Some(ms(6_000)));
+    bench.send(6_001, A, 3);
+    bench.finish();
+    assert_eq!(bench.said(), said(&[(6_035, 2), (6_070, 1), (6_105, 3)]));
+}
+
+#[test]
+fn the_next_reversal_ends_the_one_before() {
+    let mut bench = reversing(9, 4);
+    bench.send(0, A, 1);
+    bench.send(0, A, 2);
+    bench.at(ms(100), |link| link.reverse_next(ms(100), A, 2, Duration::from_secs(1)));
+    for (at, id) in [(200, 3), (210, 4)] {
+        bench.send(at, A, id);
+    }
+    bench.finish();
+    assert_eq!(bench.said(), said(&[(135, 2), (170, 1), (245, 4), (280, 3)]));
+}
+
+#[test]
+fn what_is_held_back_waits_for_the_end_of_a_cut_or_is_lost() {
+    for (queue, expected) in [
+        (Queue::Wait, vec![(335, 2, true), (370, 1, true), (405, 3, true)]),
+        (Queue::Drop, vec![(100, 2, false), (100, 1, false), (335, 3, true)]),
+    ] {
+        let mut bench = reversing(9, 3);
+        bench.send(0, A, 1);
+        bench.send(0, A, 2);
+        bench.at(ms(100), |link| link.partition(ms(100), queue));
+        assert_eq!(bench.link.next_timeout(), None);
+        bench.at(ms(300), |link| link.heal(ms(300)));
+        bench.send(300, A, 3);
+        bench.finish();
+        assert_eq!(bench.said(), expected);
+    }
+}
+
+/// Nothing is dropped that would not have been without the reversal.
+#[test]
+fn a_full_queue_ends_a_reversal() {
+    let mut bench = reversing(2, 4);
+    for id in 1..=3 {
+        assert_eq!(bench.send(0, A, id), ACCEPTED);
+    }
+    bench.finish();
+    assert_eq!(bench.said(), said(&[(35, 2), (70, 1), (105, 3)]));
+    let mut none = reversing(0, 4);
+    assert_eq!(none.send(0, A, 1), ACCEPTED);
+    none.finish();
+    assert_eq!(none.said(), said(&[(35, 1)]));
+}
+
+#[test]
+fn a_side_marks_all_that_can_be_marked_while_it_is_asked_to() {
+    let mut bench = Bench::new(no_delay());
+    let marked = |bench: &mut Bench, id, side, ecn_capable| {
+        let frame = Frame { ecn_capable, ..data(id) };
+        let verdict = bench.link.enqueue(ms(0), side, frame, Place::Tail);
+        verdict == Enqueued::Accepted { mark: true, pushed_out: None }
+    };
+    bench.link.mark_all(A, true);
+    bench.link.mark_all(A, true);
+    assert!(marked(&mut bench, 1, A, true));
+    assert!(!marked(&mut bench, 2, A, false));
+    assert!(!marked(&mut bench, 3, B, true));
+    bench.link.mark_all(A, false);
+    assert!(marked(&mut bench, 4, A, true), "another flood is still on");
+    bench.link.mark_all(A, false);
+    assert!(!marked(&mut bench, 5, A, true));
+    assert_eq!((bench.link.counters(A).queue.marks, bench.link.counters(B).queue.marks), (2, 0));
 }
 
 #[test]
