@@ -5,7 +5,7 @@ use base::{Chance, Duration, Instant, RandomStream, Rate};
 use link::{Queue, Side};
 use scenario::{
     After, BitRate, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference,
-    InterferenceHop, Partition, Path, Reordering, Schedule, Spacing, Time, Waiting,
+    InterferenceHop, Partition, Path, ReorderBy, Reordering, Schedule, Spacing, Time, Waiting,
 };
 
 use crate::topology::{bytes, delay};
@@ -21,14 +21,16 @@ pub enum Deed {
     Fade { link: usize, lead: Duration },
     /// The next frames that a side sends go to the front.
     Reorder { link: usize, side: Side, frames: u32 },
+    /// The next frames that a side sends are held back and leave in reverse.
+    Reverse { link: usize, side: Side, frames: u32, at_most: Duration },
     /// A foreign packet of this size enters a link.
     Foreign { link: usize, side: Side, bytes: u32 },
     /// Another rate.
     Rate { link: usize, rate: Rate },
     /// Another delay.
     Delay { link: usize, delay: link::Delay },
-    /// A flood begins or ends (for the trace).
-    Mark { link: usize, begins: bool },
+    /// A flood into a side begins or ends. While it is on, all that can be marked is, or not.
+    Flood { link: usize, side: Side, begins: bool, marks: bool },
 }
 
 /// One fault at work.
@@ -73,6 +75,7 @@ pub struct Floods {
     lasts: Duration,
     bytes: u32,
     gap: Duration,
+    marks: bool,
     done: u32,
     /// The next packet of the flood that is on, and its end.
     on: Option<(Instant, Instant)>,
@@ -168,7 +171,11 @@ impl FaultAtWork {
                 *done += 1;
                 let link = fault.hop as usize - 1;
                 for &side in sides(fault.direction) {
-                    deeds.push(Deed::Reorder { link, side, frames: fault.packets });
+                    let (frames, at_most) = (fault.packets, fault.at_most());
+                    deeds.push(match fault.how {
+                        ReorderBy::Front => Deed::Reorder { link, side, frames },
+                        ReorderBy::Reverse => Deed::Reverse { link, side, frames, at_most },
+                    });
                 }
             }
             Self::Interference(stream) => stream.act(deeds),
@@ -346,7 +353,8 @@ impl Floods {
         let Time(lasts) = fault.lasts;
         let gap = rate.time_for(bytes);
         let (link, schedule) = (fault.hop as usize - 1, fault.schedule()?);
-        Some(Self { link, side, schedule, lasts, bytes, gap, done: 0, on: None })
+        let marks = fault.marks;
+        Some(Self { link, side, schedule, lasts, bytes, gap, marks, done: 0, on: None })
     }
 
     fn next(&self) -> Option<Instant> {
@@ -354,11 +362,11 @@ impl Floods {
     }
 
     fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
-        let (link, side, bytes) = (self.link, self.side, self.bytes);
+        let (link, side, bytes, marks) = (self.link, self.side, self.bytes, self.marks);
         match self.on {
             Some((_, end)) if end <= now => {
                 self.on = None;
-                deeds.push(Deed::Mark { link, begins: false });
+                deeds.push(Deed::Flood { link, side, begins: false, marks });
             }
             Some((_, end)) => {
                 self.on = Some((now + self.gap, end));
@@ -367,7 +375,7 @@ impl Floods {
             None => {
                 self.done += 1;
                 self.on = Some((now + self.gap, now + self.lasts));
-                deeds.push(Deed::Mark { link, begins: true });
+                deeds.push(Deed::Flood { link, side, begins: true, marks });
                 deeds.push(Deed::Foreign { link, side, bytes });
             }
         }
@@ -509,7 +517,11 @@ mod test {
             Deed::Foreign { link, side, bytes } => format!("foreign {link} {side:?} {bytes}"),
             Deed::Rate { link, rate } => format!("rate {link} {}", rate.as_bps()),
             Deed::Delay { link, delay } => format!("delay {link} {delay:?}"),
-            Deed::Mark { link, begins } => format!("mark {link} {begins}"),
+            Deed::Reverse { link, side, frames, at_most } => {
+                format!("reverse {link} {side:?} {frames} {}", at_most.as_millis())
+            }
+            Deed::Flood { link, begins, marks: false, .. } => format!("flood {link} {begins}"),
+            Deed::Flood { link, side, begins, .. } => format!("marking {link} {side:?} {begins}"),
         }
     }
 
@@ -632,19 +644,19 @@ mod test {
         expect(
             &turns(&mut flood, 5),
             &[
-                (1_000, "mark 2 true"),
+                (1_000, "flood 2 true"),
                 (1_000, "foreign 2 A 250"),
                 (1_001, "foreign 2 A 250"),
                 (1_002, "foreign 2 A 250"),
-                (1_003, "mark 2 false"),
-                (11_000, "mark 2 true"),
+                (1_003, "flood 2 false"),
+                (11_000, "flood 2 true"),
                 (11_000, "foreign 2 A 250"),
             ],
         );
         let mut slow = fault("congestion", &format!("{more}\nrate = \"1 Mbit/s\""));
         expect(
             &turns(&mut slow, 3)[1..],
-            &[(1_000, "foreign 2 A 250"), (1_002, "foreign 2 A 250"), (1_003, "mark 2 false")],
+            &[(1_000, "foreign 2 A 250"), (1_002, "foreign 2 A 250"), (1_003, "flood 2 false")],
         );
     }
 
@@ -652,6 +664,31 @@ mod test {
     fn reordering_comes_back() {
         let mut fault = fault("reordering", "hop = 2\nevery = \"10 s\"");
         expect(&turns(&mut fault, 2), &[(10_000, "reorder 1 A 4"), (20_000, "reorder 1 A 4")]);
+    }
+
+    #[test]
+    fn reordering_in_reverse_says_for_how_long() {
+        let more = "hop = 2\nevery = \"10 s\"\npackets = 3\nhow = \"reverse\"";
+        let fault_of = |more: &str| turns(&mut fault("reordering", more), 1);
+        expect(&fault_of(more), &[(10_000, "reverse 1 A 3 5000")]);
+        expect(
+            &fault_of(&format!("{more}\nat_most = \"2 s\"\ndirection = \"both\"")),
+            &[(10_000, "reverse 1 A 3 2000"), (10_000, "reverse 1 B 3 2000")],
+        );
+    }
+
+    #[test]
+    fn a_flood_that_marks_does_so_from_its_beginning_to_its_end() {
+        let more = "hop = 3\nfirst = \"1 s\"\nlasts = \"1 ms\"\nsize = \"250 B\"\nmarks = true\n\
+                    direction = \"backward\"";
+        expect(
+            &turns(&mut fault("congestion", more), 3),
+            &[
+                (1_000, "marking 2 B true"),
+                (1_000, "foreign 2 B 250"),
+                (1_001, "marking 2 B false"),
+            ],
+        );
     }
 
     #[test]

@@ -238,12 +238,21 @@ fn commit<D: Drive>(d: &mut D, kind: &'static str, deed: Deed) {
             d.path().links[link].front_next(side, frames);
             mark(d, kind, link, true);
         }
+        Deed::Reverse { link, side, frames, at_most } => {
+            d.path().links[link].reverse_next(now, side, frames, at_most);
+            mark(d, kind, link, true);
+        }
         Deed::Foreign { link, side, bytes } => foreign_packet(d, link, side, bytes),
         Deed::Rate { link, rate } => d.path().links[link].set_rate(now, rate),
         Deed::Delay { link, delay } => d.path().links[link].set_delay(now, delay),
-        Deed::Mark { link, begins } => mark(d, kind, link, begins),
+        Deed::Flood { link, side, begins, marks } => {
+            if marks {
+                d.path().links[link].mark_all(side, begins);
+            }
+            mark(d, kind, link, begins);
+        }
     }
-    if let Deed::Cut { link, .. } | Deed::Heal { link, .. } = deed {
+    if let Deed::Cut { link, .. } | Deed::Heal { link, .. } | Deed::Reverse { link, .. } = deed {
         d.path().touched.push_back(link);
     }
 }

@@ -18,7 +18,7 @@ pub enum Fault {
     Partition(Partition),
     /// Foreign packets flood a hop for a while.
     Congestion(Congestion),
-    /// Waiting packets are put before others.
+    /// Packets overtake others.
     Reordering(Reordering),
     /// Foreign packets share a hop all the time.
     Interference(Interference),
@@ -85,10 +85,16 @@ pub struct Congestion {
     /// Which way it goes. Default `"forward"`.
     #[serde(default)]
     pub direction: Direction,
+    /// While a flood is on, does the hop's queue mark every packet in the flood's direction that is
+    /// ECN-capable, whatever its `ecn_threshold` says and without one, too (`liu-singh-2001` §V-B: a
+    /// flood results in an explicit congestion notification)? A link's `mark_loss` holds for these
+    /// marks as well. Default false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub marks: bool,
 }
 
-/// `kind = "reordering"`: at each time, the next packets that arrive at the hop's queue go to its
-/// front.
+/// `kind = "reordering"`: at each time, the next packets that arrive at the hop's queue overtake
+/// others, as `how` says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reordering")]
 pub struct Reordering {
@@ -106,6 +112,14 @@ pub struct Reordering {
     /// Packets of which direction. Default `"forward"`.
     #[serde(default)]
     pub direction: Direction,
+    /// What they overtake. Default `"front"`.
+    #[serde(default, skip_serializing_if = "is_front")]
+    pub how: ReorderBy,
+    /// With `how = "reverse"`: how long the first packet waits for the others at most; then those
+    /// that have come go on, and it is over. Default 5 s, which is written here once the scenario is
+    /// read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<Time>,
 }
 
 /// `kind = "interference"`: foreign packets that use the hop's queue and rate.
@@ -196,6 +210,20 @@ pub enum CutSignal {
     None,
 }
 
+/// How packets are reordered (`liu-singh-2001` §V-D can be read either way).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReorderBy {
+    /// Each goes to the front of the queue as it comes, before all that wait.
+    #[default]
+    Front,
+    /// They are held back until all of them have come, and then go to the end of the queue together,
+    /// the last one first. What is held back waits in the queue and takes room there. It goes on
+    /// earlier when `at_most` is over, when the queue is full, when the hop is cut, and at the next time
+    /// of the fault: nothing is held for ever, and nothing is lost by it.
+    Reverse,
+}
+
 /// How the gaps between foreign packets are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -272,6 +300,11 @@ impl Congestion {
 }
 
 impl Reordering {
+    /// How long a packet is held back at most, where it is.
+    pub fn at_most(&self) -> Duration {
+        self.at_most.map_or(Duration::from_secs(5), |Time(span)| span)
+    }
+
     /// When packets are reordered; `None` only in a scenario that was not checked.
     pub fn schedule(&self) -> Option<Schedule> {
         Schedule::of(self.first, self.every, None)
@@ -280,6 +313,14 @@ impl Reordering {
 
 fn hundred_bytes() -> Size {
     Size(100)
+}
+
+fn is_false(on: &bool) -> bool {
+    !*on
+}
+
+fn is_front(how: &ReorderBy) -> bool {
+    *how == ReorderBy::Front
 }
 
 fn four() -> u32 {

@@ -75,7 +75,7 @@ pub use adhoc::{
 pub use error::Error;
 pub use fault::{
     After, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference, InterferenceHop,
-    Partition, Reordering, Schedule, Spacing, Waiting,
+    Partition, ReorderBy, Reordering, Schedule, Spacing, Waiting,
 };
 pub use file::{File, nearest};
 pub use flow::{Application, Cbr, Flow, Transport};

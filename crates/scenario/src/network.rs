@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::tagged::{self, Tagged};
 use base::Rate;
 
-use crate::{Adhoc, BitRate, CutSignal, Fault, Link, LinkChange, Time};
+use crate::{Adhoc, BitRate, CutSignal, Fault, Link, LinkChange, ReorderBy, Time};
 
 /// `[network]`. `kind` says which of these it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,6 +72,11 @@ impl Path {
                 let BitRate(hop) = self.link_of(flood.hop).rate;
                 let twice = BitRate(Rate::from_bps(hop.as_bps().saturating_mul(2)));
                 flood.rate.get_or_insert(twice);
+            }
+            if let Fault::Reordering(fault) = fault
+                && fault.how == ReorderBy::Reverse
+            {
+                fault.at_most = Some(Time(fault.at_most()));
             }
         }
         self.faults = faults;

@@ -114,7 +114,16 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (Just("network.fault.0.signal_loss"), ratio()),
         (Just("network.fault.1.every"), word(&["11 s", "1 min"])),
         (Just("network.fault.1.rate"), rate()),
+        (Just("network.fault.1.marks"), yes()),
         (Just("network.fault.2.packets"), count()),
+        (Just("network.fault.2.how"), word(&["front", "reverse"])),
+        (
+            Just("network.fault.2"),
+            time().prop_map(|t| {
+                let more = "kind = \"reordering\", hop = 3, every = \"25 s\", how = \"reverse\"";
+                format!("{{ {more}, at_most = \"{t}\" }}")
+            })
+        ),
         (Just("network.fault.3.direction"), word(&["forward", "backward", "both"])),
         (Just("network.fault.3.spacing"), word(&["constant", "poisson"])),
         (Just("network.fault.3.hop"), count()),

@@ -381,6 +381,43 @@ lasts = "6 s""#,
         "test.toml:18:7: packets on hop 3 do not wait for each other (duplex = \"per-packet\"), so this fault would do nothing\nhelp: take a hop with duplex = \"full\" or \"shared\", or leave the fault out",
     ),
     (
+        "a wait for others where packets go to the front",
+        "[[flow]]",
+        r#"[[network.fault]]
+kind = "reordering"
+hop = 2
+first = "3 s"
+at_most = "2 s"
+
+[[flow]]"#,
+        "test.toml:25:11: only packets that are held back wait for others\nhelp: write how = \"reverse\" as well",
+    ),
+    (
+        "no way of reordering",
+        "[[flow]]",
+        r#"[[network.fault]]
+kind = "reordering"
+hop = 2
+first = "3 s"
+how = "reversed"
+
+[[flow]]"#,
+        "test.toml:25:7: `reversed` is not known here\nhelp: did you mean `reverse`? known are front, reverse",
+    ),
+    (
+        "packets that wait for others for no time",
+        "[[flow]]",
+        r#"[[network.fault]]
+kind = "reordering"
+hop = 2
+first = "3 s"
+how = "reverse"
+at_most = "0 s"
+
+[[flow]]"#,
+        "test.toml:26:11: this must be longer than 0 s",
+    ),
+    (
         "a route that goes back",
         "[[flow]]",
         "[[network.parallel]]\nfrom = 3\nto = 1\nhops = 2\n\n[[flow]]",

@@ -1,7 +1,7 @@
 //! Rules for faults.
 
 use super::{Checked, hop, link, must, positive, probability, within};
-use crate::{CutHop, CutSignal, Duplex, Fault, InterferenceHop, Path, Size, Time};
+use crate::{CutHop, CutSignal, Duplex, Fault, InterferenceHop, Path, ReorderBy, Size, Time};
 
 /// An IP header and a UDP header: the smallest foreign packet.
 const SMALLEST: u64 = 28;
@@ -53,6 +53,14 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             in_range(fault.hop)?;
             shares_its_rate(key, fault.hop, path)?;
             begins(key, fault.every, fault.first, false, "")?;
+            if let Some(at_most) = fault.at_most {
+                positive(format!("{key}.at_most"), at_most)?;
+                must(fault.how == ReorderBy::Reverse, format!("{key}.at_most"), || {
+                    "only packets that are held back wait for others\n\
+                     write how = \"reverse\" as well"
+                        .into()
+                })?;
+            }
             must(fault.packets > 0, format!("{key}.packets"), || "no packet is reordered".into())
         }
         Fault::Interference(fault) => {

@@ -73,6 +73,34 @@ fn a_queue_marks_who_can_be_marked() {
     assert_eq!(marks(&run(&path(queue, "", "ecn = true"), 1)), 0);
 }
 
+/// liu-singh-2001 §V-B: a flood results in marks, with a queue that sets none by itself.
+#[test]
+fn a_flood_that_marks_needs_no_threshold() {
+    let queue = "queue = { packets = 100 }";
+    let (marking, ecn) = (format!("{FLOOD}marks = true\n"), "ecn = true");
+    let result = run(&path(queue, &marking, ecn), 1);
+    completion(&result.flows[0]);
+    assert!(marks(&result) > 0);
+    assert_eq!(
+        link(&result, 2, Direction::Forward).marks,
+        marks(&result),
+        "at the flooded hop only"
+    );
+    assert!(result.flows[0].cwnd_reductions > Some(0), "{:#?}", result.flows[0]);
+
+    // Nobody marks without it, before a flood, in the other direction, or what can't be marked.
+    let other = format!("{marking}direction = \"backward\"\n");
+    let late = marking.replace("first = \"5 s\"", "first = \"50 s\"");
+    for (faults, tcp) in
+        [(FLOOD, ecn), (late.as_str(), ecn), (other.as_str(), ecn), (marking.as_str(), "")]
+    {
+        assert_eq!(marks(&run(&path(queue, faults, tcp), 1)), 0, "{faults} {tcp}");
+    }
+    // Marks get lost there as others do.
+    let lossy = format!("{queue}, mark_loss = 1.0");
+    assert_eq!(marks(&run(&path(&lossy, &marking, ecn), 1)), 0);
+}
+
 fn interference(more: &str) -> String {
     format!(
         "[[network.fault]]\nkind = \"interference\"\nevery = \"40 ms\"\nsize = \"320 B\"\n{more}\n"

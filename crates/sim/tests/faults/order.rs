@@ -49,6 +49,47 @@ fn reordering_looks_like_loss() {
     assert!(two.drops.is_empty());
 }
 
+/// What is held back arrives in the end, whatever ends the wait: here all have come, no more come, the
+/// hop is cut, or the fault comes again. The books balance, or the run would fail.
+#[test]
+fn what_leaves_in_reverse_is_not_lost() {
+    let fault = |more: &str| {
+        format!("[[network.fault]]\nkind = \"reordering\"\nhop = 2\nhow = \"reverse\"\n{more}\n")
+    };
+    let every = fault("first = \"5 s\"\nevery = \"5 s\"");
+    let cut = "[[network.fault]]\nkind = \"partition\"\nhop = 2\nfirst = \"6 s\"\n\
+               lasts = \"2 s\"\nsignal = \"none\"\n";
+    let (calm, wait) = (reordered("", "reno"), "at_most = \"700 ms\"");
+    for (faults, lost) in [
+        (every.clone(), false),
+        (fault("first = \"5 s\"\npackets = 1000"), false),
+        (fault(&format!("first = \"5 s\"\nevery = \"5 s\"\npackets = 1000\n{wait}")), false),
+        (fault("first = \"5 s\"\nevery = \"300 ms\"\npackets = 1000"), false),
+        (fault("first = \"5 s\"\npackets = 1000\nat_most = \"1000 s\"") + cut, true),
+        (fault("first = \"5 s\"\ndirection = \"both\"\npackets = 7"), false),
+    ] {
+        let result = reordered(&faults, "reno");
+        completion(&result.flows[0]);
+        assert_eq!(result.flows[0].delivered_bytes, 300_000);
+        assert_eq!(!result.drops.is_empty(), lost, "{faults}\n{:?}", result.drops);
+        assert_ne!(result.fingerprint, calm.fingerprint, "{faults}");
+    }
+    let result = reordered(&every, "reno");
+    assert!(result.flows[0].fast_retransmits > Some(1), "{:#?}", result.flows[0]);
+    let front = reordered(&every.replace("how = \"reverse\"\n", ""), "reno");
+    assert_ne!(result.fingerprint, front.fingerprint);
+}
+
+/// A run that ends while packets are held back finds them in the queue.
+#[test]
+fn what_is_held_back_at_the_end_is_found() {
+    let fault = "[[network.fault]]\nkind = \"reordering\"\nhop = 2\nfirst = \"5 s\"\n\
+                 how = \"reverse\"\npackets = 1000\nat_most = \"1000 s\"\n";
+    let result = reordered(fault, "reno");
+    assert_eq!((result.duration_s, result.flows[0].completion_s), (400.0, None));
+    assert!(result.drops.is_empty(), "{:?}", result.drops);
+}
+
 #[test]
 fn a_link_that_does_not_keep_order_reorders() {
     let text = |order: &str| {
