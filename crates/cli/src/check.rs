@@ -73,11 +73,10 @@ fn summary(scenario: &Scenario) -> String {
     };
     let mut text = format!("{}: {network}, at most {}", scenario.name, scenario.duration);
     for flow in scenario.flows.iter().take(DESCRIBED) {
-        let what = match flow.application {
-            Application::Transfer(size) => format!("transfer of {size}"),
-            Application::Ftp => "ftp".to_owned(),
-            Application::Cbr(cbr) => format!("{} every {}", cbr.size, cbr.every),
-        };
+        let mut what = application(flow.application);
+        if let Some(back) = flow.back {
+            what += &format!(" and back {}", application(back));
+        }
         let over = match (flow.transport, &flow.tcp) {
             (Transport::Tcp, Some(tcp)) => {
                 format!("TCP {}, {} growth", tcp.recovery.name(), tcp.growth.name())
@@ -96,4 +95,12 @@ fn summary(scenario: &Scenario) -> String {
         text += &format!("\n  and {} more flows", scenario.flows.len() - DESCRIBED);
     }
     text
+}
+
+fn application(application: Application) -> String {
+    match application {
+        Application::Transfer(size) => format!("transfer of {size}"),
+        Application::Ftp => "ftp".to_owned(),
+        Application::Cbr(cbr) => format!("{} every {}", cbr.size, cbr.every),
+    }
 }

@@ -35,7 +35,7 @@ const VALUES: [(&str, &str); 27] = [
 
 /// Keys, by the names that they end with, whose last name alone would not say what they are; and
 /// what a bare number of theirs counts.
-const KEYS: [(&str, &str, &str); 39] = [
+const KEYS: [(&str, &str, &str); 40] = [
     ("aid", "aid", ""),
     ("aid.tick", "aid's tick", ""),
     ("application.cbr.every", "packet interval", ""),
@@ -44,6 +44,7 @@ const KEYS: [(&str, &str, &str); 39] = [
     ("application.transfer", "transfer size", ""),
     ("area.0", "width of the area", ""),
     ("area.1", "height of the area", ""),
+    ("back.transfer", "size of the transfer back", ""),
     ("compat", "compatibility", ""),
     ("delay.mean", "mean delay", ""),
     ("delay.spread", "spread of the delay", ""),
@@ -159,6 +160,9 @@ pub fn setting(key: &str, value: &str) -> String {
 pub fn metric(name: &str) -> String {
     match name {
         "completion_s" => "completion time".into(),
+        "back_completion_s" => "completion time of what goes back".into(),
+        "back_delivered_bytes" => "delivered back".into(),
+        "back_throughput_bps" => "throughput back".into(),
         "cwnd_reductions" => "congestion window reductions".into(),
         "rtt_s" => "TCP's round trips".into(),
         "rto_max_s" => "longest RTO".into(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sim::results::{Estimate, FlowSummary, METRICS, RunResult, Summary};
+use sim::results::{Estimate, FlowSummary, METRICS, RunResult, Summary, is_of_back};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// What `runs` have in common. All are of one scenario, so they have the same flows.
@@ -22,6 +22,7 @@ pub fn summarise(runs: &[RunResult]) -> Summary {
                     let values: Vec<f64> = of_each_run().filter_map(reading).collect();
                     ((*name).to_owned(), estimate(&values))
                 })
+                .filter(|(name, estimate)| estimate.is_some() || !is_of_back(name))
                 .collect(),
         }
     });
@@ -110,6 +111,19 @@ mod test {
             mac: None,
             drops: (errors > 0).then(|| ("link-error".to_owned(), errors)).into_iter().collect(),
         }
+    }
+
+    /// Documents of scenarios in which nothing goes back say nothing of it.
+    #[test]
+    fn what_goes_back_is_summed_up_where_something_does() {
+        let names = |back_delivered_bytes| {
+            let mut runs = [run(1, None, 0)];
+            runs[0].flows[0].back_delivered_bytes = back_delivered_bytes;
+            let metrics = summarise(&runs).flows.remove(0).metrics;
+            metrics.into_keys().filter(|name| is_of_back(name)).collect::<Vec<_>>()
+        };
+        assert!(names(None).is_empty());
+        assert_eq!(names(Some(0)), ["back_delivered_bytes"]);
     }
 
     #[test]

@@ -22,6 +22,14 @@ pub struct Flow {
     pub start: Time,
     /// What it sends.
     pub application: Application,
+    /// What the receiving node's application writes on the same connection, from the moment at which it
+    /// is open there: the words of `application`, but for `cbr`. Both ends then send data, and
+    /// acknowledge with it; the flow goes on until both directions are complete. Its results are those
+    /// of `application`, its sender and its aid; those of this direction begin with `back_`. Only over
+    /// TCP. Not for `driftway paper --kernel`; under `driftway emulate` programs send what they like, as
+    /// always. Default: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Application>,
     /// What carries it. Default `"tcp"`.
     #[serde(default)]
     pub transport: Transport,
@@ -31,9 +39,10 @@ pub struct Flow {
     /// What helps the sender's TCP. Default `"none"`.
     #[serde(default)]
     pub aid: Aid,
-    /// What helps the receiver's TCP. Default `"none"`.
-    #[serde(default)]
-    pub receiver_aid: Aid,
+    /// What helps the receiver's TCP; `Some` once the scenario is read. Default: with `back` what
+    /// helps the sender's (`liu-singh-2001` §III-A has a layer at both ends), else `"none"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_aid: Option<Aid>,
 }
 
 fn one() -> u32 {

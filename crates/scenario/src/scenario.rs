@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Flow, Network, Reference, Time, Transport};
+use crate::{Aid, Flow, Network, Reference, Time, Transport};
 
 /// A scenario file. What [`Scenario::parse`] and [`Scenario::load`] give is checked, and has its
 /// defaults written out.
@@ -37,6 +37,9 @@ impl Scenario {
             if flow.transport == Transport::Tcp {
                 flow.tcp.get_or_insert_default().resolve();
             }
+            let both_ends = flow.back.is_some();
+            let aid = if both_ends { flow.aid.clone() } else { Aid::default() };
+            flow.receiver_aid.get_or_insert(aid);
         }
     }
 

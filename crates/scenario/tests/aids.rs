@@ -37,6 +37,24 @@ fn each_option(mut check: impl FnMut(&'static Listed, &OptionInfo)) {
     }
 }
 
+/// liu-singh-2001 §III-A: where data go both ways, the layer is at both ends, unless the file says
+/// otherwise.
+#[test]
+fn the_receiver_has_the_senders_aid_where_data_go_back() {
+    let atcp = "{ name = \"atcp\", tick = \"100 ms\" }";
+    for (more, name) in [
+        ("", "none"),
+        ("\nback = \"ftp\"", "atcp"),
+        ("\nback = \"ftp\"\nreceiver_aid = \"none\"", "none"),
+        ("\nback = \"ftp\"\nreceiver_aid = \"tcp-f\"", "tcp-f"),
+    ] {
+        let flow = &read(&format!("{atcp}{more}")).unwrap().flows[0];
+        let receiver = flow.receiver_aid.as_ref().unwrap();
+        assert_eq!(receiver.name(), name, "{more}");
+        assert!(name != "atcp" || *receiver == flow.aid, "with its options");
+    }
+}
+
 #[test]
 fn every_aid_is_read_built_and_shown_with_its_defaults() {
     for listed in AIDS {

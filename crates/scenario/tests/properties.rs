@@ -129,6 +129,7 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
         (Just("network.fault.3.hop"), count()),
         (Just("flow.*.start"), time()),
         (Just("flow.0.application"), word(&["ftp", "{ transfer = \"7 B\" }"])),
+        (Just("flow.0.back"), word(&["ftp", "{ transfer = \"7 B\" }"])),
         (Just("flow.0.receiver_aid"), word(&["none", "atcp"])),
         (Just("flow.0.aid.backoff"), yes()),
         (Just("flow.0.aid.resend"), word(&["first", "all"])),

@@ -418,6 +418,27 @@ at_most = "0 s"
         "test.toml:26:11: this must be longer than 0 s",
     ),
     (
+        "data that go back on a datagram",
+        r#"application = { transfer = "1 MB" }
+tcp = { recovery = "reno" }"#,
+        r#"application = { cbr = { every = "1 s", size = "99 B" } }
+transport = "udp"
+back = "ftp""#,
+        "test.toml:26:8: `back` with transport = \"udp\"\nhelp: only a TCP connection carries data both ways; write a second [[flow]] instead",
+    ),
+    (
+        "a constant bit rate that goes back",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"back = { cbr = { every = "1 s", size = "99 B" } }"#,
+        "test.toml:25:8: a constant bit rate does not go back\nhelp: right would be { transfer = \"1 MB\" } or \"ftp\"; for a cbr write a second [[flow]]",
+    ),
+    (
+        "nothing that goes back",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"back = { transfer = "0 B" }"#,
+        "test.toml:25:8: a transfer of nothing\nhelp: leave out `back`",
+    ),
+    (
         "a route that goes back",
         "[[flow]]",
         "[[network.parallel]]\nfrom = 3\nto = 1\nhops = 2\n\n[[flow]]",

@@ -25,6 +25,8 @@ pub struct FlowAtWork {
     /// The name that its payloads carry.
     pub stream: u32,
     application: Application,
+    /// What its peer writes on the same connection.
+    pub back: Option<Box<Self>>,
     datagrams: bool,
     pub start: Instant,
     /// Bytes handed to the transport, or sent in datagrams.
@@ -95,13 +97,20 @@ impl RtoWatch {
 pub type Broken = String;
 
 impl FlowAtWork {
-    /// Its random gaps are those of this `seed`.
+    /// Its random gaps are those of this `seed`. What goes back has the name `stream` + 1.
     pub fn new(flow: &Flow, stream: u32, seed: u64) -> Self {
+        let of = |application, stream| Self::of(flow, application, stream, seed);
+        let back = flow.back.map(|application| Box::new(of(application, stream + 1)));
+        Self { back, ..of(flow.application, stream) }
+    }
+
+    fn of(flow: &Flow, application: Application, stream: u32, seed: u64) -> Self {
         let Time(start) = flow.start;
         let start = Instant::ZERO + start;
         Self {
             stream,
-            application: flow.application,
+            application,
+            back: None,
             datagrams: flow.transport == Transport::Udp,
             start,
             written: 0,
@@ -123,17 +132,24 @@ impl FlowAtWork {
         }
     }
 
-    /// The sender's connection is gone. There is nothing to close, hence `false`.
+    /// The sender's connection is gone, and what goes back has nobody to go to. There is nothing to
+    /// close, hence `false`.
     pub fn give_up(&mut self, now: Instant, how: Outcome) -> bool {
         if self.complete.is_none() {
             self.gave_up.get_or_insert((now, how));
         }
-        false
+        self.give_up_back(now, how)
     }
 
-    /// Is it complete or given up, and has nobody asked since it is?
+    /// The connection of who writes back is gone.
+    pub fn give_up_back(&mut self, now: Instant, how: Outcome) -> bool {
+        self.back.as_mut().is_some_and(|back| back.give_up(now, how))
+    }
+
+    /// Is it complete or given up, both ways, and has nobody asked since it is?
     pub fn is_over_now(&mut self) -> bool {
-        let over = self.outcome() != Outcome::Running;
+        let is_over = |flow: &Self| flow.outcome() != Outcome::Running;
+        let over = is_over(self) && self.back.as_deref().is_none_or(is_over);
         over && !std::mem::replace(&mut self.counted_out, true)
     }
 
@@ -146,9 +162,15 @@ impl FlowAtWork {
         }
     }
 
-    /// Does it end by itself?
+    /// Does it end by itself, both ways?
     pub fn is_transfer(&self) -> bool {
         matches!(self.application, Application::Transfer(_))
+            && self.back.as_deref().is_none_or(Self::is_transfer)
+    }
+
+    /// The connection is open where what goes back is written: so many bytes.
+    pub fn opens_back(&mut self, now: Instant) -> u64 {
+        self.back.as_mut().map_or(0, |back| back.act(now).0)
     }
 
     /// The application's time has come: bytes to write, and whether the connection closes behind

@@ -110,6 +110,18 @@ pub struct FlowResult {
     /// How long the retransmission timeout was above its value without back-off (s).
     #[serde(default)]
     pub rto_backed_off_s: Option<f64>,
+    /// What came back on the same connection, delivered in order (bytes); absent where the scenario
+    /// sends nothing back, as the next two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_delivered_bytes: Option<u64>,
+    /// `back_delivered_bytes` over the time from the flow's start to the end of what goes back (bit/s):
+    /// when that was complete or its connection gave up, else the run's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_throughput_bps: Option<f64>,
+    /// How long the transfer back took, from the flow's start to its end (s); absent as well if it did
+    /// not complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back_completion_s: Option<f64>,
 }
 
 /// What became of a flow.
@@ -309,7 +321,7 @@ pub struct Timing {
 pub type Reading = fn(&FlowResult) -> Option<f64>;
 
 /// What a summary speaks of: each metric's name and where it stands.
-pub const METRICS: [(&str, Reading); 15] = [
+pub const METRICS: [(&str, Reading); 18] = [
     ("completion_s", |f| f.completion_s),
     ("throughput_bps", |f| f.throughput_bps),
     ("delivered_bytes", |f| Some(f.delivered_bytes as f64)),
@@ -325,7 +337,16 @@ pub const METRICS: [(&str, Reading); 15] = [
     ("cwnd_reductions", |f| f.cwnd_reductions.map(|n| n as f64)),
     ("rto_max_s", |f| f.rto_max_s),
     ("rto_backed_off_s", |f| f.rto_backed_off_s),
+    ("back_completion_s", |f| f.back_completion_s),
+    ("back_throughput_bps", |f| f.back_throughput_bps),
+    ("back_delivered_bytes", |f| f.back_delivered_bytes.map(|n| n as f64)),
 ];
+
+/// Is a metric of this name about what goes back on a flow's connection? Where nothing does, nothing is
+/// said of it.
+pub fn is_of_back(metric: &str) -> bool {
+    metric.starts_with("back_")
+}
 
 #[cfg(test)]
 mod test {

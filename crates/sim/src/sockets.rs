@@ -37,8 +37,8 @@ pub fn flow_of(packet: &Packet) -> Option<u32> {
 /// timer of one kernel has.
 pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: End, seed: u64, now: Instant) -> Socket {
     let (at, to, aid) = match end {
-        End::Sender => (flow.from, flow.to, &flow.aid),
-        End::Receiver => (flow.to, flow.from, &flow.receiver_aid),
+        End::Sender => (flow.from, flow.to, Some(&flow.aid)),
+        End::Receiver => (flow.to, flow.from, flow.receiver_aid.as_ref()),
     };
     let config = tcp_config(tcp, at, seed);
     let stream = number as u32 * 2 + u32::from(end == End::Receiver);
@@ -50,7 +50,7 @@ pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: End, seed: u64, now: I
         End::Receiver => Connection::listen(&config, endpoint(at), iss, stream),
     };
     let first_tick = config.clock.deadline(Instant::ZERO, Duration::ZERO).since(Instant::ZERO);
-    Socket::new(connection, aid.build(first_tick))
+    Socket::new(connection, aid.and_then(|aid| aid.build(first_tick)))
 }
 
 /// A scenario's TCP, at this node, as a connection wants it.

@@ -68,6 +68,23 @@ fn what_is_broken_is_noticed() {
     }
 }
 
+/// What goes back on the same connection is checked like what it answers.
+#[test]
+fn what_is_broken_on_the_way_back_is_noticed() {
+    let transfer = "application = { transfer = \"200 kB\" }";
+    let back = "application = { transfer = \"1 B\" }\nback = { transfer = \"200 kB\" }";
+    // In a window of four the raised acknowledgment is not beyond what was sent.
+    let networks = [PATH, ADHOC].map(|network| network.replace("window = 2", "window = 4"));
+    for network in networks.map(|network| network.replace(transfer, back)) {
+        assert_eq!(run(&network, None).unwrap().flows[0].back_delivered_bytes, Some(200_000));
+        for way in [Breakage::Offset, Breakage::Stream, Breakage::Twice, Breakage::Ack] {
+            let error = run(&network, Some(way)).unwrap_err();
+            let noticed = matches!(&error, RunError::Stream(what) if what.contains("stream 1"));
+            assert!(noticed, "{way:?}: {error}");
+        }
+    }
+}
+
 /// A path brings a datagram once; radios may bring it again, and that is counted.
 #[test]
 fn a_datagram_that_comes_twice_is_noticed() {

@@ -8,7 +8,7 @@ const SEEDS: [u64; 4] = [1, 2, 3, u64::MAX];
 
 fn scenarios() -> Vec<Scenario> {
     let some_bytes = ("flow.*.application.transfer", "50 kB");
-    ["figure-8-atcp", "two-way", "multipath", "interference", "partition"]
+    ["figure-8-atcp", "two-way", "both-ways", "multipath", "interference", "partition"]
         .map(|name| common::example(name, &[some_bytes]))
         .into()
 }

@@ -10,7 +10,7 @@ mod table;
 mod varied;
 
 use scenario::Time;
-use sim::results::{FlowResult, METRICS, Outcome, RunResult};
+use sim::results::{FlowResult, METRICS, Outcome, RunResult, is_of_back};
 use sim::{network_metric, network_metrics};
 
 pub use table::{Column, Table};
@@ -169,7 +169,8 @@ fn flow_columns(flows: &[(usize, &FlowResult)]) -> Vec<Column> {
         float("start_s", &|flow| Some(flow.start_s)),
         float("end_s", &|flow| Some(flow.end_s)),
     ];
-    columns.extend(METRICS.iter().map(|(name, read)| float(name, read)));
+    let metrics = METRICS.iter().map(|(name, read)| float(name, read));
+    columns.extend(metrics.filter(|column| !is_of_back(&column.name) || !column.is_empty(false)));
     columns
 }
 

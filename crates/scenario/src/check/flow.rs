@@ -63,10 +63,33 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
             })?;
         }
     }
-    for (name, aid) in [("aid", &flow.aid), ("receiver_aid", &flow.receiver_aid)] {
-        self::aid(&format!("{key}.{name}"), aid, flow.transport)?;
+    if let Some(application) = flow.back {
+        back(&format!("{key}.back"), application, flow.transport)?;
+    }
+    for (name, aid) in [("aid", Some(&flow.aid)), ("receiver_aid", flow.receiver_aid.as_ref())] {
+        aid.map_or(Ok(()), |aid| self::aid(&format!("{key}.{name}"), aid, flow.transport))?;
     }
     Ok(())
+}
+
+/// What goes back on a flow's connection.
+fn back(key: &str, application: Application, transport: Transport) -> Checked {
+    must(transport == Transport::Tcp, key, || {
+        "`back` with transport = \"udp\"\n\
+         only a TCP connection carries data both ways; write a second [[flow]] instead"
+            .into()
+    })?;
+    match application {
+        Application::Transfer(Size(bytes)) => {
+            must(bytes > 0, key, || "a transfer of nothing\nleave out `back`".into())
+        }
+        Application::Ftp => Ok(()),
+        Application::Cbr(_) => must(false, key, || {
+            "a constant bit rate does not go back\n\
+             right would be { transfer = \"1 MB\" } or \"ftp\"; for a cbr write a second [[flow]]"
+                .into()
+        }),
+    }
 }
 
 /// Headers of TCP without options and of IP: an mss leaves no room for options (RFC 6691).

@@ -135,14 +135,23 @@ impl<N: NetworkAtWork> Run<'_, N> {
             let mut again = false;
             while let Some(event) = socket.tcp_mut().poll_event() {
                 let done = match event {
-                    TcpEvent::Connected => sender && closes,
-                    // The receiver has nothing to send, so it closes, too.
+                    TcpEvent::Connected if sender => closes,
+                    TcpEvent::Connected => {
+                        let bytes = self.flows[flow].opens_back(self.now);
+                        socket.tcp_mut().write(bytes);
+                        false
+                    }
+                    // The receiver has nothing to send but what it has written, so it closes, too.
                     TcpEvent::PeerClosed => true,
                     TcpEvent::TimedOut if sender => {
                         self.flows[flow].give_up(self.now, Outcome::TimedOut)
                     }
                     TcpEvent::Reset if sender => self.flows[flow].give_up(self.now, Outcome::Reset),
-                    TcpEvent::TimedOut | TcpEvent::Reset | TcpEvent::Closed => false,
+                    TcpEvent::TimedOut => {
+                        self.flows[flow].give_up_back(self.now, Outcome::TimedOut)
+                    }
+                    TcpEvent::Reset => self.flows[flow].give_up_back(self.now, Outcome::Reset),
+                    TcpEvent::Closed => false,
                 };
                 if done {
                     socket.tcp_mut().close();
@@ -156,6 +165,13 @@ impl<N: NetworkAtWork> Run<'_, N> {
                     self.failed.get_or_insert(RunError::Stream(broken));
                 }
                 self.watch.acked(At { now: self.now, node, flow }, acknowledged);
+            }
+            if !sender
+                && let Some(back) = &mut self.flows[flow].back
+                && acknowledged != back.acknowledged
+                && let Err(broken) = back.on_acknowledged(acknowledged, back.delivered)
+            {
+                self.failed.get_or_insert(RunError::Stream(broken));
             }
             self.note(number, node, at_host);
             while let Some((packet, transmit)) = self.hosts[node].poll_transmit(self.now, at_host) {
@@ -192,12 +208,15 @@ impl<N: NetworkAtWork> Run<'_, N> {
         }
     }
 
-    /// The receiving application reads all there is.
+    /// The receiving application reads all there is: the sender's, where data go back.
     fn read(&mut self, number: usize, node: usize, at_host: usize) {
-        if number.is_multiple_of(2) {
-            return;
-        }
+        let forward = !number.is_multiple_of(2);
         let flow = &mut self.flows[number / 2];
+        let flow = match &mut flow.back {
+            _ if forward => flow,
+            Some(back) => &mut **back,
+            None => return,
+        };
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
         while let Some(part) = socket.tcp_mut().read(u32::MAX) {
             let twice = self.sabotage.on_delivery() == Crime::Twice;
@@ -206,8 +225,10 @@ impl<N: NetworkAtWork> Run<'_, N> {
                     self.failed.get_or_insert(RunError::Stream(broken));
                 }
             }
-            let at = At { now: self.now, node, flow: number / 2 };
-            self.watch.delivered(at, flow.delivered);
+            if forward {
+                let at = At { now: self.now, node, flow: number / 2 };
+                self.watch.delivered(at, flow.delivered);
+            }
         }
     }
 

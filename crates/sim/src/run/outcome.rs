@@ -5,6 +5,7 @@ use scenario::Transport;
 use tcp::Stats;
 
 use super::{NetworkAtWork, Run};
+use crate::flows::FlowAtWork;
 use crate::results::{FlowResult, RunResult};
 
 impl<N: NetworkAtWork> Run<'_, N> {
@@ -16,7 +17,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
                 self.fingerprint.statistic(value);
             }
             let counts = [flow.retransmissions, flow.timeouts, flow.fast_retransmits];
-            for value in counts.into_iter().flatten() {
+            for value in counts.into_iter().chain([flow.back_delivered_bytes]).flatten() {
                 self.fingerprint.statistic(value);
             }
         }
@@ -45,9 +46,10 @@ impl<N: NetworkAtWork> Run<'_, N> {
         let (stats, reductions) = sender.map_or((Stats::default(), 0), |socket| {
             (*socket.tcp().stats(), socket.tcp().reductions())
         });
-        let gave_up = flow.gave_up.map(|(at, _)| at);
-        let end = flow.complete.or(gave_up).unwrap_or(self.now).max(flow.start);
-        let took = end.since(flow.start);
+        let (end, throughput_bps, completion_s) = self.times(flow);
+        let back = flow.back.as_deref();
+        let (_, back_throughput_bps, back_completion_s) =
+            back.map_or((end, None, None), |back| self.times(back));
         let (segments, sent) = match tcp {
             Some(_) => (stats.segments_sent, stats.bytes_sent),
             None => (flow.datagrams_sent, flow.written),
@@ -61,10 +63,10 @@ impl<N: NetworkAtWork> Run<'_, N> {
             start_s: flow.start.as_secs_f64(),
             end_s: end.as_secs_f64(),
             delivered_bytes: flow.delivered,
-            throughput_bps: per(flow.delivered as f64 * 8.0, took.as_secs_f64()),
+            throughput_bps,
             goodput_ratio: per(flow.delivered as f64, sent as f64),
             outcome: flow.outcome(),
-            completion_s: flow.complete.map(|at: Instant| at.since(flow.start).as_secs_f64()),
+            completion_s,
             segments_sent: segments,
             retransmissions: of_tcp(stats.retransmissions),
             timeouts: of_tcp(stats.timeouts),
@@ -79,7 +81,20 @@ impl<N: NetworkAtWork> Run<'_, N> {
             duplicates: tcp.is_none().then_some(flow.duplicates),
             rto_max_s: flow.rto.longest.map(Duration::as_secs_f64),
             rto_backed_off_s: tcp.map(|_| flow.rto.backed_off(end).as_secs_f64()),
+            back_delivered_bytes: back.map(|back| back.delivered),
+            back_throughput_bps,
+            back_completion_s,
         }
+    }
+
+    /// When one direction of a flow ended, its throughput (bit/s), and how long it took if it is
+    /// complete (s).
+    fn times(&self, flow: &FlowAtWork) -> (Instant, Option<f64>, Option<f64>) {
+        let gave_up = flow.gave_up.map(|(at, _)| at);
+        let end = flow.complete.or(gave_up).unwrap_or(self.now).max(flow.start);
+        let took = end.since(flow.start);
+        let throughput = per(flow.delivered as f64 * 8.0, took.as_secs_f64());
+        (end, throughput, flow.complete.map(|at| at.since(flow.start).as_secs_f64()))
     }
 }
 

@@ -117,17 +117,22 @@ fn fault(hops: u32) -> impl Strategy<Value = String> {
              lasts = \"{lasts} ms\"\n"
         )
     });
-    let flood = (hop.clone(), 2_u32..20, 100_u32..1_999, 28_u32..1_500);
-    let flood = flood.prop_map(|(hop, every, lasts, size)| {
+    let flood = (hop.clone(), 2_u32..20, 100_u32..1_999, 28_u32..1_500, any::<bool>());
+    let flood = flood.prop_map(|(hop, every, lasts, size, marks)| {
         format!(
             "[[network.fault]]\nkind = \"congestion\"\nhop = {hop}\nevery = \"{every} s\"\n\
-             lasts = \"{lasts} ms\"\nsize = \"{size} B\"\n"
+             lasts = \"{lasts} ms\"\nsize = \"{size} B\"\nmarks = {marks}\n"
         )
     });
-    let reordering = (hop.clone(), 100_u32..9_000, 1_u32..10).prop_map(|(hop, every, packets)| {
+    let how = prop_oneof![
+        Just("how = \"front\"".to_owned()),
+        (1_u32..20_000).prop_map(|ms| format!("how = \"reverse\"\nat_most = \"{ms} ms\"")),
+    ];
+    let reordering = (hop.clone(), 100_u32..9_000, 1_u32..10, how);
+    let reordering = reordering.prop_map(|(hop, every, packets, how)| {
         format!(
             "[[network.fault]]\nkind = \"reordering\"\nhop = {hop}\nevery = \"{every} ms\"\n\
-             packets = {packets}\n"
+             packets = {packets}\n{how}\n"
         )
     });
     let interference = (
@@ -206,13 +211,18 @@ fn flow(hops: u32) -> impl Strategy<Value = String> {
             format!("{{ cbr = {{ every = \"{every} ms\", size = \"{size} B\" }} }}")
         }),
     ];
+    let back = prop_oneof![
+        2 => Just(String::new()),
+        1 => (1_u32..200_000).prop_map(|bytes| format!("back = {{ transfer = \"{bytes} B\" }}")),
+        1 => Just("back = \"ftp\"".to_owned()),
+    ];
     let from = 0..=hops;
-    let parts = (from, 1..=hops, 0_u32..10_000, application, aid(), aid(), tcp());
-    parts.prop_map(move |(from, further, start, application, aid, receiver_aid, tcp)| {
+    let parts = (from, 1..=hops, 0_u32..10_000, application, back, aid(), aid(), tcp());
+    parts.prop_map(move |(from, further, start, application, back, aid, receiver_aid, tcp)| {
         let to = (from + further) % (hops + 1);
         format!(
             "[[flow]]\nfrom = {from}\nto = {to}\nstart = \"{start} ms\"\n\
-             application = {application}\naid = {aid}\nreceiver_aid = {receiver_aid}\n{tcp}"
+             application = {application}\n{back}\naid = {aid}\nreceiver_aid = {receiver_aid}\n{tcp}"
         )
     })
 }

@@ -226,6 +226,13 @@ impl Building<'_> {
             self.cut = true;
         }
         let scenario = Scenario::parse(&job.file, text, &set).map_err(experiment::Error::from)?;
+        if matches!(by, By::Kernel(_)) && scenario.flows.iter().any(|flow| flow.back.is_some()) {
+            return Err(Failure::Input(format!(
+                "--kernel: {}: `back` sends data both ways on one connection, and a kernel's \
+                 transfers go one way\nhelp: leave out `back`, or run other figures: --figure ID",
+                job.file
+            )));
+        }
         self.plan.jobs.push(Job::new(scenario, job.file.clone(), set));
         Ok(self.plan.jobs.len() - 1)
     }
@@ -247,11 +254,15 @@ mod test {
         LazyLock::new(|| plan(Source::find("liu-singh-2001").unwrap()).unwrap());
 
     fn asked(words: &[&str]) -> Result<Work, String> {
+        asked_of(&WHOLE, words)
+    }
+
+    fn asked_of(whole: &Plan, words: &[&str]) -> Result<Work, String> {
         let line = [&["driftway", "paper", "liu-singh-2001", "--kernel"], words].concat();
         let Ok(Cli { command: Command::Paper(args) }) = Cli::try_parse_from(line) else {
             panic!("{words:?}");
         };
-        work(&WHOLE, &args).map_err(|failure| match failure {
+        work(whole, &args).map_err(|failure| match failure {
             Failure::Input(message) => message,
             other => panic!("{other:?}"),
         })
@@ -325,5 +336,11 @@ mod test {
         assert!(wrong.contains("--figure 9") && wrong.contains("8, 13, 14, 15, 17, 18"), "{wrong}");
         let wrong = asked(&["--congestion-control", "a b"]).unwrap_err();
         assert!(wrong.contains("a name, as in cubic"), "{wrong}");
+        let mut whole = plan(Source::find("liu-singh-2001").unwrap()).unwrap();
+        for job in &mut whole.jobs {
+            job.set.push(("flow.0.back".into(), "ftp".into()));
+        }
+        let wrong = asked_of(&whole, &["--figure", "8"]).unwrap_err();
+        assert!(wrong.contains("`back` sends data both ways on one connection"), "{wrong}");
     }
 }
