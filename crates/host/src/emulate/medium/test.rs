@@ -68,6 +68,30 @@ fn a_packet_takes_its_time_and_loses_its_hops() {
     assert_eq!(medium.account().carried, [carried, Carried::default()]);
 }
 
+/// Held back for 50 ms at most, and marked while a flood of one packet is on: as in the lab.
+#[test]
+fn packets_leave_in_reverse_and_marked() {
+    let faults = "[[network.fault]]\nkind = \"reordering\"\nhop = 1\nfirst = \"1 ms\"\npackets = 9\n\
+                  how = \"reverse\"\nat_most = \"50 ms\"\n\
+                  [[network.fault]]\nkind = \"congestion\"\nhop = 2\nfirst = \"1 ms\"\n\
+                  lasts = \"70500 us\"\nrate = \"1 kbit/s\"\nmarks = true\n";
+    let mut medium = medium(2, faults, "");
+    for n in 1..=2 {
+        let packet = segment(0, 2);
+        let packet = Packet { ip: IpHeader { identification: n, ..packet.ip }, ..packet };
+        medium.offer(at(9 + u64::from(n)), End::Near, &encode(&packet));
+    }
+    let out = leaves(&mut medium, at(200));
+    let read = |(_, due, bytes): &(End, u64, Vec<u8>)| {
+        let ip = Packet::decode(bytes).unwrap().packet.ip;
+        (*due, ip.identification, ip.ecn)
+    };
+    // Both wait from 10 ms to 60 ms; the flood is over when the second comes to the second hop.
+    let expected = [(82_000, 2, Ecn::Ce), (83_000, 1, Ecn::Ect0)];
+    assert_eq!(out.iter().map(read).collect::<Vec<_>>(), expected);
+    assert_eq!(medium.marked(), 1);
+}
+
 /// The lab's links, queues and random streams: the same frames are lost for the same seed.
 #[test]
 fn losses_are_those_of_the_lab() {
