@@ -206,7 +206,7 @@ impl PathLink {
             if !self.direction(side).queue.is_full() {
                 return self.hold_back(now, side, frame);
             }
-            // Whoever waits for others must not cost a frame its place.
+            // Frames that wait for others take no room from those that do not.
             self.end_reversal(now, side);
         }
         let direction = self.direction_mut(side);

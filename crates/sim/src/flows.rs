@@ -141,7 +141,7 @@ impl FlowAtWork {
         self.give_up_back(now, how)
     }
 
-    /// The connection of who writes back is gone.
+    /// The receiver's connection is gone, and what it was to send back with it.
     pub fn give_up_back(&mut self, now: Instant, how: Outcome) -> bool {
         self.back.as_mut().is_some_and(|back| back.give_up(now, how))
     }
@@ -168,7 +168,7 @@ impl FlowAtWork {
             && self.back.as_deref().is_none_or(Self::is_transfer)
     }
 
-    /// The connection is open where what goes back is written: so many bytes.
+    /// The connection is open at the receiver, whose application writes so many bytes.
     pub fn opens_back(&mut self, now: Instant) -> u64 {
         self.back.as_mut().map_or(0, |back| back.act(now).0)
     }
