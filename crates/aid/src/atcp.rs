@@ -45,7 +45,9 @@ use wire::{TcpFlags, TcpSegment};
 use crate::Verdict;
 use crate::kit::{Context, DEFAULT_MSS, DEFAULT_RTO, Machine, Protocol, resume};
 use crate::options::Configure;
-pub use options::{AtcpOptions, CongestedUntil, LeaveLoss, Resend, Retransmission};
+pub use options::{
+    AtcpOptions, CongestedUntil, DuplicatesKept, Echo, LeaveLoss, Resend, Restore, Retransmission,
+};
 pub use state::{Cause, State};
 
 /// tcp_rexmtthresh: the duplicate acknowledgment at which TCP retransmits (RFC 5681 §3.2).
@@ -61,6 +63,8 @@ pub struct Atcp {
     holds_tcp: bool,
     duplicates: Duplicates,
     loss: Loss,
+    /// TCP's window of before the loss state, to be given back when TCP has taken the segment.
+    owed: Option<u32>,
 }
 
 /// The duplicate acknowledgments that TCP has seen, so that ATCP knows which one TCP would take
@@ -102,6 +106,7 @@ impl Atcp {
             holds_tcp: false,
             duplicates: Duplicates::default(),
             loss: Loss::default(),
+            owed: None,
         })
     }
 
@@ -131,7 +136,7 @@ impl Atcp {
         cx.ask(Act::Hold {
             probe: Some(ProbeSpacing::new(persist_min, persist_max.max(persist_min))),
             // The BSD that the paper changed goes back to SND.UNA when the peer's window closes.
-            step_back: true,
+            step_back: self.options.pull_back,
             freeze_timers: false,
             cwnd: Setting::Value(cx.view.mss.value().unwrap_or(DEFAULT_MSS)),
             release: Release::AnyAck,
@@ -224,6 +229,14 @@ impl Atcp {
     }
 }
 
+/// liu-singh-2001 §IV: ATCP's window, where it is larger than TCP's.
+fn larger(asnd_cwnd: Option<u32>, view: &TcpView) -> Setting<u32> {
+    match (asnd_cwnd, view.cwnd.value()) {
+        (Some(asnd_cwnd), Some(cwnd)) if asnd_cwnd > cwnd => Setting::Value(asnd_cwnd),
+        _ => Setting::Keep,
+    }
+}
+
 fn persists(view: &TcpView) -> bool {
     view.persisting.value() == Some(true)
 }
@@ -258,13 +271,13 @@ impl Protocol for Atcp {
             (_, State::Loss) => self.enter_loss(cx, cause),
             (_, State::Disconnected) => self.disconnect(cx),
             // liu-singh-2001 §IV: the congestion window ends up as the larger of TCP's and ATCP's.
-            (State::Loss, State::Normal) => {
-                let cwnd = match (self.loss.asnd_cwnd, cx.view.cwnd.value()) {
-                    (Some(asnd_cwnd), Some(cwnd)) if asnd_cwnd > cwnd => Setting::Value(asnd_cwnd),
-                    _ => Setting::Keep,
-                };
-                cx.ask(resume(cwnd));
-            }
+            (State::Loss, State::Normal) => match self.options.restore {
+                Restore::Before => cx.ask(resume(larger(self.loss.asnd_cwnd, cx.view))),
+                Restore::After => {
+                    self.owed = self.loss.asnd_cwnd;
+                    cx.ask(resume(Setting::Keep));
+                }
+            },
             // TCP reduces the window that it has: nothing is given back here.
             (State::Loss, State::Congested) => cx.ask(resume(Setting::Keep)),
             // liu-singh-2001 §III-A: the normal and the congested state do nothing by themselves,
@@ -315,18 +328,32 @@ impl Protocol for Atcp {
         if segment.flags.intersects(control) {
             return Verdict::Pass;
         }
+        let acknowledgment = self.classify(segment, view);
+        let echo = segment.flags.contains(TcpFlags::ECE);
+        let ends_loss = cx.state() == State::Loss && acknowledgment == Acknowledgment::New;
+        let echo_later = echo && ends_loss && self.options.echo == Echo::AfterAck;
         // liu-singh-2001 §IV: atcp_input() looks at the ECN bit first.
-        if segment.flags.contains(TcpFlags::ECE) {
+        if echo && !echo_later {
             self.transition(cx, Cause::CongestionEcho);
         }
-        let acknowledgment = self.classify(segment, view);
         if segment.flags.contains(TcpFlags::ACK) {
             self.duplicates.window = Some(segment.window);
         }
         match (cx.state(), acknowledgment) {
             // The driver resumes TCP before it hands the segment on, as atcp_input() does.
-            (State::Loss, Acknowledgment::New) => self.transition(cx, Cause::NewAck),
-            (State::Loss, Acknowledgment::Duplicate) => return Verdict::Drop,
+            (State::Loss, Acknowledgment::New) => {
+                self.transition(cx, Cause::NewAck);
+                if echo_later {
+                    self.transition(cx, Cause::CongestionEcho);
+                }
+            }
+            // A TCP that is held does not count those that it is shown.
+            (State::Loss, Acknowledgment::Duplicate) => {
+                return match self.options.duplicates {
+                    DuplicatesKept::All => Verdict::Drop,
+                    DuplicatesKept::Third => Verdict::Pass,
+                };
+            }
             (State::Loss, Acknowledgment::Other)
                 if self.options.leave_loss == LeaveLoss::AckOrData
                     && Self::is_new_data(segment, view) =>
@@ -347,6 +374,17 @@ impl Protocol for Atcp {
             _ => {}
         }
         Verdict::Pass
+    }
+
+    fn on_taken(&mut self, cx: &mut Context<'_, State>) {
+        match larger(self.owed.take(), cx.view) {
+            Setting::Keep => {}
+            cwnd => cx.ask(resume(cwnd)),
+        }
+    }
+
+    fn wants_taken(&self) -> bool {
+        self.owed.is_some()
     }
 
     fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
@@ -417,5 +455,6 @@ impl Protocol for Atcp {
     fn on_closed(&mut self) {
         // Nobody is left to be resumed.
         self.holds_tcp = false;
+        self.owed = None;
     }
 }

@@ -43,8 +43,8 @@ pub enum Verdict {
 /// An aid to one connection: a state machine without I/O.
 ///
 /// *Look*: [`name`](Aid::name), [`state`](Aid::state), [`next_timeout`](Aid::next_timeout).
-/// *Events*: [`on_down`](Aid::on_down), [`on_up`](Aid::on_up), [`on_signal`](Aid::on_signal),
-/// [`on_timeout`](Aid::on_timeout), [`on_done`](Aid::on_done). *Poll*: [`poll_act`](Aid::poll_act).
+/// *Events*: [`on_down`](Aid::on_down), [`on_up`](Aid::on_up), [`on_taken`](Aid::on_taken),
+/// [`on_signal`](Aid::on_signal), [`on_timeout`](Aid::on_timeout), [`on_done`](Aid::on_done). *Poll*: [`poll_act`](Aid::poll_act).
 /// After every event the driver polls acts until there are none, applies each to the connection,
 /// reports [`on_done`](Aid::on_done), and only then hands the segment on according to the verdict.
 /// What a connection sends for an act is the aid's own and is not shown to it again.
@@ -58,6 +58,15 @@ pub trait Aid: Send {
     fn on_down(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict;
     /// A segment that arrives for TCP.
     fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict;
+    /// TCP has taken the segment that came up last: `view` is from after that. Only an aid that says so
+    /// hears it ([`wants_taken`](Aid::wants_taken)).
+    fn on_taken(&mut self, now: Instant, view: &TcpView) {
+        let _ = (now, view);
+    }
+    /// Does it want to hear of that?
+    fn wants_taken(&self) -> bool {
+        false
+    }
     /// The network, or the own host, reports something that [concerns](Signal::concerns) this connection:
     /// the driver has seen to that.
     fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView);

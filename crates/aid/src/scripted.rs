@@ -240,6 +240,10 @@ impl<A: Aid> Scripted<A> {
                 self.note(Event::Delivered(passed));
                 self.tcp.on_segment(self.now, &passed);
                 self.note_responses();
+                if self.aid.wants_taken() {
+                    self.aid.on_taken(self.now, &self.tcp.view());
+                    self.apply_acts();
+                }
             }
         }
     }

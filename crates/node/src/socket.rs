@@ -134,7 +134,12 @@ impl Socket {
                 return None;
             }
         };
-        Some(self.tcp.on_segment(now, from, &passed, ecn))
+        let received = self.tcp.on_segment(now, from, &passed, ecn);
+        if let Some(aid) = self.aid.as_mut().filter(|aid| aid.wants_taken()) {
+            aid.on_taken(now, &view(&self.tcp, self.next_hop));
+            self.settle(now);
+        }
+        Some(received)
     }
 
     /// Asks the aid again about what it kept back on its way up. (What it keeps back on its way

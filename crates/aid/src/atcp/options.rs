@@ -37,6 +37,36 @@ pub enum LeaveLoss {
     AckOrData,
 }
 
+/// Whether the echo of a congestion mark comes before the acknowledgment that carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Echo {
+    /// It does: a loss state ends as congested, and its window is not given back.
+    #[default]
+    First,
+    /// A new acknowledgment ends the loss state, and then the echo counts.
+    AfterAck,
+}
+
+/// When the window is given back that TCP had before a loss state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Restore {
+    /// Before TCP takes the acknowledgment that ends it.
+    #[default]
+    Before,
+    /// After that: it undoes what TCP does about an echo in the same segment.
+    After,
+}
+
+/// Which duplicates are kept from TCP in the loss state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum DuplicatesKept {
+    /// All.
+    #[default]
+    All,
+    /// The third, which began it.
+    Third,
+}
+
 /// What takes ATCP from the congested state back to normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CongestedUntil {
@@ -87,6 +117,19 @@ pub struct AtcpOptions {
     /// describes, and because a peer repeats its echo until the sender's window is reduced
     /// (RFC 3168 §6.1.3), which takes ATCP back as long as the congestion lasts.
     pub congested_until: CongestedUntil,
+    /// liu-singh-2001 §IV has atcp_input() look at the ECN bit before all else in the normal state, and says
+    /// nothing of that order in the loss state. First is the default: one order for both.
+    pub echo: Echo,
+    /// liu-singh-2001 §IV sets TCP's window to ATCP's, if that is larger, once TCP is out of persist
+    /// mode, which is before or after tcp_input() has the segment. Before is the default: what
+    /// TCP does about a mark in it is left alone then, as §III-A asks.
+    pub restore: Restore,
+    /// liu-singh-2001 §III-A keeps the third duplicate from TCP and does not speak of those that follow.
+    /// All is the default: a TCP that is resumed must not find them counted.
+    pub duplicates: DuplicatesKept,
+    /// Does TCP go back to SND.UNA when it is disconnected? 4.4BSD does when the peer's window closes,
+    /// which is how liu-singh-2001 §IV puts it in persist mode. It does by default.
+    pub pull_back: bool,
 }
 
 impl AtcpOptions {
@@ -106,6 +149,10 @@ impl Default for AtcpOptions {
             leave_loss: LeaveLoss::default(),
             backoff: true,
             congested_until: CongestedUntil::default(),
+            echo: Echo::default(),
+            restore: Restore::default(),
+            duplicates: DuplicatesKept::default(),
+            pull_back: true,
         }
     }
 }
@@ -171,6 +218,35 @@ impl Configure for AtcpOptions {
                 ("segment", |o| o.congested_until = CongestedUntil::Segment),
                 ("new-data", |o| o.congested_until = CongestedUntil::NewData),
             ]),
+        },
+        AidOption {
+            name: "echo",
+            about: "a mark's echo counts before the acknowledgment that carries it, or after",
+            set: Set::Choice(&[
+                ("first", |o| o.echo = Echo::First),
+                ("after-ack", |o| o.echo = Echo::AfterAck),
+            ]),
+        },
+        AidOption {
+            name: "restore",
+            about: "the window of before a loss comes back before TCP takes the segment, or after",
+            set: Set::Choice(&[
+                ("before", |o| o.restore = Restore::Before),
+                ("after", |o| o.restore = Restore::After),
+            ]),
+        },
+        AidOption {
+            name: "duplicates",
+            about: "which duplicates are kept from TCP in the loss state",
+            set: Set::Choice(&[
+                ("all", |o| o.duplicates = DuplicatesKept::All),
+                ("third", |o| o.duplicates = DuplicatesKept::Third),
+            ]),
+        },
+        AidOption {
+            name: "pull_back",
+            about: "does TCP go back to SND.UNA when it is disconnected",
+            set: Set::Flag(|o| &mut o.pull_back),
         },
     ];
 

@@ -30,6 +30,12 @@ pub trait Protocol: Send {
     fn on_up(&mut self, _: &mut Context<'_, Self::State>, _: &TcpSegment) -> Verdict {
         Verdict::Pass
     }
+    /// TCP has taken the segment that came up last.
+    fn on_taken(&mut self, _: &mut Context<'_, Self::State>) {}
+    /// Whether it wants to hear of that.
+    fn wants_taken(&self) -> bool {
+        false
+    }
     /// The network, or this host, reports something.
     fn on_signal(&mut self, _: &mut Context<'_, Self::State>, _: &Signal) {}
     /// A timer is due.
@@ -122,6 +128,16 @@ impl<P: Protocol> Aid for Machine<P> {
     fn on_up(&mut self, now: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
         let Some((protocol, mut cx)) = self.taking_part(now, view) else { return Verdict::Pass };
         protocol.on_up(&mut cx, segment)
+    }
+
+    fn on_taken(&mut self, now: Instant, view: &TcpView) {
+        if let Some((protocol, mut cx)) = self.taking_part(now, view) {
+            protocol.on_taken(&mut cx);
+        }
+    }
+
+    fn wants_taken(&self) -> bool {
+        self.protocol.wants_taken()
     }
 
     fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {

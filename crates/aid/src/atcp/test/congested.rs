@@ -1,5 +1,7 @@
 //! The congested state: liu-singh-2001 §III-A "Congested" and "Other Transitions".
 
+use std::vec;
+
 use super::*;
 
 /// Ten were sent, and an echo of congestion came; TCP has no leave to send.
@@ -140,4 +142,31 @@ fn the_handshake_of_ecn_is_no_echo() {
         line.receive(segment);
         assert_eq!(line.aid.state, State::Normal);
     }
+}
+
+/// An acknowledgment ends the loss state and echoes a mark: what is left of TCP's ten segments.
+#[test]
+fn an_echo_that_ends_loss_is_taken_in_each_order() {
+    for (echo, restore, asked, cwnd) in [
+        // TCP halves the window that it had, whoever comes first.
+        (Echo::First, Restore::Before, vec![resume(Setting::Keep)], 500),
+        (Echo::AfterAck, Restore::Before, vec![resume(Setting::Keep)], 500),
+        (Echo::First, Restore::After, vec![resume(Setting::Keep)], 500),
+        // And then the window of before undoes that.
+        (
+            Echo::AfterAck,
+            Restore::After,
+            vec![resume(Setting::Keep), resume(Setting::Value(1_000))],
+            1_000,
+        ),
+    ] {
+        let mut line = in_loss(AtcpOptions { echo, restore, ..options() });
+        line.receive(marked(line.peers(nth(4))));
+        assert_eq!((line.asked(), line.tcp.cwnd()), (asked, cwnd), "{echo:?} {restore:?}");
+        assert_eq!(line.aid.state, State::Congested);
+    }
+    // A duplicate is no new acknowledgment: its echo ends the loss state in each order.
+    let mut line = in_loss(AtcpOptions { echo: Echo::AfterAck, ..options() });
+    line.receive(marked(line.peers(nth(0))));
+    assert_eq!((line.aid.state, line.asked()), (State::Congested, vec![resume(Setting::Keep)]));
 }

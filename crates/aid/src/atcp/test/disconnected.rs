@@ -179,3 +179,10 @@ fn the_segment_size_may_be_unknown() {
     let act = line.aid.poll_act();
     assert!(matches!(act, Some(Act::Hold { cwnd: Setting::Value(536), .. })));
 }
+
+#[test]
+fn tcp_may_stay_where_it_is() {
+    let mut line = ten_sent(AtcpOptions { pull_back: false, ..options() });
+    line.unreachable();
+    assert_eq!((line.aid.state, line.tcp.nxt()), (State::Disconnected, nth(10)));
+}

@@ -164,6 +164,32 @@ fn further_duplicates_are_swallowed_and_release_nobody() {
 }
 
 #[test]
+fn further_duplicates_pass_in_the_other_reading_and_tcp_counts_none() {
+    let mut line = in_loss(AtcpOptions { duplicates: DuplicatesKept::Third, ..options() });
+    let duplicate = line.peers(nth(0));
+    line.duplicates(6);
+    assert_eq!(line.take(), [Event::Delivered(duplicate); 6]);
+    line.receive_ack(nth(1));
+    line.duplicates(2);
+    assert_eq!(line.aid.state, State::Normal);
+    assert!(line.responses().is_empty());
+}
+
+/// What TCP does with the acknowledgment that ends the loss state comes before its window of before.
+#[test]
+fn the_window_may_come_back_after_tcp_has_taken_the_acknowledgment() {
+    let mut line = in_loss(AtcpOptions { restore: Restore::After, ..options() });
+    line.tcp.set_cwnd(400);
+    line.receive_ack(nth(4));
+    assert_eq!(line.asked(), [resume(Setting::Keep), resume(Setting::Value(1_000))]);
+    assert_eq!(line.tcp.cwnd(), 1_000);
+    // Once.
+    line.tcp.set_cwnd(400);
+    line.receive_ack(nth(5));
+    assert!(line.asked().is_empty());
+}
+
+#[test]
 fn tcp_never_responds_to_loss_under_atcp_and_does_so_without() {
     let mut line = ten_sent(options());
     line.duplicates(9);

@@ -95,17 +95,24 @@ fn input() -> impl Strategy<Value = Input> {
 fn any_options() -> impl Strategy<Value = AtcpOptions> {
     let span = || any::<u64>().prop_map(Duration::from_nanos);
     let spans = (prop_oneof![Just(ms(500)), span()], span(), span(), span());
-    let choices = any::<(bool, bool, bool, bool, bool)>();
-    (spans, choices).prop_map(|((tick, tick_phase, min, max), (a, b, c, backoff, d))| AtcpOptions {
-        tick,
-        tick_phase,
-        persist_min: min,
-        persist_max: max,
-        resend: if a { Resend::All } else { Resend::First },
-        retransmission: if b { Retransmission::Behind } else { Retransmission::Ahead },
-        leave_loss: if c { LeaveLoss::AckOrData } else { LeaveLoss::Ack },
-        backoff,
-        congested_until: if d { CongestedUntil::NewData } else { CongestedUntil::Segment },
+    let choices = any::<[bool; 9]>();
+    (spans, choices).prop_map(|((tick, tick_phase, min, max), choices)| {
+        let [a, b, c, backoff, d, echo, restore, duplicates, pull_back] = choices;
+        AtcpOptions {
+            tick,
+            tick_phase,
+            persist_min: min,
+            persist_max: max,
+            resend: if a { Resend::All } else { Resend::First },
+            retransmission: if b { Retransmission::Behind } else { Retransmission::Ahead },
+            leave_loss: if c { LeaveLoss::AckOrData } else { LeaveLoss::Ack },
+            backoff,
+            congested_until: if d { CongestedUntil::NewData } else { CongestedUntil::Segment },
+            echo: if echo { Echo::AfterAck } else { Echo::First },
+            restore: if restore { Restore::After } else { Restore::Before },
+            duplicates: if duplicates { DuplicatesKept::Third } else { DuplicatesKept::All },
+            pull_back,
+        }
     })
 }
 
@@ -273,6 +280,13 @@ fn data_flow_again_soon_after_the_path_works() {
                 true => CongestedUntil::Segment,
                 false => CongestedUntil::NewData,
             },
+            echo: if flag(random) { Echo::First } else { Echo::AfterAck },
+            restore: if flag(random) { Restore::Before } else { Restore::After },
+            duplicates: match flag(random) {
+                true => DuplicatesKept::All,
+                false => DuplicatesKept::Third,
+            },
+            pull_back: flag(random),
             ..AtcpOptions::default()
         };
         // Its own retransmission timer looks once a tick.
