@@ -619,7 +619,7 @@ help: these go together: {pairs}"#,
         "an unknown option of an aid",
         r#"tcp = { recovery = "reno" }"#,
         r#"aid = { name = "atcp", persist = "1 s" }"#,
-        "test.toml:25:24: unknown key `persist`\nhelp: did you mean `persist_max`? the keys here are tick, tick_phase, persist_min, persist_max, resend, retransmission, leave_loss, backoff, congested_until",
+        "test.toml:25:24: unknown key `persist`\nhelp: did you mean `persist_max`? the keys here are tick, tick_phase, persist_min, persist_max, resend, retransmission, leave_loss, backoff, congested_until, echo, restore, duplicates, pull_back",
     ),
     (
         "an option of no aid",
