@@ -205,18 +205,22 @@ Examples:
       all of it: tables and verdicts here, and a page with the figures in results/index.html
   driftway paper liu-singh-2001 --figure 8 --json
       one figure, and the statements about it, as one document
+  driftway paper liu-singh-2001 --numbers
+      every number that its README and its causes cite, beside what a run gives
   driftway paper liu-singh-2001 --kernel --quick
       as root: its figures by this machine's own TCP in real time, in a quarter of an hour
 
 For each statement: what the paper says, what was measured, and whether they agree. A number in the
-prose agrees if the 90 % interval meets it ± 10 % (± 5 points for percentages); a trend agrees if
-the paired 90 % interval excludes zero in its direction. Nothing else is tolerated. A transfer that
-does not complete counts with the time that it had, and is told; nothing agrees because of it.
+prose agrees if the 90 % interval meets it ± 10 % (± 5 points for percentages), an order or a trend
+if the paired 90 % interval excludes zero in its direction, a band if the whole interval is in it.
+Nothing else is tolerated. A transfer that does not complete counts with the time that it had, and
+nothing agrees because of it. What the paper leaves open is read in several ways: each statement is
+judged in each reading and counted there, the literal one first. What no aid could break is capped:
+shown, and not counted.
 
-Each verdict is recorded with the paper, for all its runs at all its points. If one comes out
-otherwise, the exit status is 1. With --quick, or another --runs, intervals are wider: verdicts are
-told, but the exit status does not depend on them. Statements about what was not run are told as
-such.
+Verdicts are recorded with the paper, for all its runs and for those of --quick, and so are its
+results (results.csv). Where one comes out otherwise, the exit status is 1. With another --runs
+nothing is recorded, and the exit status does not depend on verdicts.
 
 NAME is looked for in ./papers, then among the papers built in; a directory with a paper.toml does
 as well. --jobs never changes a result.
@@ -421,6 +425,12 @@ pub struct PaperArgs {
     /// Write results.json, index.html, traces, the paper's files there
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Hold each number that its texts cite against what a run gives
+    #[arg(long, conflicts_with_all = ["figure", "runs", "quick", "kernel", "out", "json"])]
+    pub numbers: bool,
+    /// Write results.csv and the README's tables beside the paper
+    #[arg(long, conflicts_with_all = ["figure", "runs", "quick", "kernel", "numbers"])]
+    pub record: bool,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,

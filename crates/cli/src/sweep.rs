@@ -36,7 +36,7 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         study(&args.file, &asked)?
     };
     let wanted = Wanted { figures: args.figure.clone(), runs, quick: args.quick };
-    let shown = Shown { out: args.out.as_deref(), json: args.json };
+    let shown = Shown { out: args.out.as_deref(), json: args.json, record: false };
     carry_out(&plan(source)?, &wanted, (args.jobs, args.fresh), shown)
 }
 

@@ -2,6 +2,7 @@
 
 mod draw;
 mod kernel;
+mod numbers;
 mod page;
 mod print;
 mod tables;
@@ -13,12 +14,14 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use experiment::rows;
+use experiment::study::cited;
 use experiment::study::document::{Document, Timing};
 use experiment::study::find::Source;
+use experiment::study::kept::{self, Kept};
 use experiment::study::outcome::Outcome;
 use experiment::study::plan::{Plan, plan};
 use experiment::study::results::{self, Results};
-use experiment::study::select::{Selection, Wanted, select};
+use experiment::study::select::{Recorded, Selection, Wanted, select};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
@@ -44,13 +47,17 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     if args.kernel {
         return kernel::kernel(args);
     }
+    let plan = plan(Source::find(&args.name)?)?;
+    if args.numbers {
+        return numbers::numbers(&plan, args.jobs, args.fresh);
+    }
     let wanted = Wanted {
         figures: args.figure.clone(),
         runs: args.runs.map(NonZeroU64::get),
         quick: args.quick,
     };
-    let shown = Shown { out: args.out.as_deref(), json: args.json };
-    carry_out(&plan(Source::find(&args.name)?)?, &wanted, (args.jobs, args.fresh), shown)
+    let shown = Shown { out: args.out.as_deref(), json: args.json, record: args.record };
+    carry_out(&plan, &wanted, (args.jobs, args.fresh), shown)
 }
 
 /// Where what came out goes, beside the terminal.
@@ -60,6 +67,8 @@ pub struct Shown<'a> {
     pub out: Option<&'a Path>,
     /// One document in the place of tables.
     pub json: bool,
+    /// What came out is what is kept beside the study from now on.
+    pub record: bool,
 }
 
 /// Runs what is wanted of a study, so many jobs at a time (and `fresh`), and reports what came out.
@@ -83,6 +92,14 @@ pub fn carry_out(
         Some(dir) => Some(Destination::open(dir)?),
         None => None,
     };
+    let beside = match (shown.record, plan.source.dir()) {
+        (true, None) => {
+            let what = format!("--record: {} is built in, and has no directory", plan.source.name);
+            return Err(Failure::Input(what));
+        }
+        (true, Some(dir)) => Some(dir),
+        (false, _) => None,
+    };
     let (document, results) = match run(plan, &selection, asked) {
         Ok(done) => done,
         Err(failure) => {
@@ -104,7 +121,49 @@ pub fn carry_out(
             writeln!(out, "Written to {}", dir.join(PAGE).display())?;
         }
     }
+    let kept = Kept::of(&Outcome { plan, selection: &selection, results: &results });
+    match beside {
+        Some(dir) => record(plan, &kept, dir)?,
+        None => as_kept(plan, &kept, &document)?,
+    }
     recorded(&document)
+}
+
+/// Writes the results and the README's tables beside the paper.
+fn record(plan: &Plan, kept: &Kept, dir: &Path) -> Result<(), Failure> {
+    let text = kept.write().map_err(|error| Failure::Failed(format!("{}: {error}", kept::FILE)))?;
+    write_beside(dir, kept::FILE, &text)?;
+    for (file, text) in cited::tables(plan, kept)? {
+        write_beside(dir, &file, &text)?;
+    }
+    Ok(())
+}
+
+fn write_beside(dir: &Path, file: &str, text: &str) -> Result<(), Failure> {
+    let path = dir.join(file);
+    std::fs::write(&path, text)
+        .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))
+}
+
+/// Are the results those that are kept beside the paper, where so many runs are?
+fn as_kept(plan: &Plan, found: &Kept, document: &Document) -> Result<(), Failure> {
+    if document.recorded == Recorded::None || !plan.source.has(kept::FILE) {
+        return Ok(());
+    }
+    let parts = cited::kept(&plan.source)?.parts(found);
+    match &parts[..] {
+        [] => Ok(()),
+        [first, more @ ..] => {
+            let more = match more.len() {
+                0 => String::new(),
+                n => format!(", and {n} more"),
+            };
+            let place = plan.source.place(kept::FILE);
+            let help =
+                format!("`driftway paper {} --record` keeps what comes out", plan.source.name);
+            Err(Failure::Failed(format!("{place}: {first}{more}\nhelp: {help}")))
+        }
+    }
 }
 
 /// Runs what is selected.
@@ -161,12 +220,11 @@ fn json(document: &Document) -> String {
     text.expect("a document is plain values with text as keys") + "\n"
 }
 
-/// Verdicts that are not the recorded ones. They are recorded for the paper's number of runs at all
-/// points: with others a verdict is told, and decides nothing.
+/// Verdicts that are not the recorded ones, where verdicts of so many runs are recorded.
 fn recorded(document: &Document) -> Result<(), Failure> {
     let unexpected: Vec<String> =
         document.unexpected().iter().map(|statement| statement.id.clone()).collect();
-    if unexpected.is_empty() || document.reduced {
+    if unexpected.is_empty() || document.recorded == Recorded::None {
         return Ok(());
     }
     let (are, s) = if unexpected.len() == 1 { ("is", "") } else { ("are", "s") };

@@ -2,17 +2,19 @@
 
 use askama::Template;
 
-use super::print::{at, measured, said, summary};
+use super::print::{COUNTED, at, counts, measured, said, summary, verdict};
 use super::{draw, tables, traces};
 use crate::report::figure::Figure;
 use crate::report::page::{SCRIPT, STYLE, library};
 use crate::text::{Grid, count};
 use experiment::command::quoted;
-use experiment::study::document::{Document, OpenResult, StatementResult};
-use experiment::study::format::{Group, Study, Verdict};
+use experiment::study::document::{Document, OpenResult, ReadingResult, StatementResult};
+use experiment::study::format::{Group, Study};
 use experiment::study::plan::Plan;
 use experiment::study::results::Results;
 use experiment::study::select::Selection;
+use experiment::study::statement::Counted;
+use experiment::study::statement::format::Verdict;
 
 /// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
 /// from this crate: style, script, and the figures' JSON.
@@ -31,8 +33,12 @@ pub struct Page<'a> {
     version: &'static str,
     /// How much was run, and how many statements agree.
     summary: Vec<String>,
-    /// How many statements of each figure agree.
+    /// How what it leaves open is read.
+    readings: &'a [ReadingResult],
+    /// How many statements of each reading agree.
     counts: Grid,
+    /// What is counted how.
+    counted: &'static str,
     /// Statements that differ.
     differing: Vec<Row<'a>>,
     sections: Vec<Section<'a>>,
@@ -78,7 +84,7 @@ struct Row<'a> {
     of: &'a StatementResult,
     paper: String,
     measured: String,
-    /// `agrees`, `differs` or `not run`.
+    /// `agrees`, `differs`, `capped` or `not run`.
     verdict: &'static str,
     /// The verdict that is recorded, where it is another.
     recorded: Option<&'static str>,
@@ -147,7 +153,9 @@ pub fn page(
         has_reported: document.figures.iter().any(|f| !f.paper.is_empty() || !f.lines.is_empty()),
         version: env!("CARGO_PKG_VERSION"),
         summary: summary(document, false).lines().map(str::to_owned).collect(),
+        readings: &document.readings,
         counts: counts(document),
+        counted: COUNTED,
         differing: rows.into_iter().filter(|row| row.differs()).collect(),
         sections,
         open: &document.open,
@@ -185,46 +193,19 @@ fn groups<'a>(plan: &'a Plan, figure: usize) -> Vec<GroupBox<'a>> {
     groups.enumerate().map(group).collect()
 }
 
-/// For each figure, how many of its statements agree.
-fn counts(document: &Document) -> Grid {
-    let mut rows: Vec<(&str, [u64; 3])> = Vec::new();
-    for statement in &document.statements {
-        let at = match rows.iter().position(|(figure, _)| *figure == statement.figure) {
-            Some(at) => at,
-            None => {
-                rows.push((&statement.figure, [0; 3]));
-                rows.len() - 1
-            }
-        };
-        let column = match statement.verdict {
-            Some(Verdict::Agrees) => 0,
-            Some(Verdict::Differs) => 1,
-            None => 2,
-        };
-        rows[at].1[column] += 1;
-    }
-    let row = |(figure, counts): (&str, [u64; 3])| {
-        let counts = counts.map(|n| if n == 0 { "–".to_owned() } else { n.to_string() });
-        std::iter::once(format!("figure {figure}")).chain(counts).collect()
-    };
-    let header = ["statements about", "agree", "differ", "not run"].map(str::to_owned);
-    Grid { header: header.to_vec(), rows: rows.into_iter().map(row).collect() }
-}
-
 fn row(statement: &StatementResult) -> Row<'_> {
-    let name = |verdict| match verdict {
-        Some(Verdict::Agrees) => "agrees",
-        Some(Verdict::Differs) => "differs",
-        None => "not run",
+    let counts = statement.counted != Counted::Capped;
+    let unexpected = counts && statement.verdict.is_some_and(|found| found != statement.expected);
+    let recorded = match statement.expected {
+        Verdict::Agrees => "agrees",
+        Verdict::Differs => "differs",
     };
-    let expected = Some(statement.expected);
-    let unexpected = statement.verdict.is_some() && statement.verdict != expected;
     Row {
         of: statement,
         paper: said(statement),
         measured: measured(statement) + &at(statement),
-        verdict: name(statement.verdict),
-        recorded: unexpected.then(|| name(expected)),
+        verdict: verdict(statement),
+        recorded: unexpected.then_some(recorded),
     }
 }
 
@@ -252,7 +233,7 @@ fn again(plan: &Plan, selection: &Selection) -> String {
 
 impl Row<'_> {
     fn differs(&self) -> bool {
-        self.of.verdict == Some(Verdict::Differs)
+        self.of.verdict == Some(Verdict::Differs) && self.of.counted != Counted::Capped
     }
     /// For the style sheet.
     fn class(&self) -> String {

@@ -7,11 +7,14 @@ use sim::results::Estimate;
 
 use super::tables::{as_metric, differences, late, points};
 use crate::failure::Failure;
-use crate::text::{capital, count, mean, value, wrapped};
-use experiment::study::document::{Document, FigureResult, StatementResult};
+use crate::text::{Grid, capital, count, mean, value, wrapped};
+use experiment::study::document::{Count, Document, FigureResult, StatementResult};
 use experiment::study::find::{Source, names};
-use experiment::study::format::{Bound, Kind, Study, Verdict};
+use experiment::study::format::Study;
 use experiment::study::plan::{Plan, plan};
+use experiment::study::select::Recorded;
+use experiment::study::statement::Counted;
+use experiment::study::statement::format::{Bound, Kind, Verdict};
 
 /// How far what belongs to a statement is indented: below its verdict.
 const INDENT: usize = 9;
@@ -38,7 +41,7 @@ pub fn papers(json: bool) -> Result<(), Failure> {
                 name,
                 title: plan.study.title.clone(),
                 figures: plan.study.figures.iter().map(|figure| figure.id.clone()).collect(),
-                statements: plan.study.statements.len(),
+                statements: plan.statements.len(),
                 runs: plan.jobs.len() as u64 * plan.study.runs,
             }),
             Err(error) if error.is_input() => failed.push(error.to_string()),
@@ -100,8 +103,35 @@ pub fn document(plan: &Plan, document: &Document) -> String {
         }
     }
     text += "\n";
+    if !document.statements.is_empty() {
+        for reading in &document.readings {
+            text += &wrapped(&format!("{}: {}", reading.name, reading.label), 2);
+        }
+        text += &counts(document).to_string();
+        text += &wrapped(COUNTED, 0);
+    }
     text.extend(summary(document, true).lines().map(|line| wrapped(line, 0)));
     text
+}
+
+/// What the counts are of.
+pub const COUNTED: &str = "Of each reading, how many of the paper's statements agree: numbers that it \
+    states, and what it says of order, trend, band or difference. Capped is what no aid could break: it is \
+    not counted. Ours is beyond the paper.";
+
+/// How many statements of each reading agree, by what they are.
+pub fn counts(document: &Document) -> Grid {
+    let of = |count: &Count| match (count.agree, count.all() - count.not_run) {
+        (_, 0) => "–".to_owned(),
+        (agree, all) => format!("{agree} of {all}"),
+    };
+    let rows = document.counts.iter().map(|counts| {
+        let capped = if counts.capped == 0 { "–".to_owned() } else { counts.capped.to_string() };
+        let name = counts.reading.as_deref().unwrap_or("no reading").to_owned();
+        vec![name, of(&counts.numbers), of(&counts.orders), capped, of(&counts.ours)]
+    });
+    let header = ["reading", "numbers", "orders", "capped", "ours"].map(str::to_owned);
+    Grid { header: header.to_vec(), rows: rows.collect() }
 }
 
 /// A figure's table: our arms, and below each the paper's numbers.
@@ -122,12 +152,7 @@ fn table(plan: &Plan, figure: &FigureResult) -> String {
 
 /// What is said, what was measured, and whether they agree.
 pub fn line(statement: &StatementResult) -> String {
-    let verdict = match statement.verdict {
-        Some(Verdict::Agrees) => "agrees ",
-        Some(Verdict::Differs) => "differs",
-        None => "not run",
-    };
-    let mut text = format!("{verdict}  {}: {}", statement.id, statement.says);
+    let mut text = format!("{:7}  {}: {}", verdict(statement), statement.id, statement.says);
     let (said, measured) = (said(statement), measured(statement));
     if !said.is_empty() {
         let _ = write!(text, "; paper {said}");
@@ -135,7 +160,9 @@ pub fn line(statement: &StatementResult) -> String {
     if !measured.is_empty() {
         let _ = write!(text, "; measured {measured}{}", at(statement));
     }
-    if statement.verdict.is_some_and(|found| found != statement.expected) {
+    if statement.counted != Counted::Capped
+        && statement.verdict.is_some_and(|found| found != statement.expected)
+    {
         let recorded = match statement.expected {
             Verdict::Agrees => "agrees",
             Verdict::Differs => "differs",
@@ -147,6 +174,9 @@ pub fn line(statement: &StatementResult) -> String {
     for note in &statement.notes {
         text += &indented(note);
     }
+    if let Some(capped) = &statement.capped {
+        text += &indented(&format!("not counted: {capped}"));
+    }
     if let Some(because) = &statement.because {
         text += &indented(&format!("cause: {because}"));
     }
@@ -155,6 +185,16 @@ pub fn line(statement: &StatementResult) -> String {
         let _ = writeln!(text, "{:INDENT$}{command}", "");
     }
     text
+}
+
+/// How it ends: `agrees`, `differs`, `capped` where neither is counted, or `not run`.
+pub fn verdict(statement: &StatementResult) -> &'static str {
+    match statement.verdict {
+        None => "not run",
+        Some(_) if statement.counted == Counted::Capped => "capped",
+        Some(Verdict::Agrees) => "agrees",
+        Some(Verdict::Differs) => "differs",
+    }
 }
 
 /// Where it was measured: ` at 10 ms`.
@@ -178,6 +218,9 @@ fn metric(statement: &StatementResult) -> &str {
 
 /// The paper's number: `425 s`, `2 to 3`, `at least 500 s`.
 pub fn said(statement: &StatementResult) -> String {
+    if let Some((low, high)) = statement.band {
+        return format!("between {low} and {high}");
+    }
     let Some([low, high]) = statement.number else { return String::new() };
     // A paper has as many digits as it has, and not four.
     let end = |end: f64| {
@@ -209,33 +252,33 @@ pub fn measured(statement: &StatementResult) -> String {
         false => mean(metric(statement), &estimate),
     };
     match statement.kind {
-        Kind::Shape if measured > 0.0 => format!("+{text}"),
+        Kind::Shape if measured > 0.0 && statement.band.is_none() => format!("+{text}"),
         _ => text,
     }
 }
 
 /// How many agree, of how many runs.
 pub fn summary(document: &Document, timed: bool) -> String {
-    let of = |verdict| document.statements.iter().filter(|s| s.verdict == verdict).count() as u64;
+    let judged = || document.statements.iter().filter(|s| s.counted != Counted::Capped);
+    let of = |verdict| judged().filter(|s| s.verdict == verdict).count() as u64;
     let (agree, differ, not) = (of(Some(Verdict::Agrees)), of(Some(Verdict::Differs)), of(None));
-    let unexpected = document.unexpected().len();
+    let capped = document.statements.len() - judged().count();
     let mut text = String::new();
     if !document.statements.is_empty() {
         let statements = capital(&count(document.statements.len() as u64, "statement"));
         let _ = write!(text, "{statements}: {agree} agree, {differ} differ");
+        if capped > 0 {
+            let _ = write!(text, ", {capped} capped");
+        }
+        if not > 0 {
+            let _ = write!(text, ", {not} not run");
+        }
+        let _ = match (document.unexpected().len(), document.recorded) {
+            (_, Recorded::None) => writeln!(text, "; for so many runs no verdict is recorded."),
+            (0, _) => writeln!(text, "; each verdict is the recorded one."),
+            (n, _) => writeln!(text, "; {n} not as recorded."),
+        };
     }
-    if not > 0 {
-        let _ = write!(text, ", {not} not run");
-    }
-    let _ = match (unexpected, document.reduced) {
-        _ if document.statements.is_empty() => Ok(()),
-        (0, _) => writeln!(text, "; each verdict is the recorded one."),
-        (n, true) => writeln!(
-            text,
-            "; {n} not as recorded, which decides nothing: verdicts are recorded for all runs."
-        ),
-        (n, false) => writeln!(text, "; {n} not as recorded."),
-    };
     let timing = &document.timing;
     let took = match timed {
         true => format!(" in {:.1} s, {} at a time", timing.wall_s, timing.jobs),

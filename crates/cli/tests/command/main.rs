@@ -2,6 +2,7 @@
 
 mod input;
 mod narrow;
+mod numbers;
 mod page;
 mod paper;
 mod radio;

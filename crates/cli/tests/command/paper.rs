@@ -66,22 +66,24 @@ scenario = "s.toml"
 y = [{ metric = "timeouts", label = "timeouts" }]
 trace = { draw = ["sequence", "cwnd", "rto"], from = "1 s", to = "4 s" }
 
+[[reading]]
+name = "text"
+label = "as it stands"
+
 [[statement]]
 id = "order"
 figure = "8"
 says = "ATCP is faster"
-kind = "shape"
 order = { below = "atcp", above = "tcp", x = 1e-5 }
-expected = "agrees"
 
 [[statement]]
 id = "slow"
 figure = "8"
 says = "ATCP takes an hour"
-kind = "text"
 value = { arm = "atcp", x = 1e-5 }
 number = "3600 s"
-expected = "differs"
+
+[[statement.differs]]
 because = "it takes seconds"
 shown_by = "driftway run s.toml"
 
@@ -89,11 +91,19 @@ shown_by = "driftway run s.toml"
 id = "never"
 figure = "9"
 says = "TCP times out at least once"
-kind = "text"
 value = { arm = "tcp" }
 number = 1
 bound = "at-least"
-expected = "agrees"
+ours = true
+
+[[statement]]
+id = "bound"
+figure = "8"
+says = "nothing is faster than 1 s"
+value = { arm = "atcp" }
+number = "1 s"
+bound = "at-least"
+capped = "the rate of the link allows no more"
 "#;
 
 /// A bench with the paper in `papers/two`, `changed` in it.
@@ -144,8 +154,25 @@ fn the_document_has_the_names_of_the_design() {
         let differs = statement["verdict"] == "differs";
         assert_eq!(statement["because"].is_string(), differs, "{statement}");
     }
-    let kinds: Vec<_> = (0..3).map(|s| document["statements"][s]["kind"].clone()).collect();
-    assert_eq!(kinds, ["shape", "text", "text"]);
+    let of = |name: &str| {
+        let statements = document["statements"].as_array().unwrap().iter();
+        statements.map(|s| s[name].as_str().unwrap_or("null").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("id"), ["8-order-text", "8-slow-text", "9-never", "8-bound-text"]);
+    assert_eq!(of("kind"), ["shape", "text", "text", "text"]);
+    assert_eq!(of("reading"), ["text", "text", "null", "text"]);
+    assert_eq!(of("counted"), ["order", "number", "ours", "capped"]);
+    assert_eq!(document["statements"][3]["capped"], "the rate of the link allows no more");
+    let none = serde_json::json!({ "agree": 0, "differ": 0, "not_run": 0 });
+    let agrees = serde_json::json!({ "agree": 1, "differ": 0, "not_run": 0 });
+    let differs = serde_json::json!({ "agree": 0, "differ": 1, "not_run": 0 });
+    assert_eq!(
+        document["counts"],
+        serde_json::json!([
+            { "reading": "text", "numbers": differs, "orders": agrees, "capped": 1, "ours": none },
+            { "reading": null, "numbers": none, "orders": none, "capped": 0, "ours": agrees },
+        ])
+    );
     // What the aid saves is measured seed by seed.
     let saved = document["statements"][0]["measured"].as_f64().unwrap();
     let difference = figure["differences"][0]["points"][0]["mean"].as_f64().unwrap();
@@ -164,20 +191,31 @@ fn the_document_is_the_same_for_any_number_of_jobs() {
 }
 
 #[test]
-fn a_verdict_that_is_not_the_recorded_one_fails_unless_the_run_is_reduced() {
-    let wrong =
-        [("expected = \"agrees\"", "expected = \"differs\"\nbecause = 'x'\nshown_by = 'y'")];
-    let bench = bench(&wrong);
-    let told = contains("verdict that is not the recorded one: order");
-    bench.driftway(&["paper", "two"]).assert().code(1).stderr(told);
-    for reduced in [&["--runs", "7"][..], &["--quick"], &["--runs", "11"]] {
+fn a_verdict_that_is_not_the_recorded_one_fails_where_one_is_recorded() {
+    let differs = "[[statement.differs]]\nbecause = 'x'\nshown_by = 'y'\n\n[[statement]]";
+    let wrong = [("[[statement]]\nid = \"slow\"", format!("{differs}\nid = \"slow\""))];
+    let bench = bench(&[(wrong[0].0, &wrong[0].1)]);
+    let says = contains("verdict that is not the recorded one: 8-order-text");
+    bench.driftway(&["paper", "two"]).assert().code(1).stderr(says.clone());
+    bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
+    for reduced in [&["--runs", "7"][..], &["--runs", "11"], &["--quick", "--runs", "6"]] {
         let line = [&["paper", "two"], reduced].concat();
-        let told = contains("(recorded: differs)").and(contains("decides nothing"));
-        bench.driftway(&line).assert().success().stdout(told).stderr(is_empty());
+        let says = contains("(recorded: differs)").and(contains("no verdict is recorded"));
+        bench.driftway(&line).assert().success().stdout(says).stderr(is_empty());
     }
     // All runs of one figure decide about its statements.
     bench.driftway(&["paper", "two", "--figure", "8"]).assert().code(1);
     bench.driftway(&["paper", "two", "--figure", "9"]).assert().success();
+}
+
+/// Fewer runs may decide otherwise than all: that is recorded, too.
+#[test]
+fn the_quick_part_has_verdicts_of_its_own() {
+    let otherwise = ("points = \"ends\"", "points = \"ends\"\notherwise = [\"8-order-text\"]");
+    let bench = bench(&[otherwise]);
+    bench.driftway(&["paper", "two"]).assert().success();
+    let says = contains("not the recorded one: 8-order-text");
+    bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
 }
 
 #[test]
@@ -196,7 +234,7 @@ fn what_is_not_run_is_told_as_such() {
     let document = json(&bench, &["--runs", "1", "--figure", "8"]);
     assert!(document["statements"][0]["verdict"].is_null());
     let text = bench.stdout(&["paper", "two", "--figure", "9"]);
-    assert!(text.contains("3 statements: 1 agree, 0 differ, 2 not run"), "{text}");
+    assert!(text.contains("4 statements: 1 agree, 0 differ, 1 capped, 2 not run"), "{text}");
 }
 
 #[test]
@@ -207,8 +245,8 @@ fn the_text_has_ours_beside_the_papers() {
         "Figure 8: transfer time with bit errors",
         "  ATCP, as reported",
         "the bound: 5 s",
-        "agrees   order: ATCP is faster; measured +",
-        "differs  slow: ATCP takes an hour; paper 3600 s; measured",
+        "agrees   8-order-text: ATCP is faster; measured +",
+        "differs  8-slow-text: ATCP takes an hour; paper 3600 s; measured",
         "         cause: it takes seconds",
         "         driftway run s.toml",
         "each verdict is the recorded one",
@@ -328,11 +366,17 @@ fn what_is_wrong_with_a_paper_is_told_with_its_place() {
         ("\"s.toml\"", "\"../s.toml\"", "\"../", "beside its paper.toml"),
         ("id = \"9\"", "id = \"8\"", "\"8\"\ntitle = \"what", "this name is there twice"),
         ("from = \"1 s\"", "from = 1", "1, to", "expected a time such as"),
-        ("kind = \"shape\"", "kind = \"text\"", "{ below", "do not go together"),
-        ("x = 1e-5 }\nexp", "x = 3e-5 }\nexp", "3e-5", "the points are 0.00001, 0.00002"),
+        (
+            "name = \"text\"\nlabel = \"as it",
+            "name = \"\"\nlabel = \"as it",
+            "\"\"\nlab",
+            "is empty",
+        ),
+        ("ours = true", "readings = [\"txt\"]", "\"txt", "no reading `txt`"),
+        ("x = 1e-5 }\n\n", "x = 3e-5 }\n\n", "3e-5", "the points are 0.00001, 0.00002"),
         ("3600 s", "3600 B", "\"3600 B", "not in the unit of completion_s"),
-        ("number = \"3600 s\"\n", "", "{ arm = \"atcp\", x", "a text has the paper's number"),
-        ("because = \"it takes seconds\"\n", "", "[[statement]]\nid = \"slow", "says why"),
+        ("number = \"3600 s\"\n", "", "{ arm = \"atcp\", x", "the paper's number"),
+        ("\"it takes seconds\"", "\" \"", "\" \"\nshown", "says why"),
         (
             "order = {",
             "trend = { arm = 'tcp', goes = 'up' }\norder = {",
@@ -375,7 +419,7 @@ fn papers_are_listed_with_the_mistakes_of_some() {
     let bench = bench(&[]);
     let text = bench.stdout(&["paper", "list"]);
     assert!(
-        text.contains("two\n  Two lossy hops\n  figures 8, 9; 3 statements; 60 runs"),
+        text.contains("two\n  Two lossy hops\n  figures 8, 9; 4 statements; 60 runs"),
         "{text}"
     );
     assert!(text.contains("liu-singh-2001\n"), "those built in, too: {text}");

@@ -55,7 +55,7 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
         ("group", "name", if study.has_groups() { group_names(study) } else { Vec::new() }),
         ("arm", "name", arm_names(study)),
         ("figure", "id", figure_names(study)),
-        ("statement", "id", study.statements.iter().map(|s| s.id.as_str()).collect()),
+        ("reading", "name", study.readings.iter().map(|of| of.name.as_str()).collect()),
     ] {
         for (number, name) in names.iter().enumerate() {
             let wrong = if name.trim().is_empty() {
@@ -72,6 +72,12 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
         one_of(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(study))?;
         if let Some(other) = &arm.against {
             one_of(file, &keys!["arm", number, "against"], "arm", other, &arm_names(study))?;
+        }
+    }
+    for (number, reading) in study.readings.iter().enumerate() {
+        for (role, arm) in &reading.arms {
+            let keys = keys!["reading", number, "arms", role];
+            one_of(file, &keys, "arm", arm, &arm_names(study))?;
         }
     }
     for (number, figure) in study.quick.figures.iter().enumerate() {

@@ -3,7 +3,9 @@
 use scenario::Unit;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::format::{Bound, Kind, Verdict};
+use super::select::Recorded;
+use super::statement::Counted;
+use super::statement::format::{Bound, Kind, Verdict};
 
 /// Everything that came out. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -20,11 +22,17 @@ pub struct Document {
     pub title: String,
     /// Every point has a run with each of these.
     pub seeds: Vec<u64>,
-    /// Not as many runs, or points, as the recorded verdicts stand on.
+    /// Not all runs, or not at all points.
     pub reduced: bool,
+    /// Which recorded verdicts these runs are held to.
+    pub recorded: Recorded,
     /// One for each figure and each of its metrics.
     pub figures: Vec<FigureResult>,
-    /// One a statement.
+    /// What the readings are, the literal one first.
+    pub readings: Vec<ReadingResult>,
+    /// How many statements agree, for each reading, and of ours.
+    pub counts: Vec<Counts>,
+    /// One a statement, figure and reading.
     pub statements: Vec<StatementResult>,
     /// What the paper leaves open.
     pub open: Vec<OpenResult>,
@@ -161,6 +169,75 @@ pub struct LineResult {
     pub value: f64,
 }
 
+/// A way to read the paper.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct ReadingResult {
+    /// What it is called,
+    pub name: String,
+    /// and what it is.
+    pub label: String,
+}
+
+/// How many statements of one reading agree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    /// Which; `null`: what belongs to no reading.
+    pub reading: Option<String>,
+    /// The paper's numbers.
+    pub numbers: Count,
+    /// What the paper says of order, trend, band or difference.
+    pub orders: Count,
+    /// What no aid could break, whatever came out.
+    pub capped: u64,
+    /// What we say.
+    pub ours: Count,
+}
+
+/// Verdicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Count {
+    /// Statements that agree,
+    pub agree: u64,
+    /// that differ,
+    pub differ: u64,
+    /// and that were not run.
+    pub not_run: u64,
+}
+
+impl Count {
+    fn add(&mut self, verdict: Option<Verdict>) {
+        match verdict {
+            Some(Verdict::Agrees) => self.agree += 1,
+            Some(Verdict::Differs) => self.differ += 1,
+            None => self.not_run += 1,
+        }
+    }
+
+    /// All of them.
+    pub const fn all(&self) -> u64 {
+        self.agree + self.differ + self.not_run
+    }
+}
+
+/// Counts `statements`, by reading in their order; what belongs to none comes last.
+pub fn counts(readings: &[ReadingResult], statements: &[StatementResult]) -> Vec<Counts> {
+    let readings = readings.iter().map(|reading| Some(reading.name.clone()));
+    let counts = readings.chain([None]).map(|reading| {
+        let mut counts = Counts { reading, ..Counts::default() };
+        for statement in statements.iter().filter(|of| of.reading == counts.reading) {
+            match statement.counted {
+                Counted::Number => counts.numbers.add(statement.verdict),
+                Counted::Order => counts.orders.add(statement.verdict),
+                Counted::Capped => counts.capped += 1,
+                Counted::Ours => counts.ours.add(statement.verdict),
+            }
+        }
+        counts
+    });
+    let any = |of: &Counts| of.capped + of.numbers.all() + of.orders.all() + of.ours.all() > 0;
+    counts.filter(any).collect()
+}
+
 /// What came of a statement.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct StatementResult {
@@ -168,16 +245,24 @@ pub struct StatementResult {
     pub id: String,
     /// The figure that it is about.
     pub figure: String,
+    /// The reading in which it is judged; `null`: none.
+    pub reading: Option<String>,
     /// What is said.
     pub says: String,
-    /// A number in the prose, or a trend.
+    /// A number in the prose, or an order, a trend, a band or a difference.
     pub kind: Kind,
+    /// Where it is counted.
+    pub counted: Counted,
+    /// Why no aid could break it; `null`: one could.
+    pub capped: Option<String>,
     /// The metric that it is about.
     pub metric: String,
     /// What the paper says, from and to; `null` for a shape.
     pub number: Option<[f64; 2]>,
     /// Where the number is an end.
     pub bound: Option<Bound>,
+    /// What a ratio must lie between; `null` where nothing like that is said.
+    pub band: Option<(f64, f64)>,
     /// The mean, the ratio or the paired difference; `null` where nothing was measured.
     pub measured: Option<f64>,
     /// Its 90 % interval.
@@ -188,7 +273,7 @@ pub struct StatementResult {
     pub at: Option<f64>,
     /// `null`: not run.
     pub verdict: Option<Verdict>,
-    /// The verdict that is recorded.
+    /// The verdict that is recorded for so many runs; for other numbers of runs, that of all.
     pub expected: Verdict,
     /// Why it differs; `null` where it agrees, or where the cause is not known yet.
     pub because: Option<String>,
@@ -221,6 +306,8 @@ pub struct OpenResult {
     pub run: String,
     /// Why.
     pub because: String,
+    /// It was chosen by looking at what came out.
+    pub fitted: bool,
     /// The command that shows what others would do.
     pub shown_by: String,
 }
@@ -244,9 +331,11 @@ pub const fn unit_name(unit: Unit) -> &'static str {
 }
 
 impl Document {
-    /// Statements whose verdict is not the recorded one.
+    /// Statements whose verdict is not the recorded one. Of what is capped none is recorded.
     pub fn unexpected(&self) -> Vec<&StatementResult> {
-        let differs = |s: &&StatementResult| s.verdict.is_some_and(|found| found != s.expected);
+        let differs = |s: &&StatementResult| {
+            s.counted != Counted::Capped && s.verdict.is_some_and(|found| found != s.expected)
+        };
         self.statements.iter().filter(differs).collect()
     }
 }

@@ -120,6 +120,15 @@ impl Source {
         }
     }
 
+    /// Has it this file?
+    pub fn has(&self, file: &str) -> bool {
+        match &self.place {
+            Place::Given { .. } if file == STUDY => true,
+            Place::Dir { dir, .. } | Place::Given { dir, .. } => dir.join(file).is_file(),
+            Place::BuiltIn => BuiltIn::get(&format!("{}/{file}", self.name)).is_some(),
+        }
+    }
+
     /// The study's own file.
     ///
     /// # Errors

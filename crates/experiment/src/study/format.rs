@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use scenario::{Coordinate, Size, Time};
 use serde::Deserialize;
 
-use super::number::{Number, Setting};
+use super::number::Setting;
 use super::reference::Reference;
+use super::statement::format::{Reading, Statement};
 
-/// Keys of a scenario and the values that they get, as `--set KEY=VALUE` has them:
+/// Names of a scenario and the values that they get, as `--set KEY=VALUE` has them:
 /// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.
 pub type Settings = BTreeMap<String, Setting>;
 
@@ -67,6 +68,9 @@ pub struct Study {
     /// What is drawn, and run: `[[figure]]`. Default: one, of the study's `scenario`, `x` and `y`.
     #[serde(default, rename = "figure")]
     pub figures: Vec<Figure>,
+    /// How what the paper leaves open can be read: `[[reading]]`, the literal one first.
+    #[serde(default, rename = "reading")]
+    pub readings: Vec<Reading>,
     /// What the paper says, and what we say beyond it: `[[statement]]`.
     #[serde(default, rename = "statement")]
     pub statements: Vec<Statement>,
@@ -136,11 +140,14 @@ pub struct Quick {
     /// Which points of each axis. Default: all.
     #[serde(default)]
     pub points: QuickPoints,
+    /// Statements, by their full names, whose recorded verdict is the other one with so few runs.
+    #[serde(default)]
+    pub otherwise: Vec<String>,
 }
 
 impl Default for Quick {
     fn default() -> Self {
-        Self { runs: 2, figures: Vec::new(), points: QuickPoints::Ends }
+        Self { runs: 2, figures: Vec::new(), points: QuickPoints::Ends, otherwise: Vec::new() }
     }
 }
 
@@ -206,8 +213,11 @@ pub struct Open {
     pub tried: Vec<String>,
     /// The one that is run.
     pub run: String,
-    /// Why that one. Not: because it comes out nearer.
+    /// Why that one.
     pub because: String,
+    /// Was it chosen by looking at what came out? Then it is said so. Default: no.
+    #[serde(default)]
+    pub fitted: bool,
     /// The command whose output shows what the others would do.
     pub shown_by: String,
 }
@@ -286,7 +296,7 @@ pub struct Axis {
     pub label: String,
     /// The keys that vary, and
     #[serde(default)]
-    pub key: Keys,
+    pub key: Names,
     /// their values, in the order of the axis.
     #[serde(default)]
     pub values: Vec<Coordinate>,
@@ -295,9 +305,9 @@ pub struct Axis {
     pub points: Vec<Point>,
 }
 
-/// One key or several.
+/// One name or several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Keys(pub Vec<String>);
+pub struct Names(pub Vec<String>);
 
 /// A point of an axis.
 #[derive(Clone, Debug, Deserialize)]
@@ -415,153 +425,4 @@ pub enum Against {
     Time,
     /// Consecutive transmissions of data, counted from 1.
     Transmission,
-}
-
-/// `[[statement]]`: something that is said, as a predicate. Exactly one of `value`, `ratio`,
-/// `order`, `trend`, `growth` is written. A predicate that names no `x` must hold at each.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a statement")]
-pub struct Statement {
-    /// What it is called: `"8-atcp-flat"`.
-    pub id: String,
-    /// The figure that it is about.
-    pub figure: String,
-    /// What is said, in our words.
-    pub says: String,
-    /// A number that the prose states, or only a trend.
-    pub kind: Kind,
-    /// Which of the figure's metrics. Default: the first.
-    pub metric: Option<String>,
-    /// `text`: `{ arm = "atcp", x = "10 ms" }` is `number`.
-    pub value: Option<Value>,
-    /// `text`: the means' ratio is `number`.
-    pub ratio: Option<Ratio>,
-    /// `shape`: one arm lies below another.
-    pub order: Option<Order>,
-    /// `shape`: an arm rises or falls.
-    pub trend: Option<Trend>,
-    /// `shape`: one arm's change from the first x to the last is greater than another's.
-    pub growth: Option<Growth>,
-    /// `text`: what the paper says. In the metric's base unit, or with a unit (`"425 s"`), or a
-    /// percentage (`"33 %"`), or from–to (`[2, 3]`). 0 means that there is none in any run.
-    pub number: Option<Number>,
-    /// `text`: the number is where the value ends rather than what it is.
-    pub bound: Option<Bound>,
-    /// What came out when this was written, with all runs.
-    pub expected: Verdict,
-    /// Why, where `expected` is `differs`.
-    pub because: Option<String>,
-    /// The command whose output shows why.
-    pub shown_by: Option<String>,
-}
-
-/// What a statement rests on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A number in the prose.
-    Text,
-    /// Only the trend is known.
-    Shape,
-}
-
-/// `value`: one arm's mean.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a value")]
-pub struct Value {
-    /// Whose.
-    pub arm: String,
-    /// Where.
-    pub x: Option<Coordinate>,
-}
-
-/// `ratio`: of `arm` at `x` to the arm `to` at `to_x`. Without `to`, the same arm; without `to_x`,
-/// the same x. So `{ arm = "atcp", x = "50 ms", to_x = "10 ms" }` with the number 1 says that ATCP
-/// is flat.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a ratio")]
-pub struct Ratio {
-    /// The one above the line.
-    pub arm: String,
-    /// The one below it.
-    pub to: Option<String>,
-    /// Where.
-    pub x: Option<Coordinate>,
-    /// Where the one below the line stands.
-    pub to_x: Option<Coordinate>,
-}
-
-/// `order`: `below` is below `above`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of an order")]
-pub struct Order {
-    /// The arm with the lower values.
-    pub below: String,
-    /// The arm with the higher values.
-    pub above: String,
-    /// Where.
-    pub x: Option<Coordinate>,
-}
-
-/// `trend`: `arm` rises (or falls) from the first x to the last.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a trend")]
-pub struct Trend {
-    /// Whose.
-    pub arm: String,
-    /// Up or down.
-    pub goes: Goes,
-    /// From another x than the first.
-    pub from: Option<Coordinate>,
-    /// To another x than the last.
-    pub to: Option<Coordinate>,
-}
-
-/// Which way a trend goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Goes {
-    /// It rises.
-    Up,
-    /// It falls.
-    Down,
-}
-
-/// `growth`: what `more` gains from the first x to the last is more than what `less` gains. With
-/// falling values, the arm that falls less gains more. With `relative = true` it is their ratio that
-/// rises from the first x to the last.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a table with the keys of a growth")]
-pub struct Growth {
-    /// The arm that gains more.
-    pub more: String,
-    /// The arm that gains less.
-    pub less: String,
-    /// Is it their ratio that is said to rise, rather than their difference? Default: no.
-    #[serde(default)]
-    pub relative: bool,
-    /// From another x than the first.
-    pub from: Option<Coordinate>,
-    /// To another x than the last.
-    pub to: Option<Coordinate>,
-}
-
-/// Where a number is an end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bound {
-    /// It is that or more.
-    AtLeast,
-    /// It is that or less.
-    AtMost,
-}
-
-/// Does what we measure agree with what is said?
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It does.
-    Agrees,
-    /// It does not.
-    Differs,
 }

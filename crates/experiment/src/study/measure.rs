@@ -193,7 +193,7 @@ mod test {
     #[test]
     fn ratios_are_compared_seed_by_seed() {
         let cells = [[20.0, 60.0], [10.0, 20.0], [30.0, 20.0], [20.0, 20.0]];
-        let cell = |arm| Cell { arm, x: 0 };
+        let cell = |arm| Cell { figure: 0, measure: 0, arm, x: 0 };
         let quantity = Quantity::Ratios { higher: [cell(0), cell(1)], lower: [cell(2), cell(3)] };
         let measured = measure(&quantity, |cell| samples(&cells[cell.arm])).unwrap();
         // 20/10 − 30/20 and 60/20 − 20/20

@@ -1,11 +1,13 @@
 //! A study: its file, what it asks to be run, and what came out.
 
 pub mod check;
+pub mod cited;
 pub mod document;
 pub mod find;
 pub mod format;
+pub mod kept;
 pub mod measure;
-mod number;
+pub mod number;
 pub mod outcome;
 pub mod plan;
 pub mod reference;

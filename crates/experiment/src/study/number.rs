@@ -5,7 +5,7 @@ use std::fmt;
 use scenario::{Unit, quantity};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
-use super::format::{Keys, Of};
+use super::format::{Names, Of};
 
 /// What a paper says: a number, or from–to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,23 +99,23 @@ impl<'de> Deserialize<'de> for Setting {
     }
 }
 
-impl<'de> Deserialize<'de> for Keys {
+impl<'de> Deserialize<'de> for Names {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct OneOrMore;
         impl<'de> Visitor<'de> for OneOrMore {
-            type Value = Keys;
+            type Value = Names;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key such as \"network.link.delay\", or an array of keys")
+                f.write_str("a name, or an array of names")
             }
-            fn visit_str<E>(self, key: &str) -> Result<Keys, E> {
-                Ok(Keys(vec![key.to_owned()]))
+            fn visit_str<E>(self, name: &str) -> Result<Names, E> {
+                Ok(Names(vec![name.to_owned()]))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut keys: A) -> Result<Keys, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Names, A::Error> {
                 let mut all = Vec::new();
-                while let Some(key) = keys.next_element()? {
-                    all.push(key);
+                while let Some(name) = names.next_element()? {
+                    all.push(name);
                 }
-                Ok(Keys(all))
+                Ok(Names(all))
             }
         }
         deserializer.deserialize_any(OneOrMore)

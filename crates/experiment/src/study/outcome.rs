@@ -1,16 +1,17 @@
 //! From runs to figures and verdicts.
 
-use super::check::{COMPLETION, place};
+use super::check::place;
 use super::document::{
     ArmResult, Arms, CurveResult, DifferenceResult, Document, FigureResult, LineResult, OpenResult,
-    PointResult, StatementResult, Timing, XAxis, YAxis, unit_name,
+    PointResult, ReadingResult, StatementResult, Timing, XAxis, YAxis, counts, unit_name,
 };
-use super::format::{Measure, Verdict};
+use super::format::Measure;
 use super::measure::{self, Sample, mean, sample};
 use super::plan::Plan;
 use super::results::Results;
-use super::select::Selection;
-use super::statement::{Case, Cell, unit_of};
+use super::select::{Recorded, Selection};
+use super::statement::format::Verdict;
+use super::statement::{Case, Cell, Planned, unit_of};
 use super::verdict::{Said, strain, verdict};
 
 /// What came out of the runs.
@@ -25,10 +26,10 @@ pub struct Outcome<'a> {
 
 impl Outcome<'_> {
     /// The samples of a cell, one a seed.
-    pub fn samples(&self, figure: usize, measure: usize, cell: Cell) -> Vec<Sample> {
-        let job = self.plan.figures[figure].jobs[cell.arm][cell.x];
+    pub fn samples(&self, cell: Cell) -> Vec<Sample> {
+        let job = self.plan.figures[cell.figure].jobs[cell.arm][cell.x];
         let scenario = &self.plan.jobs[job].scenario;
-        let measure = &self.plan.study.figures[figure].y[measure];
+        let measure = &self.plan.study.figures[cell.figure].y[cell.measure];
         let runs = self.results.results[job].iter();
         runs.map(|run| sample(measure, scenario, run)).collect()
     }
@@ -43,8 +44,15 @@ impl Outcome<'_> {
             tried: open.tried.clone(),
             run: open.run.clone(),
             because: open.because.clone(),
+            fitted: open.fitted,
             shown_by: open.shown_by.clone(),
         });
+        let readings = study.readings.iter().map(|reading| ReadingResult {
+            name: reading.name.clone(),
+            label: reading.label.clone(),
+        });
+        let readings: Vec<_> = readings.collect();
+        let statements: Vec<_> = self.plan.statements.iter().map(|of| self.statement(of)).collect();
         Document {
             paper: study.is_paper().then(|| self.plan.source.name.clone()),
             study: (!study.is_paper()).then(|| self.plan.source.name.clone()),
@@ -52,8 +60,11 @@ impl Outcome<'_> {
             title: study.title.clone(),
             seeds: self.selection.seeds.clone(),
             reduced: self.selection.reduced,
+            recorded: self.selection.recorded,
             figures: measures.map(|(f, y)| self.figure(f, y)).collect(),
-            statements: (0..study.statements.len()).map(|s| self.statement(s)).collect(),
+            counts: counts(&readings, &statements),
+            readings,
+            statements,
             open: open.collect(),
             timing,
         }
@@ -74,7 +85,7 @@ impl Outcome<'_> {
         let points = &self.selection.points[number];
         let arms = planned.arms.iter().enumerate().map(|(row, &arm)| {
             let point = |&x: &usize| {
-                let samples = self.samples(number, y, Cell { arm: row, x });
+                let samples = self.samples(Cell { figure: number, measure: y, arm: row, x });
                 let late = samples.iter().filter(|sample| sample.at_least).count();
                 point(planned.xs[x].value, mean(&samples), late)
             };
@@ -135,7 +146,7 @@ impl Outcome<'_> {
         pairs
             .map(|(row, other, arm, against)| {
                 let point = |&x: &usize| {
-                    let read = |arm| self.samples(number, y, Cell { arm, x });
+                    let read = |arm| self.samples(Cell { figure: number, measure: y, arm, x });
                     let (of, less) = (read(row), read(other));
                     let late = of.iter().zip(&less).filter(|(a, b)| a.at_least || b.at_least);
                     let late = late.count();
@@ -150,42 +161,47 @@ impl Outcome<'_> {
             .collect()
     }
 
-    fn statement(&self, number: usize) -> StatementResult {
-        let statement = &self.plan.study.statements[number];
-        let planned = &self.plan.statements[number];
+    fn statement(&self, planned: &Planned) -> StatementResult {
+        let study = &self.plan.study;
+        let statement = &study.statements[planned.statement];
         let (figure, y) = (planned.figure, planned.measure);
-        let said = Said { kind: statement.kind, number: statement.number, bound: statement.bound };
-        let metric = &self.plan.study.figures[figure].y[y].metric;
+        let said = Said::of(statement);
+        let metric = &study.figures[figure].y[y].metric;
         let mut result = StatementResult {
-            id: statement.id.clone(),
-            figure: statement.figure.clone(),
+            id: planned.id.clone(),
+            figure: study.figures[figure].id.clone(),
+            reading: planned.reading.map(|reading| study.readings[reading].name.clone()),
             says: statement.says.clone(),
-            kind: statement.kind,
+            kind: planned.kind,
+            counted: planned.counted,
+            capped: statement.capped.clone(),
             metric: metric.clone(),
             number: statement.number.map(|number| [number.low, number.high]),
             bound: statement.bound,
+            band: statement.band,
             measured: None,
             ci90: None,
             n: 0,
             at: None,
             verdict: None,
-            expected: statement.expected,
+            expected: self.expected(planned),
             because: None,
             shown_by: None,
             notes: Vec::new(),
             of: (figure, y),
             x_unit: unit_name(self.plan.figures[figure].unit),
             is_ratio: statement.ratio.is_some()
-                || statement.growth.as_ref().is_some_and(|growth| growth.relative),
+                || statement.growth.as_ref().is_some_and(|growth| growth.relative)
+                || statement.trend.as_ref().is_some_and(|trend| trend.over.is_some()),
             is_percent: statement.number.is_some_and(|number| number.is_percent()),
         };
         let points = &self.selection.points[figure];
         if points.is_empty() {
-            result.notes.push(format!("figure {} was not run", statement.figure));
+            result.notes.push(format!("figure {} was not run", result.figure));
             return result;
         }
-        let run = |x: usize| points.contains(&x);
-        let is_run = |case: &&Case| case.quantity.cells().iter().all(|cell| run(cell.x));
+        let run = |cell: &Cell| self.selection.points[cell.figure].contains(&cell.x);
+        let is_run = |case: &&Case| case.quantity.cells().iter().all(run);
         let cases: Vec<_> = planned.cases.iter().filter(is_run).collect();
         if cases.is_empty() {
             result.notes.push("the point that it is about was not run".to_owned());
@@ -195,7 +211,7 @@ impl Outcome<'_> {
             let (some, all) = (cases.len(), planned.cases.len());
             result.notes.push(format!("at {some} of its {all} points"));
         }
-        let read = |cell| self.samples(figure, y, cell);
+        let read = |cell| self.samples(cell);
         let measured: Vec<_> = cases
             .iter()
             .map(|case| {
@@ -242,25 +258,36 @@ impl Outcome<'_> {
             (true, true) => Some("not bounded on either side"),
         };
         if let Some(open) = open {
-            result.notes.push(self.incomplete(figure, y, &case.quantity.cells()) + ": " + open);
+            result.notes.push(self.incomplete(&case.quantity.cells()) + ": " + open);
         }
-        if result.verdict == Some(Verdict::Differs) {
-            (result.because, result.shown_by) =
-                (statement.because.clone(), statement.shown_by.clone());
+        if result.verdict == Some(Verdict::Differs)
+            && let Some(differs) = planned.differs.map(|number| &statement.differs[number])
+        {
+            result.because = Some(differs.because.clone());
+            result.shown_by = Some(differs.shown_by.clone());
         }
         result
     }
 
+    /// The verdict that is recorded for these runs.
+    fn expected(&self, planned: &Planned) -> Verdict {
+        let otherwise = self.selection.recorded == Recorded::Quick
+            && self.plan.study.quick.otherwise.contains(&planned.id);
+        match (planned.expected, otherwise) {
+            (Verdict::Agrees, false) | (Verdict::Differs, true) => Verdict::Agrees,
+            (Verdict::Differs, false) | (Verdict::Agrees, true) => Verdict::Differs,
+        }
+    }
+
     /// Which arms did not complete, and how often.
-    fn incomplete(&self, figure: usize, y: usize, cells: &[Cell]) -> String {
-        debug_assert_eq!(self.plan.study.figures[figure].y[y].metric, COMPLETION);
+    fn incomplete(&self, cells: &[Cell]) -> String {
         let seeds = self.selection.seeds.len();
         let parts: Vec<String> = cells
             .iter()
             .filter_map(|&cell| {
-                let samples = self.samples(figure, y, cell);
+                let samples = self.samples(cell);
                 let late = samples.iter().filter(|sample| sample.at_least).count();
-                let arm = self.plan.figures[figure].arms[cell.arm];
+                let arm = self.plan.figures[cell.figure].arms[cell.arm];
                 let name = &self.plan.study.arms[arm].name;
                 (late > 0).then(|| format!("{late} of {seeds} transfers of {name}"))
             })

@@ -26,7 +26,7 @@ pub struct Plan {
     pub jobs: Vec<Job>,
     /// One a figure of the file.
     pub figures: Vec<PlannedFigure>,
-    /// One a statement of the file.
+    /// One a statement of the file, in each of its figures and readings.
     pub statements: Vec<Planned>,
 }
 
@@ -60,6 +60,14 @@ pub struct PlannedFigure {
     pub unit: Unit,
     /// For each arm, for each point, the number of the job.
     pub jobs: Vec<Vec<usize>>,
+}
+
+impl PlannedFigure {
+    /// The number of the point at `value`, in base units.
+    pub fn at(&self, value: f64) -> Option<usize> {
+        let here = |x: &Option<f64>| x.is_some_and(|x| (x - value).abs() <= 1e-9 * value.abs());
+        self.xs.iter().position(|x| here(&x.value))
+    }
 }
 
 /// A point of an axis.
@@ -101,9 +109,7 @@ pub fn plan(source: Source) -> Result<Plan, Error> {
     let figures = numbers.map(|number| planner.figure(number)).collect::<Result<Vec<_>, _>>()?;
     let jobs = planner.jobs;
     let files = planner.texts.into_keys().collect();
-    let statements = (0..study.statements.len())
-        .map(|number| statement::plan(&file, &study, &figures, number))
-        .collect::<Result<Vec<_>, _>>()?;
+    let statements = statement::plan(&file, &study, &figures)?;
     Ok(Plan { source, study, files, jobs, figures, statements })
 }
 

@@ -18,8 +18,22 @@ pub struct Selection {
     pub traces: Vec<Traced>,
     /// It is the paper's quick part.
     pub quick: bool,
-    /// Not as many runs, or points, as recorded verdicts stand on.
+    /// Not all runs, or not at all points.
     pub reduced: bool,
+    /// Which recorded verdicts these runs are held to.
+    pub recorded: Recorded,
+}
+
+/// Which recorded verdicts runs are held to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recorded {
+    /// Those of all runs at all points.
+    All,
+    /// Those of the quick part.
+    Quick,
+    /// None: nothing is recorded for so many runs.
+    None,
 }
 
 /// A run that is traced.
@@ -48,6 +62,24 @@ pub struct Wanted {
     pub quick: bool,
 }
 
+/// The points of a figure, or the ends of its axis.
+fn points_of(plan: &Plan, figure: usize, ends: bool) -> Vec<usize> {
+    match plan.figures[figure].xs.len() {
+        all if ends && all > 2 => vec![0, all - 1],
+        all => (0..all).collect(),
+    }
+}
+
+/// The points of a figure that are in the quick part.
+pub fn quick_points(plan: &Plan, figure: usize) -> Vec<usize> {
+    let quick = &plan.study.quick;
+    let id = &plan.study.figures[figure].id;
+    match quick.figures.is_empty() || quick.figures.contains(id) {
+        true => points_of(plan, figure, quick.points == QuickPoints::Ends),
+        false => Vec::new(),
+    }
+}
+
 /// What of a plan is asked for.
 ///
 /// # Errors
@@ -68,13 +100,8 @@ pub fn select(plan: &Plan, args: &Wanted) -> Result<Selection, Error> {
         (figures, _) => figures.contains(id),
     };
     let ends = quick.is_some_and(|quick| quick.points == QuickPoints::Ends);
-    let points = study.figures.iter().zip(&plan.figures).map(|(figure, planned)| {
-        let all = planned.xs.len();
-        match wanted(&figure.id) {
-            false => Vec::new(),
-            true if ends && all > 2 => vec![0, all - 1],
-            true => (0..all).collect(),
-        }
+    let points = study.figures.iter().enumerate().map(|(number, figure)| {
+        if wanted(&figure.id) { points_of(plan, number, ends) } else { Vec::new() }
     });
     let points: Vec<Vec<usize>> = points.collect();
     let runs = args.runs.unwrap_or(quick.map_or(study.runs, |quick| quick.runs));
@@ -110,6 +137,11 @@ pub fn select(plan: &Plan, args: &Wanted) -> Result<Selection, Error> {
         }));
     }
     let seeds = (0..runs).map(|at| study.first_seed + at).collect();
+    let recorded = match quick {
+        Some(quick) if runs == quick.runs => Recorded::Quick,
+        None if runs == study.runs => Recorded::All,
+        _ => Recorded::None,
+    };
     let reduced = runs != study.runs || ends;
-    Ok(Selection { seeds, points, jobs, traces, quick: args.quick, reduced })
+    Ok(Selection { seeds, points, jobs, traces, quick: args.quick, reduced, recorded })
 }

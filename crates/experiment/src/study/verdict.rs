@@ -1,12 +1,13 @@
 //! Does what we measure agree with what is said?
 //!
-//! A text agrees if the 90 % interval meets the number ± 10 % (± 5 points for percentages; none in
-//! any run where the number is 0). A shape agrees if the paired 90 % interval lies above zero. There
-//! is no other tolerance. What may lie anywhere on the side that matters does not agree.
+//! A number agrees if the 90 % interval meets it ± 10 % (± 5 points for percentages; none in any run where
+//! the number is 0). An order agrees if the paired 90 % interval lies above zero, or does not reach below
+//! it where equal is allowed. A band agrees if the whole interval lies in it. There is no other tolerance.
+//! What may lie anywhere on the side that matters does not agree.
 
-use super::format::{Bound, Kind, Verdict};
 use super::measure::Measured;
 use super::number::Number;
+use super::statement::format::{Bound, Statement, Verdict};
 
 /// A part of the number said.
 const TOLERANCE: f64 = 0.10;
@@ -16,24 +17,40 @@ const POINTS: f64 = 0.05;
 
 /// What is said, as far as a verdict needs it.
 #[derive(Clone, Copy, Debug)]
-pub struct Said {
-    /// What it rests on.
-    pub kind: Kind,
-    /// The number of a text.
-    pub number: Option<Number>,
-    /// Where the number is an end.
-    pub bound: Option<Bound>,
+pub enum Said {
+    /// It is a number, or one of from–to, or ends there.
+    Number(Number, Option<Bound>),
+    /// It lies between these.
+    Band(f64, f64),
+    /// It is above zero.
+    Above,
+    /// It is not below zero.
+    NotBelow,
+}
+
+impl Said {
+    /// What a statement says.
+    pub fn of(statement: &Statement) -> Self {
+        match (statement.number, statement.band) {
+            (Some(number), _) => Self::Number(number, statement.bound),
+            (None, Some((low, high))) => Self::Band(low, high),
+            _ if statement.order.as_ref().is_some_and(|order| order.or_equal) => Self::NotBelow,
+            _ => Self::Above,
+        }
+    }
 }
 
 /// The verdict on one measurement; `None` where there is no interval.
 pub fn verdict(said: &Said, measured: &Measured) -> Option<Verdict> {
     let [low, high] = measured.ci90?;
     let open = measured.open;
-    let agrees = match (said.kind, said.number) {
-        (Kind::Shape, _) => low > 0.0 && !open.below,
-        (Kind::Text, Some(number)) => {
+    let agrees = match *said {
+        Said::Above => low > 0.0 && !open.below,
+        Said::NotBelow => low >= 0.0 && !open.below,
+        Said::Band(least, most) => low >= least && high <= most && closed(measured),
+        Said::Number(number, bound) => {
             let [least, most] = range(&number);
-            match said.bound {
+            match bound {
                 Some(Bound::AtLeast) => high >= least && !open.below,
                 Some(Bound::AtMost) if most == 0.0 => high <= 0.0 && !open.above,
                 Some(Bound::AtMost) => low <= most && !open.above,
@@ -43,7 +60,6 @@ pub fn verdict(said: &Said, measured: &Measured) -> Option<Verdict> {
                 None => low <= most && high >= least && closed(measured),
             }
         }
-        (Kind::Text, None) => false,
     };
     Some(if agrees { Verdict::Agrees } else { Verdict::Differs })
 }
@@ -61,10 +77,14 @@ fn range(number: &Number) -> [f64; 2] {
 /// How far a measurement is from what would agree least: where a statement must hold at several
 /// points, the one with the largest is told.
 pub fn strain(said: &Said, measured: &Measured) -> f64 {
-    let Some(number) = said.number else { return -measured.mean };
-    let below = number.low - measured.mean;
-    let above = measured.mean - number.high;
-    match said.bound {
+    let (low, high, bound) = match *said {
+        Said::Above | Said::NotBelow => return -measured.mean,
+        Said::Band(low, high) => (low, high, None),
+        Said::Number(number, bound) => (number.low, number.high, bound),
+    };
+    let below = low - measured.mean;
+    let above = measured.mean - high;
+    match bound {
         Some(Bound::AtLeast) => below,
         Some(Bound::AtMost) => above,
         None => below.max(above),
@@ -87,7 +107,7 @@ mod test {
     }
 
     fn text(low: f64, high: f64, bound: Option<Bound>) -> Said {
-        Said { kind: Kind::Text, number: Some(Number { low, high, unit: None }), bound }
+        Said::Number(Number { low, high, unit: None }, bound)
     }
 
     fn of(said: &Said, low: f64, high: f64) -> Verdict {
@@ -112,13 +132,13 @@ mod test {
     #[test]
     fn a_percentage_agrees_within_five_points() {
         let number = Number { low: 0.33, high: 0.33, unit: Some(NumberUnit::Percent) };
-        let said = Said { kind: Kind::Text, number: Some(number), bound: None };
+        let said = Said::Number(number, None);
         assert_eq!(of(&said, 0.20, 0.281), Agrees);
         assert_eq!(of(&said, 0.20, 0.279), Differs);
         assert_eq!(of(&said, 0.379, 0.50), Agrees);
         assert_eq!(of(&said, 0.381, 0.50), Differs);
         let none = Number { low: 0.0, high: 0.0, ..number };
-        let said = Said { number: Some(none), ..said };
+        let said = Said::Number(none, None);
         assert_eq!(of(&said, 0.04, 0.06), Agrees);
     }
 
@@ -146,11 +166,27 @@ mod test {
 
     #[test]
     fn a_shape_agrees_above_zero() {
-        let said = Said { kind: Kind::Shape, number: None, bound: None };
+        let said = Said::Above;
         assert_eq!(of(&said, 0.1, 5.0), Agrees);
         assert_eq!(of(&said, 0.0, 5.0), Differs);
         assert_eq!(of(&said, -3.0, 9.0), Differs);
         assert_eq!(of(&said, -3.0, -1.0), Differs);
+    }
+
+    #[test]
+    fn nowhere_worse_may_be_equal_and_nothing_less() {
+        assert_eq!(of(&Said::NotBelow, 0.0, 0.0), Agrees);
+        assert_eq!(of(&Said::NotBelow, 0.1, 0.3), Agrees);
+        assert_eq!(of(&Said::NotBelow, -0.1, 3.0), Differs);
+    }
+
+    #[test]
+    fn a_band_has_no_tolerance() {
+        let band = Said::Band(1.0, 1.1);
+        assert_eq!(of(&band, 1.0, 1.1), Agrees);
+        assert_eq!(of(&band, 1.02, 1.11), Differs);
+        assert_eq!(of(&band, 0.99, 1.05), Differs);
+        assert_eq!(verdict(&band, &measured(1.02, 1.05, MORE)), Some(Differs));
     }
 
     #[test]
@@ -162,7 +198,7 @@ mod test {
     /// A transfer that did not complete took at least the time that it had.
     #[test]
     fn what_is_open_on_the_side_that_matters_does_not_agree() {
-        let shape = Said { kind: Kind::Shape, number: None, bound: None };
+        let shape = Said::Above;
         let (exact, least, most) = (
             text(425.0, 425.0, None),
             text(400.0, 400.0, Some(Bound::AtLeast)),

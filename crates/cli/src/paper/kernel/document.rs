@@ -115,9 +115,10 @@ fn ratio(outcome: &Outcome, figure: usize, row: usize) -> Option<Ratio> {
     let against = arms[of].against.as_ref()?;
     let other = planned.arms.iter().position(|&arm| arms[arm].name == *against)?;
     let points = outcome.selection.points[figure].iter().map(|&x| {
-        let quantity = Quantity::Ratio(Cell { arm: row, x }, Cell { arm: other, x });
-        let read = |cell| outcome.samples(figure, 0, cell);
-        let late = |arm| read(Cell { arm, x }).iter().filter(|sample| sample.at_least).count();
+        let cell = |arm| Cell { figure, measure: 0, arm, x };
+        let quantity = Quantity::Ratio(cell(row), cell(other));
+        let read = |cell| outcome.samples(cell);
+        let late = |arm| read(cell(arm)).iter().filter(|sample| sample.at_least).count();
         point(planned.xs[x].value, measure(&quantity, read), late(row) + late(other))
     });
     Some(Ratio {

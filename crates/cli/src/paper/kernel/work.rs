@@ -13,7 +13,7 @@ use experiment::study::check::COMPLETION;
 use experiment::study::find::FILE;
 use experiment::study::format::QuickPoints;
 use experiment::study::plan::{Plan, PlannedFigure};
-use experiment::study::select::Selection;
+use experiment::study::select::{Recorded, Selection};
 
 /// How long a run may take. Only few of the paper's own take longer.
 const LIMIT: &str = "3600 s";
@@ -133,6 +133,7 @@ pub fn work(whole: &Plan, args: &PaperArgs) -> Result<Work, Failure> {
         traces: Vec::new(),
         quick: args.quick,
         reduced: args.quick || cut,
+        recorded: Recorded::None,
     };
     let transfer = most.filter(|_| cut).map(|Size(bytes)| bytes);
     Ok(Work { plan, selection, runs, congestion_controls, transfer })

@@ -1,0 +1,88 @@
+//! `driftway paper NAME --numbers`: every number that its texts cite, beside what gives it.
+
+use std::io::Write;
+use std::num::NonZeroU64;
+use std::process::Command;
+
+use experiment::study::cited::{self, Checked, Line};
+use experiment::study::plan::Plan;
+
+use crate::failure::Failure;
+use crate::runner::{self, Asked};
+use crate::text::{count, value, wrapped};
+
+/// Checks the numbers, prints them, and fails where one is not what a run gives.
+///
+/// # Errors
+/// A file that is wrong; a run that broke; a number that is not what is found.
+pub fn numbers(plan: &Plan, jobs: Option<NonZeroU64>, fresh: bool) -> Result<(), Failure> {
+    let asked = Asked { jobs, fresh, runs: 0 };
+    let checked = runner::with(asked, |runner| cited::check(plan, runner, shell))?;
+    let mut out = anstream::stdout().lock();
+    for (at, line) in checked.lines.iter().enumerate() {
+        write!(out, "{}", print(line))?;
+        // One command may give several numbers: it stands behind the last.
+        if checked.lines.get(at + 1).is_none_or(|next| next.by != line.by) {
+            writeln!(out, "{:9}{}", "", line.by)?;
+        }
+    }
+    for gone in &checked.gone {
+        write!(out, "{}", wrapped(&format!("differs  {gone}"), 9))?;
+    }
+    for (text, around) in &checked.uncited {
+        write!(out, "{}", wrapped(&format!("uncited  {text}: {around}"), 9))?;
+    }
+    let wrong = checked.lines.iter().filter(|line| !line.agrees()).count();
+    let cited = count(checked.lines.len() as u64, "number");
+    writeln!(out, "{cited} cited: {} as found, {wrong} not.", checked.lines.len() - wrong)?;
+    if checked.is_right() { Ok(()) } else { Err(failure(&checked, wrong)) }
+}
+
+fn print(line: &Line) -> String {
+    let verdict = if line.agrees() { "agrees " } else { "differs" };
+    let found = match &line.found {
+        Ok(found) => value("", *found),
+        Err(why) => why.clone(),
+    };
+    let Line { passage, cited, .. } = line;
+    wrapped(&format!("{verdict}  {cited} is cited, {found} is found: “{passage}”"), 9)
+}
+
+fn failure(checked: &Checked, wrong: usize) -> Failure {
+    let mut what = Vec::new();
+    if wrong > 0 {
+        what.push(format!("{} not what is found", count(wrong as u64, "number")));
+    }
+    if !checked.gone.is_empty() {
+        what.push(format!("{} stale", count(checked.gone.len() as u64, "entry")));
+    }
+    if !checked.uncited.is_empty() {
+        what.push(format!("{} that nothing gives", count(checked.uncited.len() as u64, "number")));
+    }
+    Failure::Failed(what.join(", "))
+}
+
+/// What a command writes. It runs in a directory of its own, with this program as `driftway`.
+fn shell(command: &str) -> Result<String, String> {
+    let failed = |what: &dyn std::fmt::Display| format!("it can't be run: {what}");
+    let dir = tempfile::tempdir().map_err(|error| failed(&error))?;
+    let own = std::env::current_exe().map_err(|error| failed(&error))?;
+    let bin = dir.path().join("bin");
+    std::fs::create_dir(&bin).map_err(|error| failed(&error))?;
+    std::os::unix::fs::symlink(own, bin.join("driftway")).map_err(|error| failed(&error))?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut paths = vec![bin];
+    paths.extend(std::env::split_paths(&path));
+    let path = std::env::join_paths(paths).map_err(|error| failed(&error))?;
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(dir.path())
+        .env("PATH", path)
+        .output()
+        .map_err(|error| failed(&error))?;
+    if !output.status.success() {
+        let says = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("it ends with {}: {}", output.status, says.trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,229 @@
+//! From the file's statements to what is judged: one for each figure and reading, its names resolved.
+
+use scenario::{Error, File, Unit};
+
+use super::cases::Cases;
+use super::format::{Bound, Differs, Kind, Statement, Verdict};
+use super::{Counted, Planned};
+use crate::study::check::{figure_names, keys, measure_of, one_of};
+use crate::study::format::Study;
+use crate::study::number::{Number, NumberUnit};
+use crate::study::plan::PlannedFigure;
+
+/// Resolves all statements.
+///
+/// # Errors
+/// What is wrong first, and where.
+pub fn plan(file: &File, study: &Study, figures: &[PlannedFigure]) -> Result<Vec<Planned>, Error> {
+    let mut all: Vec<Planned> = Vec::new();
+    for number in 0..study.statements.len() {
+        for planned in each(file, study, figures, number)? {
+            if all.iter().any(|other| other.id == planned.id) {
+                let message = format!("`{}` is there twice\nchoose another name", planned.id);
+                return Err(file.error(&keys!["statement", number, "id"], &message));
+            }
+            all.push(planned);
+        }
+    }
+    let names: Vec<&str> = all.iter().map(|planned| planned.id.as_str()).collect();
+    for (number, name) in study.quick.otherwise.iter().enumerate() {
+        one_of(file, &keys!["quick", "otherwise", number], "statement", name, &names)?;
+    }
+    Ok(all)
+}
+
+/// The statement of this number in each of its figures and readings.
+fn each(
+    file: &File,
+    study: &Study,
+    figures: &[PlannedFigure],
+    number: usize,
+) -> Result<Vec<Planned>, Error> {
+    let statement = &study.statements[number];
+    numbered(file, statement, number)?;
+    let names = reading_names(study);
+    let readings = if statement.readings.is_empty() && !statement.ours {
+        (0..names.len()).collect()
+    } else {
+        let of = |(at, name): (usize, &String)| {
+            one_of(file, &keys!["statement", number, "readings", at], "reading", name, &names)
+        };
+        statement.readings.iter().enumerate().map(of).collect::<Result<Vec<_>, _>>()?
+    };
+    let readings: Vec<Option<usize>> = match readings[..] {
+        [] => vec![None],
+        _ => readings.into_iter().map(Some).collect(),
+    };
+    for (at, differs) in statement.differs.iter().enumerate() {
+        known(file, study, number, (at, differs))?;
+    }
+    let mut all = Vec::new();
+    for (at, name) in statement.figure.0.iter().enumerate() {
+        let keys = match statement.figure.0.len() {
+            1 => keys!["statement", number, "figure"].to_vec(),
+            _ => keys!["statement", number, "figure", at].to_vec(),
+        };
+        let figure = one_of(file, &keys, "figure", name, &figure_names(study))?;
+        let of = &study.figures[figure];
+        let metric_keys = keys!["statement", number, "metric"];
+        let measure = measure_of(file, of, &metric_keys, statement.metric.as_deref())?;
+        in_unit(file, statement, number, &of.y[measure].metric)?;
+        for &reading in &readings {
+            let reading_name = reading.map(|reading| names[reading]);
+            let suffix = reading_name.map_or_else(String::new, |reading| format!("-{reading}"));
+            let differs = statement.differs.iter().position(|differs| {
+                let names = |list: &[String], name: &str| list.iter().any(|of| of == name);
+                (differs.figures.is_empty() || names(&differs.figures, name))
+                    && (differs.readings.is_empty()
+                        || reading_name.is_some_and(|reading| names(&differs.readings, reading)))
+            });
+            let cases =
+                Cases { file, study, figures, figure, measure, number, reading, is_base: false };
+            all.push(Planned {
+                id: format!("{name}-{}{suffix}", statement.id),
+                statement: number,
+                figure,
+                measure,
+                reading,
+                counted: match statement {
+                    Statement { capped: Some(_), .. } => Counted::Capped,
+                    Statement { ours: true, .. } => Counted::Ours,
+                    Statement { number: Some(_), .. } => Counted::Number,
+                    _ => Counted::Order,
+                },
+                kind: kind(statement),
+                expected: if differs.is_some() { Verdict::Differs } else { Verdict::Agrees },
+                differs,
+                cases: cases.of(statement)?,
+            });
+        }
+    }
+    if all.is_empty() {
+        let message = "a statement is about a figure\nname it";
+        return Err(file.error(&keys!["statement", number, "figure"], message));
+    }
+    Ok(all)
+}
+
+const fn kind(statement: &Statement) -> Kind {
+    if statement.number.is_some() { Kind::Text } else { Kind::Shape }
+}
+
+fn reading_names(study: &Study) -> Vec<&str> {
+    study.readings.iter().map(|reading| reading.name.as_str()).collect()
+}
+
+/// A disagreement is about figures and readings of its statement, and has a cause and a command.
+fn known(
+    file: &File,
+    study: &Study,
+    number: usize,
+    (at, differs): (usize, &Differs),
+) -> Result<(), Error> {
+    let statement = &study.statements[number];
+    let figures: Vec<&str> = statement.figure.0.iter().map(String::as_str).collect();
+    for (n, name) in differs.figures.iter().enumerate() {
+        let keys = keys!["statement", number, "differs", at, "figures", n];
+        one_of(file, &keys, "figure in this statement", name, &figures)?;
+    }
+    let all = reading_names(study);
+    let own: Vec<&str> = statement.readings.iter().map(String::as_str).collect();
+    let readings = if own.is_empty() { &all } else { &own };
+    for (n, name) in differs.readings.iter().enumerate() {
+        let keys = keys!["statement", number, "differs", at, "readings", n];
+        one_of(file, &keys, "reading of this statement", name, readings)?;
+    }
+    for (key, text) in [("because", &differs.because), ("shown_by", &differs.shown_by)] {
+        if text.trim().is_empty() {
+            let message = "a statement that differs says why, and the command that shows it\n\
+                           fill in `because = …` and `shown_by = \"driftway …\"`";
+            return Err(file.error(&keys!["statement", number, "differs", at, key], message));
+        }
+    }
+    Ok(())
+}
+
+/// Exactly one predicate, with the number that goes with it.
+fn numbered(file: &File, statement: &Statement, number: usize) -> Result<(), Error> {
+    let wrong =
+        |key: &str, message: &str| Err(file.error(&keys!["statement", number, key], message));
+    let written: Vec<&str> = [
+        ("value", statement.value.is_some()),
+        ("ratio", statement.ratio.is_some()),
+        ("order", statement.order.is_some()),
+        ("trend", statement.trend.is_some()),
+        ("growth", statement.growth.is_some()),
+        ("added", statement.added.is_some()),
+    ]
+    .into_iter()
+    .filter_map(|(key, there)| there.then_some(key))
+    .collect();
+    let [key] = written[..] else {
+        let message = "a statement has exactly one predicate\n\
+                       it is one of value, ratio, order, trend, growth, added";
+        return wrong(written.last().unwrap_or(&"id"), message);
+    };
+    let band = statement.band;
+    if let Some((low, high)) = band
+        && !(low.is_finite() && high.is_finite() && low < high)
+    {
+        return wrong("band", "a band has its lower end first\nas in [1, 1.1]");
+    }
+    match (key, statement.number, band) {
+        ("value", None, _) => return wrong(key, "this has the paper's number\nadd `number = …`"),
+        ("ratio", None, None) => {
+            return wrong(key, "a ratio is said to be something\nadd `number = …` or `band = …`");
+        }
+        ("ratio", Some(_), Some(_)) | ("value", _, Some(_)) => {
+            return wrong("band", "only a ratio has a band, and then no number");
+        }
+        ("value" | "ratio", ..) => {}
+        (_, None, None) if statement.bound.is_none() => {}
+        _ => {
+            let message = "an order has no number\nleave `number`, `bound` and `band` out";
+            return wrong(key, message);
+        }
+    }
+    if statement.bound.is_some() && statement.number.is_none() {
+        return wrong("bound", "a bound is that of a number\nadd `number = …`");
+    }
+    if let Some(capped) = &statement.capped
+        && (capped.trim().is_empty() || !statement.differs.is_empty())
+    {
+        let message = "say why no aid could break it; no verdict of it is recorded\n\
+                       write a reason here, and leave `differs` out";
+        return wrong("capped", message);
+    }
+    Ok(())
+}
+
+/// Its number is in the unit of what is measured.
+fn in_unit(file: &File, statement: &Statement, number: usize, metric: &str) -> Result<(), Error> {
+    let wrong =
+        |key: &str, message: &str| Err(file.error(&keys!["statement", number, key], message));
+    let Some(said) = statement.number else { return Ok(()) };
+    let unit = if statement.ratio.is_some() { Unit::One } else { unit_of(metric) };
+    let fits = match said.unit {
+        None => true,
+        Some(NumberUnit::Percent) => unit == Unit::One,
+        Some(NumberUnit::Of(of)) => of == unit,
+    };
+    if !fits {
+        return wrong("number", &format!("this is not in the unit of {metric}"));
+    }
+    let none = Number { unit: None, low: 0.0, high: 0.0 };
+    if statement.bound == Some(Bound::AtLeast) && said == none {
+        return wrong("bound", "at least nothing is always so");
+    }
+    Ok(())
+}
+
+/// The base unit that a metric's name ends with.
+pub fn unit_of(metric: &str) -> Unit {
+    match metric.rsplit('_').next() {
+        Some("s") => Unit::Second,
+        Some("bps") => Unit::BitPerSecond,
+        Some("bytes") => Unit::Byte,
+        _ => Unit::One,
+    }
+}
