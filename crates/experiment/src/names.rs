@@ -167,6 +167,7 @@ pub fn metric(name: &str) -> String {
         "rtt_s" => "TCP's round trips".into(),
         "rto_max_s" => "longest RTO".into(),
         "rto_backed_off_s" => "time with the RTO backed off".into(),
+        "resume_s" => "from a partition's end to data".into(),
         "routing.packets_sent" => "routing packets".into(),
         "drops" => "packets dropped".into(),
         other => {

@@ -57,9 +57,40 @@ pub struct FlowAtWork {
     reached: u64,
     /// The sender's retransmission timeout.
     pub rto: RtoWatch,
+    /// How soon it goes on after partitions.
+    pub resumes: Resumes,
     /// Sum over delivered pieces of the time from first transmission to delivery.
     delay: Duration,
     pieces: u64,
+}
+
+/// How long after the end of a partition a sender sends data again.
+#[derive(Debug, Default)]
+pub struct Resumes {
+    /// The path is whole since then, and nothing has been sent.
+    since: Option<Instant>,
+    sum: Duration,
+    count: u64,
+}
+
+impl Resumes {
+    /// A partition is over.
+    pub fn on_healed(&mut self, now: Instant) {
+        self.since.get_or_insert(now);
+    }
+
+    /// Data leave.
+    pub fn on_sent(&mut self, now: Instant) {
+        if let Some(since) = self.since.take() {
+            self.sum = self.sum + now.since(since);
+            self.count += 1;
+        }
+    }
+
+    /// The mean; `None` where nothing was sent after a partition.
+    pub fn mean(&self) -> Option<Duration> {
+        (self.count > 0).then(|| self.sum.over(self.count))
+    }
 }
 
 /// A sender's retransmission timeout over time. It changes at events of its connection only, so
@@ -127,6 +158,7 @@ impl FlowAtWork {
             forgotten: 0,
             reached: 0,
             rto: RtoWatch::default(),
+            resumes: Resumes::default(),
             delay: Duration::ZERO,
             pieces: 0,
         }
@@ -193,6 +225,7 @@ impl FlowAtWork {
 
     /// A segment or datagram leaves the sender.
     pub fn on_sent(&mut self, now: Instant, payload: Payload) {
+        self.resumes.on_sent(now);
         let end = payload.offset + u64::from(payload.len);
         if end > self.reached {
             self.reached = end;

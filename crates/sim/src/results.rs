@@ -110,6 +110,10 @@ pub struct FlowResult {
     /// How long the retransmission timeout was above its value without back-off (s).
     #[serde(default)]
     pub rto_backed_off_s: Option<f64>,
+    /// From the end of a partition of the path to when the sender sends data next: the mean over
+    /// partitions (s); absent where the scenario has none, or nothing was sent after one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_s: Option<f64>,
     /// What came back on the same connection, delivered in order (bytes); absent where the scenario
     /// sends nothing back, as the next two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -321,7 +325,7 @@ pub struct Timing {
 pub type Reading = fn(&FlowResult) -> Option<f64>;
 
 /// What a summary speaks of: each metric's name and where it stands.
-pub const METRICS: [(&str, Reading); 18] = [
+pub const METRICS: [(&str, Reading); 19] = [
     ("completion_s", |f| f.completion_s),
     ("throughput_bps", |f| f.throughput_bps),
     ("delivered_bytes", |f| Some(f.delivered_bytes as f64)),
@@ -337,6 +341,7 @@ pub const METRICS: [(&str, Reading); 18] = [
     ("cwnd_reductions", |f| f.cwnd_reductions.map(|n| n as f64)),
     ("rto_max_s", |f| f.rto_max_s),
     ("rto_backed_off_s", |f| f.rto_backed_off_s),
+    ("resume_s", |f| f.resume_s),
     ("back_completion_s", |f| f.back_completion_s),
     ("back_throughput_bps", |f| f.back_throughput_bps),
     ("back_delivered_bytes", |f| f.back_delivered_bytes.map(|n| n as f64)),

@@ -116,3 +116,24 @@ fn an_aid_that_spares_tcp_its_timeouts_leaves_the_timer_alone() {
     assert_eq!((flow.timeouts, flow.cwnd_reductions), (Some(0), Some(0)));
     assert_eq!(flow.rto_backed_off_s, Some(0.0));
 }
+
+/// The mean over partitions of what the trace shows: from the end of each to the next data.
+#[test]
+fn how_soon_a_sender_goes_on_after_partitions() {
+    let scenario = example("route-failure", &[]);
+    let (result, trace) = traced(&scenario, 1);
+    let marks = trace.network.iter();
+    let ends = marks.filter(|(_, mark)| mark.fault == "partition" && !mark.begins);
+    let ends = ends.map(|(at, _)| *at);
+    let sent = || {
+        let events = trace.flows[0].events.iter();
+        events.filter(|(_, event)| matches!(event, FlowEvent::Sent(_))).map(|(at, _)| *at)
+    };
+    let waits: Vec<f64> = ends
+        .filter_map(|end| Some(sent().find(|at| *at >= end)?.since(end).as_secs_f64()))
+        .collect();
+    assert!(!waits.is_empty());
+    let mean = waits.iter().sum::<f64>() / waits.len() as f64;
+    assert!((result.flows[0].resume_s.unwrap() - mean).abs() < 1e-6, "{waits:?}");
+    assert_eq!(run(&example("figure-8-atcp", &[]), 1).flows[0].resume_s, None);
+}

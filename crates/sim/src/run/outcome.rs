@@ -81,6 +81,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
             duplicates: tcp.is_none().then_some(flow.duplicates),
             rto_max_s: flow.rto.longest.map(Duration::as_secs_f64),
             rto_backed_off_s: tcp.map(|_| flow.rto.backed_off(end).as_secs_f64()),
+            resume_s: flow.resumes.mean().map(Duration::as_secs_f64),
             back_delivered_bytes: back.map(|back| back.delivered),
             back_throughput_bps,
             back_completion_s,

@@ -12,7 +12,8 @@ use super::outcome::per;
 use super::{NetworkAtWork, Run, RunError, Sizes, follow};
 use crate::events::Class;
 use crate::fingerprint::DELIVERED;
-use crate::results::{Direction, LinkResult, RunResult};
+use crate::flows::FlowAtWork;
+use crate::results::{Direction, LinkResult, Outcome, RunResult};
 use crate::sabotage::{Crime, Sabotage};
 
 impl NetworkAtWork for PathAtWork {
@@ -132,6 +133,10 @@ impl Drive for Run<'_, PathAtWork> {
 
     fn fault(&mut self, kind: &'static str, hop: u32, begins: bool) {
         self.watch.fault(self.now, kind, hop, begins);
+        if kind == "partition" && !begins {
+            let runs = |flow: &&mut FlowAtWork| flow.outcome() == Outcome::Running;
+            self.flows.iter_mut().filter(runs).for_each(|flow| flow.resumes.on_healed(self.now));
+        }
     }
 }
 
