@@ -263,8 +263,10 @@ impl Outcome<'_> {
         if result.verdict == Some(Verdict::Differs)
             && let Some(differs) = planned.differs.map(|number| &statement.differs[number])
         {
-            result.because = Some(differs.because.clone());
-            result.shown_by = Some(differs.shown_by.clone());
+            // One cause may be of several figures.
+            let of_figure = |text: &str| text.replace("{figure}", &result.figure);
+            let (because, command) = (of_figure(&differs.because), of_figure(&differs.shown_by));
+            (result.because, result.shown_by) = (Some(because), Some(command));
         }
         result
     }

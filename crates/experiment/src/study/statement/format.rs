@@ -79,9 +79,9 @@ pub struct Differs {
     /// In which of its readings. Default: in all.
     #[serde(default)]
     pub readings: Vec<String>,
-    /// Why.
+    /// Why. `{figure}` is the figure's name, here and in the command.
     pub because: String,
-    /// The command whose output shows why.
+    /// The command whose output shows why: of this figure, in this reading.
     pub shown_by: String,
 }
 
