@@ -259,10 +259,15 @@ pub fn measured(statement: &StatementResult) -> String {
 
 /// How many agree, of how many runs.
 pub fn summary(document: &Document, timed: bool) -> String {
-    let judged = || document.statements.iter().filter(|s| s.counted != Counted::Capped);
-    let of = |verdict| judged().filter(|s| s.verdict == verdict).count() as u64;
-    let (agree, differ, not) = (of(Some(Verdict::Agrees)), of(Some(Verdict::Differs)), of(None));
-    let capped = document.statements.len() - judged().count();
+    let of = |counted: bool, verdict| {
+        let counted =
+            document.statements.iter().filter(|s| (s.counted != Counted::Capped) == counted);
+        counted.filter(|s| s.verdict == verdict).count()
+    };
+    let (agrees, differs) = (Some(Verdict::Agrees), Some(Verdict::Differs));
+    let (agree, differ) = (of(true, agrees), of(true, differs));
+    let capped = of(false, agrees) + of(false, differs);
+    let not = of(true, None) + of(false, None);
     let mut text = String::new();
     if !document.statements.is_empty() {
         let statements = capital(&count(document.statements.len() as u64, "statement"));

@@ -187,7 +187,7 @@ pub struct Counts {
     pub numbers: Count,
     /// What the paper says of order, trend, band or difference.
     pub orders: Count,
-    /// What no aid could break, whatever came out.
+    /// What was run that no aid could break, whatever came out.
     pub capped: u64,
     /// What we say.
     pub ours: Count,
@@ -228,13 +228,15 @@ pub fn counts(readings: &[ReadingResult], statements: &[StatementResult]) -> Vec
             match statement.counted {
                 Counted::Number => counts.numbers.add(statement.verdict),
                 Counted::Order => counts.orders.add(statement.verdict),
-                Counted::Capped => counts.capped += 1,
+                Counted::Capped => counts.capped += u64::from(statement.verdict.is_some()),
                 Counted::Ours => counts.ours.add(statement.verdict),
             }
         }
         counts
     });
-    let any = |of: &Counts| of.capped + of.numbers.all() + of.orders.all() + of.ours.all() > 0;
+    let any = |of: &Counts| {
+        of.reading.is_some() || of.capped + of.numbers.all() + of.orders.all() + of.ours.all() > 0
+    };
     counts.filter(any).collect()
 }
 

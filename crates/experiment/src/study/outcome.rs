@@ -204,7 +204,15 @@ impl Outcome<'_> {
         let is_run = |case: &&Case| case.quantity.cells().iter().all(run);
         let cases: Vec<_> = planned.cases.iter().filter(is_run).collect();
         if cases.is_empty() {
-            result.notes.push("the point that it is about was not run".to_owned());
+            let other = |cell: &Cell| {
+                let is_run = !self.selection.points[cell.figure].is_empty();
+                (!is_run).then(|| study.figures[cell.figure].id.as_str())
+            };
+            let cells = planned.cases.iter().flat_map(|case| case.quantity.cells());
+            result.notes.push(match cells.collect::<Vec<_>>().iter().find_map(other) {
+                Some(other) => format!("figure {other}, which it is compared with, was not run"),
+                None => "the point that it is about was not run".to_owned(),
+            });
             return result;
         }
         if cases.len() < planned.cases.len() {
