@@ -218,6 +218,35 @@ fn the_quick_part_has_verdicts_of_its_own() {
     bench.driftway(&["paper", "two", "--quick"]).assert().code(1).stderr(says);
 }
 
+/// "Up to": the number is held against the point with the highest ratio, or the lowest.
+#[test]
+fn a_ratio_may_be_judged_where_it_is_highest() {
+    for peak in ["highest", "lowest"] {
+        let ratio = format!("ratio = {{ arm = 'tcp', to = 'atcp', peak = '{peak}' }}");
+        let number = ("number = \"3600 s\"", "number = 9");
+        let bench =
+            bench(&[("value = { arm = \"atcp\", x = 1e-5 }\nnumber", "VALUE\nnumber"), number]);
+        let file = bench.path("papers/two/paper.toml");
+        let text = fs::read_to_string(&file).unwrap().replace("VALUE", &ratio);
+        fs::write(&file, text).unwrap();
+        let document = json(&bench, &["--figure", "8"]);
+        let arms = &document["figures"][0]["arms"];
+        let means = |arm: &str| {
+            let points = arms[arm].as_array().unwrap().iter();
+            points.map(|point| point["mean"].as_f64().unwrap()).collect::<Vec<_>>()
+        };
+        let ratios: Vec<_> = means("tcp").iter().zip(means("atcp")).map(|(a, b)| a / b).collect();
+        let ends = ratios.iter().fold([f64::MAX, 0.0], |[a, b], r| [r.min(a), r.max(b)]);
+        let statement = &document["statements"][1];
+        let measured = statement["measured"].as_f64().unwrap();
+        assert!(
+            (measured - ends[usize::from(peak == "highest")]).abs() < 1e-9,
+            "{ratios:?} {statement}"
+        );
+        assert!(ends[0] < ends[1]);
+    }
+}
+
 #[test]
 fn what_is_not_run_is_told_as_such() {
     let bench = bench(&[]);

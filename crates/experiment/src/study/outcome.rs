@@ -10,7 +10,7 @@ use super::measure::{self, Sample, mean, sample};
 use super::plan::Plan;
 use super::results::Results;
 use super::select::{Recorded, Selection};
-use super::statement::format::Verdict;
+use super::statement::format::{Peak, Verdict};
 use super::statement::{Case, Cell, Planned, unit_of};
 use super::verdict::{Said, strain, verdict};
 
@@ -220,7 +220,7 @@ impl Outcome<'_> {
             result.notes.push(format!("at {some} of its {all} points"));
         }
         let read = |cell| self.samples(cell);
-        let measured: Vec<_> = cases
+        let mut measured: Vec<_> = cases
             .iter()
             .map(|case| {
                 let measured = measure::measure(&case.quantity, read);
@@ -228,6 +228,15 @@ impl Outcome<'_> {
                 (case, measured, verdict)
             })
             .collect();
+        if let Some(peak) = statement.ratio.as_ref().and_then(|ratio| ratio.peak) {
+            let mean = |of: &Option<measure::Measured>| of.as_ref().map(|measured| measured.mean);
+            let means = measured.iter().filter_map(|(_, measured, _)| mean(measured));
+            let end = match peak {
+                Peak::Highest => means.fold(f64::NEG_INFINITY, f64::max),
+                Peak::Lowest => means.fold(f64::INFINITY, f64::min),
+            };
+            measured.retain(|(_, measured, _)| mean(measured).is_none_or(|mean| mean == end));
+        }
         // What can't be measured comes first, then what differs, then what is nearest to it.
         let worst = measured.iter().max_by(|(_, a, va), (_, b, vb)| {
             let rank = |verdict: &Option<Option<Verdict>>| match verdict {

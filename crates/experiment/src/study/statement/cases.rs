@@ -64,6 +64,10 @@ impl Cases<'_> {
                            add `to = …`, `x = …` and `to_x = …`, or `to_figure = …`";
             return Err(self.error("ratio", "arm", message));
         }
+        if ratio.peak.is_some() && ratio.x.is_some() {
+            let message = "a peak is one of several points, and `x` is one\nleave one of them out";
+            return Err(self.error("ratio", "peak", message));
+        }
         let arm = self.arm("ratio", "arm", &ratio.arm)?;
         let (to_key, to) = match &ratio.to {
             Some(to) => ("to", to),

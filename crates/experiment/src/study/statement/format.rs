@@ -111,6 +111,9 @@ pub struct Ratio {
     pub to_x: Option<Coordinate>,
     /// In which figure.
     pub to_figure: Option<String>,
+    /// Only where it is highest or lowest: "up to 17 % more" is the number "117 %" at the highest. Default:
+    /// at each point. The point is chosen by its mean, so that the interval says nothing of that choice.
+    pub peak: Option<Peak>,
 }
 
 /// `order`: `below` is below `above`, run by run.
@@ -187,6 +190,16 @@ pub struct Added {
     pub than: Option<String>,
     /// Where.
     pub x: Option<Coordinate>,
+}
+
+/// Which point of several is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Peak {
+    /// The one with the highest mean.
+    Highest,
+    /// The one with the lowest.
+    Lowest,
 }
 
 /// Where a number is an end.

@@ -221,6 +221,10 @@ fn where_it_is_counted() {
 fn what_says_nothing_is_refused() {
     for (predicate, says) in [
         ("number = 1\nratio = { arm = 'tcp' }", "another arm below the line"),
+        (
+            "number = 1\nratio = { arm = 'tcp', to = 'atcp', x = '10 ms', peak = 'highest' }",
+            "a peak is one of several points",
+        ),
         ("ratio = { arm = 'tcp', to = 'atcp' }", "a ratio is said to be something"),
         ("band = [1, 1]\nratio = { arm = 'tcp', to = 'atcp' }", "its lower end first"),
         ("number = 1\nband = [1, 2]\nvalue = { arm = 'tcp' }", "only a ratio has a band"),
