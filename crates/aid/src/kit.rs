@@ -14,6 +14,7 @@ mod defaults;
 mod diagram;
 mod machine;
 mod named;
+pub mod standby;
 mod states;
 
 pub use acts::Acts;

@@ -15,6 +15,8 @@ extern crate std;
 pub mod atcp;
 pub mod carry;
 pub mod cwnd_limit;
+pub mod elfn;
+pub mod epln;
 pub mod kit;
 pub mod list;
 pub mod options;

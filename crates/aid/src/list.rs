@@ -13,6 +13,8 @@ use crate::options::{self, Configure, OptionError, OptionInfo, OptionValue};
 pub const AIDS: &[Listed] = &[
     Listed::of::<crate::atcp::AtcpOptions>(),
     Listed::of::<crate::tcp_f::TcpFOptions>(),
+    Listed::of::<crate::elfn::ElfnOptions>(),
+    Listed::of::<crate::epln::EplnOptions>(),
     Listed::of::<crate::cwnd_limit::CwndLimitOptions>(),
     Listed::of::<crate::carry::CarryOptions>(),
 ];

@@ -5,7 +5,10 @@
 use std::collections::BTreeMap;
 use std::vec::Vec;
 
-use base::{About, Duration, Instant, RandomStream, Scope, Seq, SeqRange, Signal, SignalKind};
+use base::{
+    About, Duration, Instant, LostPacket, RandomStream, Ranges, Scope, Seq, SeqRange, Signal,
+    SignalKind,
+};
 use wire::TcpSegment;
 
 use crate::Aid;
@@ -73,6 +76,23 @@ impl<A: Aid> Net<A> {
         let quoted = out.start + self.random.below(u64::from(out.len()) + 1) as u32;
         let seq = (self.random.below(2) == 0).then_some(quoted);
         self.line.signal(Signal { kind, about: About { seq, ..About::default() } });
+        if self.random.below(2) == 0 {
+            self.notice();
+        }
+    }
+
+    /// A notice of lost packets, or of a search, which may be true.
+    fn notice(&mut self) {
+        let out = self.line.tcp.outstanding();
+        let start = out.start + self.random.below(u64::from(out.len()) + 1) as u32;
+        let mut ranges = Ranges::default();
+        ranges.push(SeqRange::new(start, start + 1 + self.random.below(200) as u32));
+        let fate = if flag(&mut self.random) { LostPacket::Lost } else { LostPacket::Salvaged };
+        let kind = match self.random.below(4) {
+            0 => SignalKind::Searching,
+            _ => SignalKind::PacketLost { ranges, fate },
+        };
+        self.line.signal(Signal { kind, about: About { seq: Some(start), ..About::default() } });
     }
 
     fn arrives_at_peer(&mut self, range: SeqRange) {
@@ -146,6 +166,31 @@ fn check_one<A: Aid>(aid: A, longest: Duration, seed: u64) {
             net.line.aid.state(),
             net.line.tcp.is_persisting()
         );
+    }
+}
+
+/// Checks that data flow however many notices come, none of which is true: each costs no more than the
+/// aid's longest timer.
+pub(crate) fn check_forged<A: Aid>(draw: impl Fn(&mut RandomStream) -> (A, Duration)) {
+    for seed in 0..40 {
+        let (aid, longest) = draw(&mut RandomStream::new(seed, "options", 0));
+        let mut net = Net::new(aid, seed);
+        let lasts = Duration::from_millis(net.random.below(20_000));
+        net.run(lasts, |_| false);
+        (net.loss, net.late, net.signals) = (0, 0, 0);
+        for round in 0..20 {
+            let before = net.has;
+            let own = net.line.tcp.deadline().map_or(Duration::ZERO, |at| at.since(net.line.now()));
+            let most =
+                longest.times(2) + own + net.line.tcp.rto() + ONE_WAY.times(6) + STEP.times(4);
+            let end = net.line.now() + most;
+            while net.line.now() < end && !net.has.after(before) {
+                net.step();
+                net.notice();
+                net.take_in();
+            }
+            assert!(net.has.after(before), "{} seed {seed}, round {round}", net.line.aid.state());
+        }
     }
 }
 

@@ -1,0 +1,242 @@
+//! ELFN's time lines: yu-2004 §3.1 to §3.3, on the scripted driver.
+
+use std::vec::Vec;
+
+use base::{About, Duration, Instant, Ranges, Scope, Seq, SeqRange};
+
+use super::*;
+use crate::Aid;
+use crate::kit::{self, standby};
+use crate::scripted::{Event, Response, Scripted, Tcp};
+use crate::way_out::{self, TCPS_LONGEST, flag, span};
+
+type Line = Scripted<Machine<Elfn>>;
+
+/// Where packet `n` of the paper begins, in a connection of which it was the first.
+fn nth(first: u32, n: u32) -> Seq {
+    Tcp::START + 100 * (n - first)
+}
+
+fn at(micros: u64) -> Instant {
+    Instant::from_micros(micros)
+}
+
+/// The paper's second choice, with its numbers.
+fn defaults() -> ElfnOptions {
+    let standby = StandbyOptions { after: After::Defaults, ..StandbyOptions::default() };
+    ElfnOptions { standby, ..ElfnOptions::default() }
+}
+
+/// At `start`, packets from `first` to before `next` leave with a window of eight, and more wait.
+fn sent_at(options: ElfnOptions, start: Instant, first: u32, next: u32) -> Line {
+    let mut line = Scripted::new(Elfn::new(options));
+    line.run_until(start);
+    line.tcp.set_cwnd(800);
+    line.write(100 * (next - first));
+    assert_eq!(sent(&line).last(), Some(&((start.as_nanos() / 1000), nth(first, next - 1))));
+    line.record.clear();
+    line
+}
+
+fn sent(line: &Line) -> Vec<(u64, Seq)> {
+    let sent = line.record.iter().filter_map(|(at, event)| match event {
+        Event::Sent(segment) | Event::Resent { segment, .. } => {
+            Some((at.as_nanos() / 1000, segment.seq))
+        }
+        _ => None,
+    });
+    sent.collect()
+}
+
+fn timeouts(line: &Line) -> usize {
+    let timeout = |event: &Event| matches!(event, Event::Responded(Response::Timeout));
+    line.record.iter().filter(|(_, event)| timeout(event)).count()
+}
+
+fn notice(line: &mut Line, start: Seq, fate: LostPacket) {
+    let mut ranges = Ranges::default();
+    ranges.push(SeqRange::new(start, start + 100));
+    let kind = SignalKind::PacketLost { ranges, fate };
+    line.signal(Signal { kind, about: About { seq: Some(start), ..About::default() } });
+}
+
+const SALVAGED: LostPacket = LostPacket::Salvaged;
+const LOST: LostPacket = LostPacket::Lost;
+
+/// Packet 39 is on its way with seven more when its route fails; the notice comes at 101.621079 s, and
+/// the acknowledgment of the probe at 103.695992 s.
+fn section_3_1(options: ElfnOptions) -> Line {
+    let mut line = sent_at(options, at(101_607_000), 39, 47);
+    line.write(3_000);
+    line.run_until(at(101_621_079));
+    notice(&mut line, nth(39, 39), SALVAGED);
+    assert_eq!((line.aid.state(), line.tcp.deadline()), ("standby", None));
+    line.run_until(at(103_695_992));
+    assert_eq!(sent(&line), [(103_621_079, nth(39, 39))], "only the probe, after 2 s");
+    line.record.clear();
+    line.receive_ack(nth(39, 40));
+    assert_eq!(line.aid.state(), "active");
+    line
+}
+
+#[test]
+fn section_3_1_with_defaults() {
+    let mut line = section_3_1(defaults());
+    assert_eq!((line.tcp.cwnd(), line.tcp.rto()), (200, Duration::from_secs(6)));
+    assert_eq!(line.tcp.deadline(), Some(at(109_695_992)));
+    line.run_until(at(109_695_991));
+    assert_eq!(sent(&line), [], "47 is beyond 39 and a window of two");
+    line.run_until(at(109_695_992));
+    assert_eq!((sent(&line), timeouts(&line)), (std::vec![(109_695_992, nth(39, 40))], 1));
+
+    // §3.2: its own node has no route for 40, and looks for one.
+    line.record.clear();
+    line.run_until(at(109_728_763));
+    line.signal(Signal::of(SignalKind::Searching));
+    assert_eq!(line.aid.state(), "standby");
+    // Node 22 salvages the packet: nothing changes.
+    line.run_until(at(109_800_000));
+    notice(&mut line, nth(39, 40), SALVAGED);
+    line.run_until(at(109_924_568));
+    line.receive_ack(nth(39, 41));
+    assert_eq!(sent(&line), [(109_924_568, nth(39, 41)), (109_924_568, nth(39, 42))]);
+    assert_eq!((line.tcp.cwnd(), line.tcp.rto()), (200, Duration::from_secs(6)));
+    // Both are salvaged, and TCP stands by all the same, until the acknowledgment of 41.
+    line.run_until(at(109_950_000));
+    notice(&mut line, nth(39, 41), SALVAGED);
+    assert_eq!(line.aid.state(), "standby");
+    line.receive_ack(nth(39, 42));
+    assert_eq!((line.aid.state(), timeouts(&line)), ("active", 0));
+}
+
+#[test]
+fn section_3_1_with_the_old_values() {
+    let line = section_3_1(ElfnOptions::default());
+    assert_eq!((line.tcp.cwnd(), line.tcp.rto()), (900, Duration::from_secs(1)));
+    let new = [47, 48].map(|n| (103_695_992, nth(39, n)));
+    assert_eq!(sent(&line), new, "the window of before allows it");
+    assert_eq!(line.tcp.deadline(), Some(at(104_695_992)));
+}
+
+/// §3.3: node 16 salvages 409 and loses 409 and 410 after that.
+#[test]
+fn section_3_3_what_is_lost_in_silence_is_waited_for() {
+    let run = |options, from| {
+        let mut line = sent_at(options, at(120_100_000), from, 412);
+        line.write(3_000);
+        line.run_until(at(120_140_313));
+        notice(&mut line, nth(from, 409), SALVAGED);
+        line.run_until(at(120_164_540));
+        line.receive_ack(nth(from, 409));
+        line
+    };
+    let mut line = run(defaults(), 404);
+    line.run_until(at(126_164_539));
+    assert_eq!((sent(&line), timeouts(&line)), (Vec::new(), 0), "an idle state");
+    line.run_until(at(126_164_540));
+    assert_eq!(timeouts(&line), 1);
+    let line = run(ElfnOptions::default(), 404);
+    assert_eq!(sent(&line).first(), Some(&(120_164_540, nth(404, 412))));
+}
+
+/// §3.2: freezing on losses only.
+#[test]
+fn what_is_salvaged_does_not_stop_a_sender_that_stops_for_losses() {
+    let options = ElfnOptions { freeze_on: FreezeOn::PacketLoss, ..ElfnOptions::default() };
+    let mut line = sent_at(options, at(0), 0, 8);
+    notice(&mut line, nth(0, 3), SALVAGED);
+    assert_eq!(line.aid.state(), "active");
+    notice(&mut line, nth(0, 3), LOST);
+    assert_eq!(line.aid.state(), "standby");
+    line.receive_ack(nth(0, 1));
+    line.signal(Signal::of(SignalKind::Searching));
+    assert_eq!(line.aid.state(), "standby", "its own node knows no way");
+}
+
+#[test]
+fn probes_go_on_until_an_acknowledgment_comes_whatever_it_acknowledges() {
+    let mut line = sent_at(ElfnOptions::default(), at(0), 0, 8);
+    notice(&mut line, nth(0, 2), LOST);
+    line.run_until(at(7_000_000));
+    assert_eq!(sent(&line), [2, 4, 6].map(|s| (s * 1_000_000, nth(0, 2))));
+    line.receive_ack(nth(0, 0));
+    assert_eq!((line.aid.state(), line.tcp.deadline()), ("active", Some(at(8_000_000))));
+}
+
+/// A notice about the first packet of a window, and one about another, again and again: the second probe
+/// is the first unacknowledged packet, whatever the notice says.
+#[test]
+fn a_sender_that_gets_nowhere_probes_with_what_is_missing() {
+    let mut line = sent_at(ElfnOptions::default(), at(0), 0, 8);
+    notice(&mut line, nth(0, 5), LOST);
+    line.run_until(at(2_000_000));
+    line.receive_ack(nth(0, 0));
+    notice(&mut line, nth(0, 5), LOST);
+    line.record.clear();
+    line.run_until(at(4_000_000));
+    assert_eq!(sent(&line), [(4_000_000, nth(0, 0))]);
+}
+
+#[test]
+fn the_notices_of_other_networks_count_and_what_is_not_outstanding_does_not() {
+    let unreachable = SignalKind::Unreachable(Scope::Host);
+    for (kind, seq, state) in [
+        (unreachable, Some(nth(0, 2)), "standby"),
+        (SignalKind::RouteFailed, None, "standby"),
+        (SignalKind::Searching, None, "standby"),
+        (unreachable, Some(nth(0, 9)), "active"),
+        (SignalKind::RouteFailed, Some(nth(0, 8)), "active"),
+        (SignalKind::SourceQuench, None, "active"),
+    ] {
+        let mut line = sent_at(ElfnOptions::default(), at(0), 0, 8);
+        line.signal(Signal { kind, about: About { seq, ..About::default() } });
+        assert_eq!(line.aid.state(), state, "{kind:?}");
+    }
+    let mut line = sent_at(ElfnOptions::default(), at(0), 0, 8);
+    for seq in [nth(0, 8), nth(0, 900), Tcp::START - 100] {
+        notice(&mut line, seq, LOST);
+    }
+    assert_eq!((line.aid.state(), line.take()), ("active", Vec::new()));
+    // With nothing outstanding there is nothing to wait for.
+    line.receive_ack(nth(0, 8));
+    line.signal(Signal::of(SignalKind::Searching));
+    assert_eq!(line.aid.state(), "active");
+}
+
+#[test]
+fn a_driver_that_cannot_hold_tcp_leaves_it_alone() {
+    let mut line = sent_at(ElfnOptions::default(), at(0), 0, 8);
+    line.refuses = |act| matches!(act, Act::Hold { .. });
+    notice(&mut line, nth(0, 0), LOST);
+    assert_eq!((line.aid.state(), line.aid.next_timeout()), ("active", None));
+}
+
+#[test]
+fn the_diagram_is_that_of_the_code_and_the_arrows_are_the_papers() {
+    kit::assert_committed::<State>("elfn");
+    standby::assert_arrows();
+}
+
+fn drawn(random: &mut base::RandomStream) -> (Machine<Elfn>, Duration) {
+    let probe_interval = span(random, 1, 5_000);
+    let after = if flag(random) { After::Old } else { After::Defaults };
+    let default_rto = span(random, 1, 9_000);
+    let freeze_on = if flag(random) { FreezeOn::RouteFailure } else { FreezeOn::PacketLoss };
+    let standby =
+        StandbyOptions { probe_interval, after, default_rto, ..StandbyOptions::default() };
+    let longest = probe_interval + default_rto;
+    (Elfn::new(ElfnOptions { standby, freeze_on }), longest)
+}
+
+#[test]
+fn there_is_a_way_out_of_every_state() {
+    way_out::check(|random| {
+        let (aid, longest) = drawn(random);
+        (aid, longest.max(TCPS_LONGEST))
+    });
+}
+
+#[test]
+fn forged_notices_do_not_stop_delivery() {
+    way_out::check_forged(drawn);
+}

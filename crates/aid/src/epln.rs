@@ -1,0 +1,171 @@
+//! EPLN at the TCP sender: early packet loss notification (yu-2004 §4.3.5, algorithm 2).
+//!
+//! As [ELFN](crate::elfn), but notices name every packet that a link has lost and say whether it is
+//! lost, and TCP does not wait with those: the lowest goes again at once, the others with the first
+//! acknowledgment. Who sends notices is the crate `route` (`routing.epln`).
+//!
+//! What the paper leaves open, and how it is read here:
+//!
+//! - *Which numbers count*: those that are outstanding, which is less than the window allows.
+//! - *What the first acknowledgment acknowledges* does not go again.
+//! - *A notice without a packet* (an RFN, ICMP) makes TCP stand by as under ELFN, and nothing goes again
+//!   for it.
+//! - *Notices one after the other*: see [`kit`](crate::kit)'s standby.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use base::{Act, Done, LostPacket, Seq, SeqRange, Signal, SignalKind};
+use wire::{TcpFlags, TcpSegment};
+
+use crate::kit::standby::{
+    After, Cause, Standby, StandbyOptions, State, noticed, segment_at, standby_options,
+};
+use crate::kit::{Context, Machine, Protocol};
+use crate::options::{AidOption, Configure, Set};
+use crate::{Aid, Verdict};
+
+/// The most packets that wait to go again; further ones are TCP's own affair.
+const MOST_LOST: usize = 256;
+
+/// What yu-2004 compares.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct EplnOptions {
+    /// How it stands by.
+    pub standby: StandbyOptions,
+}
+
+impl Configure for EplnOptions {
+    const NAME: &'static str = "epln";
+    const ABOUT: &'static str =
+        "EPLN (Yu 2004): stands by as ELFN, and sends again at once what notices say is lost";
+    const OPTIONS: &'static [AidOption<Self>] = standby_options!(standby);
+
+    fn build(self) -> Box<dyn Aid> {
+        Box::new(Epln::new(self))
+    }
+}
+
+/// EPLN to one connection.
+#[derive(Clone, Debug)]
+pub struct Epln {
+    standby: Standby,
+    /// `lost_pkt`: what goes again with the first acknowledgment.
+    lost: Vec<SeqRange>,
+    /// What goes again now, the last one first.
+    due: Vec<SeqRange>,
+}
+
+impl Epln {
+    /// To a new connection.
+    pub fn new(options: EplnOptions) -> Machine<Self> {
+        let standby = Standby::new(options.standby);
+        Machine::new(Self { standby, lost: Vec::new(), due: Vec::new() })
+    }
+
+    /// Algorithm 2, for one packet.
+    fn on_packet(&mut self, cx: &mut Context<'_, State>, packet: SeqRange, lost: bool) {
+        if cx.state() == State::Active {
+            self.standby.begin(cx, packet);
+            self.transition(cx, Cause::Notice);
+        } else if packet.start.after(self.standby.probe_start()) {
+            // A packet is on its way: the probe, or what was salvaged. Its acknowledgment is worth
+            // waiting for.
+            if lost && self.lost.len() < MOST_LOST && !self.lost.contains(&packet) {
+                self.lost.push(packet);
+            }
+            return;
+        } else {
+            self.standby.set_probe(packet);
+        }
+        if lost {
+            cx.ask(Act::Resend { range: packet, ahead_of_queue: false });
+        }
+    }
+
+    fn ask_for_due(&mut self, cx: &mut Context<'_, State>) {
+        if let Some(range) = self.due.pop() {
+            cx.ask(Act::Resend { range, ahead_of_queue: false });
+        }
+    }
+}
+
+impl Protocol for Epln {
+    type State = State;
+    const NAME: &'static str = EplnOptions::NAME;
+
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, _: State, cause: Cause) {
+        if cx.state() == State::Active && cause == Cause::Ack {
+            self.standby.end(cx);
+        } else if cx.state() == State::Active {
+            *cx.timer = None;
+            self.lost.clear();
+        }
+    }
+
+    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+        if cx.state() == State::Standby {
+            self.transition(cx, Cause::Ack);
+            let una = cx.view.una.value().unwrap_or(Seq(0));
+            let reaches = segment.flags.contains(TcpFlags::ACK)
+                && cx.view.max.value().is_some_and(|max| segment.ack.at_or_before(max));
+            let una = if reaches { una.max(segment.ack) } else { una };
+            self.due.clear();
+            self.due.extend(self.lost.drain(..).rev().filter(|lost| lost.end.after(una)));
+            self.ask_for_due(cx);
+        }
+        Verdict::Pass
+    }
+
+    fn on_taken(&mut self, cx: &mut Context<'_, State>) {
+        self.standby.set_window(cx);
+    }
+
+    fn wants_taken(&self) -> bool {
+        self.standby.window_is_due()
+    }
+
+    fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
+        match signal.kind {
+            SignalKind::PacketLost { fate, .. } => {
+                let view = cx.view;
+                for packet in noticed(signal, view) {
+                    self.on_packet(cx, packet, fate == LostPacket::Lost);
+                }
+            }
+            SignalKind::Searching | SignalKind::RouteFailed | SignalKind::Unreachable(_) => {
+                let (cause, probe) = match signal.kind {
+                    SignalKind::Searching => (Cause::Searching, segment_at(cx.view, None)),
+                    _ => (Cause::Notice, noticed(signal, cx.view).next()),
+                };
+                if let Some(probe) = probe.filter(|_| cx.state() == State::Active) {
+                    self.standby.begin(cx, probe);
+                    self.transition(cx, cause);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn on_timeout(&mut self, cx: &mut Context<'_, State>) {
+        if cx.timer_expires() {
+            self.standby.probe(cx);
+        }
+    }
+
+    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: Done) {
+        match (act, done) {
+            (Act::Hold { .. }, Done::Unsupported) => self.transition(cx, Cause::Refused),
+            (Act::Resend { .. }, _) => self.ask_for_due(cx),
+            _ => {}
+        }
+    }
+
+    fn on_closed(&mut self) {
+        self.lost.clear();
+        self.due.clear();
+    }
+}
+
+#[cfg(test)]
+mod test;

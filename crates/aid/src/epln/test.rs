@@ -1,0 +1,238 @@
+//! Algorithm 2 of yu-2004, step by step.
+
+use std::vec::Vec;
+
+use base::{About, Duration, Instant, Ranges, Scope};
+
+use super::*;
+use crate::Aid;
+use crate::kit::{self, standby};
+use crate::scripted::{Event, Scripted, Tcp};
+use crate::way_out::{self, TCPS_LONGEST, flag, span};
+
+type Line = Scripted<Machine<Epln>>;
+
+fn nth(n: u32) -> Seq {
+    Tcp::START + 100 * n
+}
+
+fn at_ms(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+
+/// Packets 0 to 7 have left at 0, and more wait for room in the window.
+fn eight_sent(options: EplnOptions) -> Line {
+    let mut line = Scripted::new(Epln::new(options));
+    line.tcp.set_cwnd(800);
+    line.write(5_000);
+    line.take();
+    line
+}
+
+fn line() -> Line {
+    let mut line = eight_sent(EplnOptions::default());
+    line.pass(Duration::from_millis(100));
+    line
+}
+
+const LOST: LostPacket = LostPacket::Lost;
+const SALVAGED: LostPacket = LostPacket::Salvaged;
+
+fn notice(line: &mut Line, n: u32, fate: LostPacket) {
+    let mut ranges = Ranges::default();
+    ranges.push(SeqRange::new(nth(n), nth(n + 1)));
+    let kind = SignalKind::PacketLost { ranges, fate };
+    line.signal(Signal { kind, about: About { seq: Some(nth(n)), ..About::default() } });
+}
+
+/// What has gone again, and when (ms): numbers of packets.
+fn resent(line: &Line) -> Vec<(u64, u32)> {
+    let resent = line.record.iter().filter_map(|(at, event)| match event {
+        Event::Resent { segment, ahead: false } => {
+            Some((at.as_millis(), (segment.seq - Tcp::START.0).0 / 100))
+        }
+        _ => None,
+    });
+    resent.collect()
+}
+
+fn sent(line: &Line) -> Vec<u32> {
+    let sent = line.record.iter().filter_map(|(_, event)| match event {
+        Event::Sent(segment) => Some((segment.seq - Tcp::START.0).0 / 100),
+        _ => None,
+    });
+    sent.collect()
+}
+
+/// Step 2: TCP stands by, and what is lost goes again at once.
+#[test]
+fn the_first_notice_of_a_loss_sends_the_packet_again() {
+    let mut line = line();
+    notice(&mut line, 3, LOST);
+    assert_eq!((line.aid.state(), line.tcp.deadline()), ("standby", None));
+    assert_eq!(resent(&line), [(100, 3)]);
+    // The probe is the same packet.
+    line.run_until(at_ms(4_500));
+    assert_eq!(resent(&line), [(100, 3), (2_100, 3), (4_100, 3)]);
+    assert_eq!((sent(&line), line.tcp.cwnd()), (Vec::new(), 800));
+}
+
+/// Step 2: what has another way is not sent again but as a probe.
+#[test]
+fn what_is_salvaged_is_waited_for() {
+    let mut line = line();
+    notice(&mut line, 3, SALVAGED);
+    assert_eq!((line.aid.state(), resent(&line)), ("standby", Vec::new()));
+    line.run_until(at_ms(2_100));
+    assert_eq!(resent(&line), [(2_100, 3)]);
+}
+
+/// Step 3: a lower number takes the place of the probe, and goes again if it is lost.
+#[test]
+fn a_lower_number_is_the_probe_from_then_on() {
+    let mut line = line();
+    notice(&mut line, 5, SALVAGED);
+    notice(&mut line, 3, LOST);
+    assert_eq!(resent(&line), [(100, 3)]);
+    notice(&mut line, 3, LOST);
+    assert_eq!(resent(&line), [(100, 3), (100, 3)]);
+    notice(&mut line, 2, SALVAGED);
+    line.run_until(at_ms(2_100));
+    assert_eq!(resent(&line)[2..], [(2_100, 2)]);
+}
+
+/// Step 4: a higher one is written down, once, and goes again with the first acknowledgment; what that
+/// acknowledges does not.
+#[test]
+fn what_is_lost_besides_goes_again_with_the_first_acknowledgment() {
+    let mut line = line();
+    notice(&mut line, 1, LOST);
+    for n in [2, 4, 6, 4, 2] {
+        notice(&mut line, n, LOST);
+    }
+    notice(&mut line, 7, SALVAGED);
+    assert_eq!(resent(&line), [(100, 1)]);
+    line.run_until(at_ms(500));
+    line.record.clear();
+    line.receive_ack(nth(3));
+    assert_eq!(line.aid.state(), "active");
+    assert_eq!(resent(&line), [(500, 4), (500, 6)]);
+    // The window of before, and the timeout of a new transmission.
+    assert_eq!(sent(&line), [8, 9, 10, 11]);
+    assert_eq!((line.tcp.cwnd(), line.tcp.deadline()), (900, Some(at_ms(1_500))));
+    // Nothing is left of it.
+    notice(&mut line, 4, SALVAGED);
+    line.record.clear();
+    line.receive_ack(nth(3));
+    assert_eq!(resent(&line), []);
+}
+
+/// Step 1.
+#[test]
+fn what_is_not_outstanding_changes_nothing() {
+    let mut line = line();
+    line.receive_ack(nth(2));
+    let before = (line.tcp.view(), line.aid.state());
+    line.take();
+    for n in [0, 1, 11, 12, 4_000] {
+        notice(&mut line, n, LOST);
+    }
+    assert_eq!((before, line.take()), ((line.tcp.view(), line.aid.state()), Vec::new()));
+}
+
+/// yu-2004 §3.3, where ELFN stays idle: 409 and 410 are lost after a salvage.
+#[test]
+fn section_3_3_with_the_news_of_what_is_lost() {
+    // Packet 0 here is 404 there.
+    let mut line = line();
+    notice(&mut line, 5, SALVAGED);
+    line.run_until(at_ms(164));
+    line.receive_ack(nth(5));
+    line.record.clear();
+    line.run_until(at_ms(239));
+    notice(&mut line, 5, LOST);
+    notice(&mut line, 6, LOST);
+    assert_eq!(resent(&line), [(239, 5)]);
+    line.run_until(at_ms(300));
+    line.receive_ack(nth(6));
+    assert_eq!(resent(&line), [(239, 5), (300, 6)]);
+    assert!(!line.record.iter().any(|(_, event)| matches!(event, Event::Responded(_))));
+}
+
+#[test]
+fn a_search_and_the_notices_of_other_networks_make_it_stand_by() {
+    for kind in
+        [SignalKind::Searching, SignalKind::RouteFailed, SignalKind::Unreachable(Scope::Host)]
+    {
+        let mut line = line();
+        line.signal(Signal::of(kind));
+        assert_eq!((line.aid.state(), resent(&line)), ("standby", Vec::new()));
+        line.run_until(at_ms(2_100));
+        assert_eq!(resent(&line), [(2_100, 0)]);
+    }
+    let mut line = line();
+    line.signal(Signal::of(SignalKind::SourceQuench));
+    assert_eq!(line.aid.state(), "active");
+}
+
+#[test]
+fn a_driver_that_cannot_hold_tcp_leaves_it_alone() {
+    let mut line = line();
+    line.refuses = |act| matches!(act, Act::Hold { .. });
+    notice(&mut line, 0, LOST);
+    assert_eq!((line.aid.state(), line.aid.next_timeout()), ("active", None));
+}
+
+#[test]
+fn the_end_of_the_connection_ends_it() {
+    let mut line = line();
+    notice(&mut line, 0, LOST);
+    notice(&mut line, 1, LOST);
+    line.tcp.vanish();
+    line.signal(Signal::of(SignalKind::Searching));
+    assert_eq!((line.aid.state(), line.aid.next_timeout()), ("active", None));
+    assert!(line.aid.protocol.lost.is_empty());
+}
+
+/// No byte is acknowledged, made up or swallowed by it (liu-singh-2001 §III-B).
+#[test]
+fn all_passes_in_both_states() {
+    for stands_by in [false, true] {
+        let mut line = line();
+        if stands_by {
+            notice(&mut line, 3, LOST);
+        }
+        line.receive_ack(nth(2));
+        line.send(line.peers(nth(0)));
+        let passes = |event: &Event| !matches!(event, Event::Swallowed(_) | Event::Dropped(_));
+        assert!(line.record.iter().all(|(_, event)| passes(event)));
+    }
+}
+
+#[test]
+fn the_diagram_is_that_of_the_code_and_the_arrows_are_the_papers() {
+    kit::assert_committed::<State>("epln");
+    standby::assert_arrows();
+}
+
+fn drawn(random: &mut base::RandomStream) -> (Machine<Epln>, Duration) {
+    let probe_interval = span(random, 1, 5_000);
+    let after = if flag(random) { After::Old } else { After::Defaults };
+    let default_rto = span(random, 1, 9_000);
+    let standby =
+        StandbyOptions { probe_interval, after, default_rto, ..StandbyOptions::default() };
+    (Epln::new(EplnOptions { standby }), probe_interval + default_rto)
+}
+
+#[test]
+fn there_is_a_way_out_of_every_state() {
+    way_out::check(|random| {
+        let (aid, longest) = drawn(random);
+        (aid, longest.max(TCPS_LONGEST))
+    });
+}
+
+#[test]
+fn forged_notices_do_not_stop_delivery() {
+    way_out::check_forged(drawn);
+}
