@@ -2,7 +2,8 @@
 
 use aid::Verdict;
 use base::{
-    Done, Duration, Instant, Known, RecoveryState, Scope, Seq, Signal, SignalKind, TcpView,
+    Done, Duration, Instant, Known, LostPacket, Ranges, RecoveryState, Scope, Seq, SeqRange,
+    Signal, SignalKind, TcpView,
 };
 use wire::{Payload, TcpFlags, TcpSegment};
 
@@ -34,6 +35,33 @@ pub fn atcp(input: &[u8]) {
 
 pub fn tcp_f(input: &[u8]) {
     play("tcp-f", ROUTES, |verdict, _| verdict == Verdict::Pass, input);
+}
+
+/// What ELFN and EPLN know, and what they don't; a notice of lost packets is made up beside these.
+const NOTICES: &[SignalKind] = &[
+    SignalKind::Searching,
+    SignalKind::RouteFailed,
+    SignalKind::Unreachable(Scope::Host),
+    SignalKind::EcnEcho,
+];
+
+pub fn elfn(input: &[u8]) {
+    play("elfn", NOTICES, |verdict, _| verdict == Verdict::Pass, input);
+}
+
+pub fn epln(input: &[u8]) {
+    play("epln", NOTICES, |verdict, _| verdict == Verdict::Pass, input);
+}
+
+/// Packets at and around `start`, lost or salvaged.
+fn notice(start: Seq, bytes: &mut Bytes) -> Signal {
+    let mut ranges = Ranges::default();
+    for _ in 0..=bytes.u8() % 9 {
+        let start = start + u32::from(bytes.u8());
+        ranges.push(SeqRange::new(start, start + u32::from(bytes.u8() % 4)));
+    }
+    let fate = if bytes.u8() & 1 != 0 { LostPacket::Lost } else { LostPacket::Salvaged };
+    Signal::of(SignalKind::PacketLost { ranges, fate })
 }
 
 pub fn carry(input: &[u8]) {
@@ -69,6 +97,10 @@ fn play(
         match bytes.u8() % 5 {
             0 => assert!(allowed(aid.on_down(now, &segment, &view), &segment)),
             1 => assert!(allowed(aid.on_up(now, &segment, &view), &segment)),
+            2 if bytes.u8() & 1 != 0 => {
+                let una = view.una.value().unwrap_or(Seq(0));
+                aid.on_signal(now, &notice(una, &mut bytes), &view);
+            }
             2 => {
                 let kind = signals[usize::from(bytes.u8()) % signals.len()];
                 let mut signal = Signal::of(kind);
@@ -88,7 +120,7 @@ fn play(
         while let Some(act) = aid.poll_act() {
             aid.on_done(now, &act, done, &view);
             acts += 1;
-            assert!(acts < 16, "acts without end");
+            assert!(acts < 512, "acts without end");
         }
     }
 }

@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use base::{Duration, Instant, Ipv4Addr};
+use base::{Duration, FailedLink, Instant, Ipv4Addr};
 use route::{Aodv, AodvConfig, Hello, Hop, LocalRepair, Output};
 use wire::{
-    AodvError, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload, Routed,
-    UdpDatagram,
+    AodvError, AodvLosses, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload,
+    Routed, TcpSegment, UdpDatagram,
 };
 
 use crate::Bytes;
@@ -25,6 +25,8 @@ struct Driver {
     /// Packets of hosts that are in it.
     inside: BTreeSet<u64>,
     next_id: u64,
+    /// Packets made anew that have not come out.
+    copies: i64,
 }
 
 pub fn run(input: &[u8]) {
@@ -35,13 +37,14 @@ pub fn run(input: &[u8]) {
         now: Instant::ZERO,
         inside: BTreeSet::new(),
         next_id: 0,
+        copies: 0,
     };
     while !bytes.is_empty() {
         step(&mut driver, &mut bytes);
         driver.drain();
         assert!(driver.aodv.routes().count() <= config.table_size);
         assert!(driver.aodv.routes().all(|route| route.destination != SELF));
-        assert_eq!(driver.aodv.kept(), driver.inside.len());
+        assert_eq!((driver.aodv.kept(), driver.copies), (driver.inside.len(), 0));
         assert!(driver.aodv.remembered() < 5000);
     }
     // Nothing waits for ever.
@@ -58,6 +61,7 @@ pub fn run(input: &[u8]) {
 fn config(bytes: &mut Bytes) -> AodvConfig {
     let flags = bytes.u8();
     let is = |bit: u8| flags & 1 << bit != 0;
+    let says = bytes.u8();
     let base = if is(0) { AodvConfig::NS2 } else { AodvConfig::STANDARD };
     AodvConfig {
         hello: is(1).then_some(Hello::STANDARD),
@@ -70,6 +74,9 @@ fn config(bytes: &mut Bytes) -> AodvConfig {
         },
         table_size: if is(6) { 4 } else { base.table_size },
         buffer_packets: if is(7) { 2 } else { base.buffer_packets },
+        elfn: says & 1 != 0,
+        epln: says & 2 != 0,
+        bead: says & 4 != 0,
         ..base
     }
 }
@@ -130,11 +137,21 @@ impl Driver {
         let payload = Payload::new(0, self.next_id, 8);
         self.inside.insert(self.next_id);
         self.next_id += 1;
-        Packet { ip, body: Body::Udp(UdpDatagram { source_port: 1, destination_port: 2, payload }) }
+        let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload };
+        let body = match self.next_id % 3 {
+            0 => Body::Udp(datagram),
+            _ => Body::Tcp(TcpSegment { payload, ..TcpSegment::default() }),
+        };
+        Packet { ip, body }
     }
 
     /// One that comes out.
     fn out(&mut self, packet: &Packet) {
+        // Acknowledgments come out as often as they were made anew.
+        if matches!(packet.body, Body::Tcp(_)) && packet.payload().len == 0 {
+            self.copies -= 1;
+            return;
+        }
         assert!(self.inside.remove(&packet.payload().offset), "a packet comes out twice");
     }
 
@@ -161,8 +178,9 @@ impl Driver {
                 }
                 Output::Drop { packet, .. } => self.out(&packet.packet),
                 Output::Deliver(packet) => self.out(&packet),
+                Output::Copied => self.copies += 1,
                 Output::Purge(_)
-                | Output::Copied
+                | Output::Signal(_)
                 | Output::RouteFound(_)
                 | Output::RouteLost(_)
                 | Output::Searching(_)
@@ -220,6 +238,11 @@ fn control(source: Ipv4Addr, bytes: &mut Bytes) -> Routed {
             }
             AodvMessage::Error(error)
         }
+        _ if is(6) => AodvMessage::Losses(AodvLosses {
+            link: FailedLink { from: destination, to: originator },
+            reporter: destination,
+            list: crate::conn_list(bytes),
+        }),
         _ => AodvMessage::ReplyAck,
     };
     let to = if is(7) { SELF } else { Ipv4Addr::BROADCAST };

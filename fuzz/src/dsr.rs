@@ -1,11 +1,14 @@
 //! A DSR node under arbitrary packets, failures and spans of time: each packet of a host comes out
 //! once or is kept, no route leads in a circle, and what it says can be written and read.
 
-use base::{Duration, Instant, Ipv4Addr};
-use route::{CACHES, CacheKind, CacheLimits, Confirm, Dsr, DsrConfig, Hop, Output};
+use base::{Duration, Instant, Ipv4Addr, Seq};
+use route::{
+    CACHES, CacheKind, CacheLimits, CacheOptions, Confirm, Dsr, DsrConfig, Hop, Output,
+    UpdateOptions,
+};
 use wire::{
     Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrLead, DsrOption, DsrReply, DsrRequest,
-    DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
+    DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, TcpFlags, TcpSegment, UdpDatagram,
 };
 
 use crate::Bytes;
@@ -39,11 +42,20 @@ pub fn run(input: &[u8]) {
     }
     if bytes.u8() & 3 == 0 {
         let listed = CACHES[usize::from(bytes.u8()) % CACHES.len()];
-        let limits = listed.takes_limits.then_some(LIMITS);
-        config.cache = CacheKind::named(listed.name, limits).unwrap_or(config.cache);
+        let options = match listed.options {
+            CacheOptions::None => None,
+            CacheOptions::Limits(_) => Some(CacheOptions::Limits(LIMITS)),
+            CacheOptions::Update(options) => {
+                Some(CacheOptions::Update(UpdateOptions { secondary: 8, ..options }))
+            }
+        };
+        config.cache = CacheKind::named(listed.name, options).unwrap_or(config.cache);
         config.reply_delay = Some(Duration::from_millis(3));
         config.forget_both_ways = true;
     }
+    let says = bytes.u8();
+    (config.elfn, config.epln) = (says & 1 != 0, says & 2 != 0);
+    (config.bead, config.relay_notices) = (says & 4 != 0, says & 8 != 0);
     let dsr = Dsr::new(config, SELF, 1, 1);
     let mut node = Node { dsr, now: Instant::ZERO, held: 0, last: None };
     while !bytes.is_empty() {
@@ -189,6 +201,12 @@ fn routed(bytes: &mut Bytes) -> Routed {
     if parts & 1 == 0 {
         packet.body = Body::Nothing;
     }
+    if parts & 33 == 33 {
+        let payload = Payload::new(0, 0, u32::from(packet.ip.ttl & 1));
+        let seq = Seq(packet.ip.ttl.into());
+        let flags = TcpFlags::ACK;
+        packet.body = Body::Tcp(TcpSegment { seq, flags, payload, ..TcpSegment::default() });
+    }
     let mut dsr = DsrHeader::default();
     if parts & 2 != 0 {
         dsr.lead = DsrLead::Request(DsrRequest {
@@ -204,6 +222,9 @@ fn routed(bytes: &mut Bytes) -> Routed {
     if parts & 8 != 0 {
         for _ in 0..=bytes.u8() % 6 {
             dsr.add(DsrOption::Error(error(bytes)));
+        }
+        if parts & 64 != 0 {
+            dsr.set_conn_list(&crate::conn_list(bytes));
         }
         let further = bytes.u8();
         if further & 1 == 0 {

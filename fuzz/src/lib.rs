@@ -11,6 +11,9 @@ mod scenario_file;
 mod shim_packets;
 mod tcp_pair;
 
+use base::Seq;
+use wire::{Body, ConnInfo, ConnList, IpHeader, Packet, Payload, TcpFlags, TcpSegment};
+
 /// A target.
 pub struct Target {
     /// Its name, and that of its folder in `corpus/`.
@@ -27,6 +30,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "tcp", run: tcp_pair::run },
     Target { name: "atcp", run: aids::atcp },
     Target { name: "tcp-f", run: aids::tcp_f },
+    Target { name: "elfn", run: aids::elfn },
+    Target { name: "epln", run: aids::epln },
     Target { name: "cwnd-limit", run: aids::cwnd_limit },
     Target { name: "carry", run: aids::carry },
     Target { name: "dsr", run: dsr::run },
@@ -34,6 +39,38 @@ pub const TARGETS: &[Target] = &[
     Target { name: "aodv", run: aodv::run },
     Target { name: "shim", run: shim_packets::run },
 ];
+
+/// What a route error, or AODV's message, says that connections between eight nodes have lost.
+pub(crate) fn conn_list(bytes: &mut Bytes) -> ConnList {
+    let address = |bytes: &mut Bytes| base::Ipv4Addr::new(10, 0, 0, bytes.u8() % 8);
+    let mut list = ConnList::EMPTY;
+    for _ in 0..=bytes.u8() % 3 {
+        let mut segment = TcpSegment {
+            seq: Seq(bytes.u32()),
+            ack: Seq(bytes.u32()),
+            flags: TcpFlags(bytes.u8()),
+            payload: Payload::new(0, 0, u32::from(bytes.u8()) % 3),
+            ..TcpSegment::default()
+        };
+        let mut ip = IpHeader::new(address(bytes), address(bytes));
+        ip.ttl = 9;
+        let salvaged = bytes.u8() & 1 != 0;
+        let mut info = ConnInfo::of(&Packet { ip, body: Body::Tcp(segment) }, salvaged);
+        segment.seq += 1;
+        let more = ConnInfo::of(&Packet { ip, body: Body::Tcp(segment) }, salvaged);
+        if let (Some(info), Some(more)) = (&mut info, more) {
+            info.join(&more);
+            for _ in 0..bytes.u8() % 3 {
+                info.relays.push(address(bytes));
+            }
+            if salvaged {
+                info.note_sent();
+            }
+            list.push(info);
+        }
+    }
+    list
+}
 
 /// Takes numbers off the front of an input; zeros when it is used up.
 pub(crate) struct Bytes<'a>(pub &'a [u8]);

@@ -19,7 +19,7 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Instant, Ipv4Addr};
+use base::{Instant, Ipv4Addr, Signal};
 use wire::{Packet, Routed};
 
 /// Over which hop a packet leaves.
@@ -60,8 +60,10 @@ pub enum Output {
     RouteLost(Ipv4Addr),
     /// A search for a route begins, to where the own host sends.
     Searching(Ipv4Addr),
-    /// A packet of a host's that has gone out was kept as well: there is one more of it, which comes
-    /// out after this.
+    /// News for the connections of the own host.
+    Signal(Signal),
+    /// A packet of a host's that has gone out was kept as well, or is made anew from what is known of
+    /// it: there is one more of it, which comes out after this.
     Copied,
     /// A packet of a host's could not go on, and gets another route; it is transmitted after this.
     Salvaged {
@@ -119,7 +121,7 @@ pub struct RouteStats {
     pub failed_discoveries: u64,
     /// Route errors made.
     pub route_errors: u64,
-    /// Of these, notices of a cache to a neighbour (DSR).
+    /// Of these, notices of a cache to other nodes (DSR).
     pub notices: u64,
     /// Link failures heard from the link layer, or noticed by acknowledgments of routing's own (DSR).
     pub link_failures: u64,
@@ -131,6 +133,14 @@ pub struct RouteStats {
     pub overheard: u64,
     /// Route errors that took others along (DSR).
     pub nested_errors: u64,
+    /// Route errors that say what a link has lost, made here (yu-2004 §4.2).
+    pub loss_notices: u64,
+    /// Of these, passed on by who stands between the link and the end of the connection.
+    pub passed_notices: u64,
+    /// Such errors for which no cached route was left.
+    pub lost_notices: u64,
+    /// Acknowledgments sent again for others, or for the own host (yu-2004 §4.3.2).
+    pub resent_acks: u64,
     /// Packets sent again because the next hop did not confirm them (DSR).
     pub retransmitted: u64,
 }

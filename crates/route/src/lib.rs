@@ -26,6 +26,7 @@ mod dsr;
 pub mod feedback;
 mod fixed;
 mod limit;
+mod losses;
 mod shortest;
 mod strengths;
 mod until;
@@ -34,8 +35,8 @@ mod watched;
 pub use adhoc::{DropReason, Hop, Outbox, Output, RouteStats};
 pub use aodv::{Aodv, AodvConfig, AodvRoute, ErrorRule, Hello, LocalRepair, Refresh, SearchRule};
 pub use dsr::{
-    CACHES, CacheKind, CacheLimits, CachePart, Confirm, Dsr, DsrConfig, FlowState, ListedCache,
-    ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten,
+    CACHES, CacheKind, CacheLimits, CacheOptions, CachePart, Confirm, Dsr, DsrConfig, FlowState,
+    ListedCache, ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten, UpdateOptions,
 };
 pub use fixed::Fixed;
 pub use shortest::shortest_paths;

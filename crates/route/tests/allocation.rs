@@ -3,7 +3,7 @@
 
 use allocation_counter::measure;
 use base::{Duration, Instant, Ipv4Addr};
-use route::{Aodv, AodvConfig, Confirm, Dsr, DsrConfig, Output};
+use route::{Aodv, AodvConfig, CacheKind, Confirm, Dsr, DsrConfig, Output, UpdateOptions};
 use wire::{
     AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrLead, DsrReply, DsrRequest,
     DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
@@ -193,7 +193,9 @@ fn a_relay_of_dsr_allocates_nothing_in_its_steady_state() {
     let rounds: Vec<_> = (0..2000).map(Round::new).collect();
     let confirms = DsrConfig { confirm: Confirm::NetworkLayer, ..DsrConfig::STANDARD };
     let asks = DsrConfig { try_passive_acks: 0, maint_holdoff: Duration::ZERO, ..confirms };
-    for config in [DsrConfig::STANDARD, DsrConfig::NS2, confirms, asks] {
+    let cache = CacheKind::update(UpdateOptions::PAPER);
+    let updates = DsrConfig { cache, route_to_neighbour: true, ..DsrConfig::STANDARD };
+    for config in [DsrConfig::STANDARD, DsrConfig::NS2, confirms, asks, updates] {
         let mut dsr = Dsr::new(config, at(1), 1, 1);
         let mut run = |from: usize, to: usize| -> usize {
             let rounds = rounds.iter().enumerate().take(to).skip(from);

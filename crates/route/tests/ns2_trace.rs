@@ -192,6 +192,7 @@ impl Replay {
                 | Output::RouteLost(_)
                 | Output::Searching(_)
                 | Output::Copied
+                | Output::Signal(_)
                 | Output::Salvaged { .. } => continue,
                 other => panic!("{other:?}"),
             };

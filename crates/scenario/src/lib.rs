@@ -65,7 +65,7 @@ pub use adhoc::aodv::{Hello, Near, Repair, Search};
 pub use adhoc::arp::{Again, Resolution};
 pub use adhoc::compat::{Deviation, Part, deviations};
 pub use adhoc::dsr::{FlowState, Highest, Memory, Numbers};
-pub use adhoc::dsr_cache::{Cache, Limits};
+pub use adhoc::dsr_cache::{Cache, Limits, Update};
 pub use adhoc::mac::Timeout;
 pub use adhoc::routing::Static;
 pub use adhoc::{

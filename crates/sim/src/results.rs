@@ -188,7 +188,7 @@ pub struct RoutingResult {
     pub failed_discoveries: u64,
     /// Route errors made.
     pub route_errors: u64,
-    /// Of these, notices of a cache to a neighbour (DSR).
+    /// Of these, notices of a cache to other nodes (DSR).
     #[serde(default)]
     pub notices: u64,
     /// Packets that a link layer gave up.
@@ -208,6 +208,18 @@ pub struct RoutingResult {
     /// Route errors that took others along (DSR).
     #[serde(default)]
     pub nested_errors: u64,
+    /// Route errors that say what a link has lost (yu-2004 §4.2).
+    #[serde(default)]
+    pub loss_notices: u64,
+    /// Of these, passed on by who stands between the link and the end of a connection.
+    #[serde(default)]
+    pub passed_notices: u64,
+    /// Such errors that ended for want of a cached route.
+    #[serde(default)]
+    pub lost_notices: u64,
+    /// Acknowledgments that nodes have sent again (yu-2004 §4.3.2).
+    #[serde(default)]
+    pub resent_acks: u64,
     /// Hops taken by TCP segments with payload, or a SYN or FIN, and by datagrams: those that a link
     /// layer has sent, to all or to a neighbour that acknowledged them. What ARP or a full queue
     /// drops takes none, nor what a link layer gives up, even if only the acknowledgment was lost.

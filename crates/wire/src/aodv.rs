@@ -1,10 +1,10 @@
 //! AODV's messages (RFC 3561 §5), which travel in UDP datagrams of port 654.
 
-use base::Ipv4Addr;
+use base::{FailedLink, Ipv4Addr};
 
 use crate::cursor::{Reader, Writer};
 use crate::udp::UDP_HEADER;
-use crate::{DecodeError, EncodeError};
+use crate::{ConnList, DecodeError, EncodeError};
 
 /// The UDP port of AODV (RFC 3561 §8).
 pub const AODV_PORT: u16 = 654;
@@ -23,6 +23,21 @@ pub enum AodvMessage {
     Error(AodvError),
     /// RREP-ACK: the link over which an RREP came carries both ways.
     ReplyAck,
+    /// What was lost of connections, on its way to their ends (yu-2004 §4.2). RFC 3561 knows no such
+    /// message.
+    Losses(AodvLosses),
+}
+
+/// What a node has lost of the connections of one source. Ours: 4 bytes of type and three reserved
+/// ones, the ends of the link that failed and who says so, then the list to the datagram's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AodvLosses {
+    /// The link; where none failed, its far end is the destination that has no route.
+    pub link: FailedLink,
+    /// Who says so.
+    pub reporter: Ipv4Addr,
+    /// What is lost.
+    pub list: ConnList,
 }
 
 /// RFC 3561 §5.1.
@@ -109,6 +124,8 @@ const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
 const ERROR: u8 = 3;
 const REPLY_ACK: u8 = 4;
+/// No type of RFC 3561's, nor of a draft after it.
+const LOSSES: u8 = 128;
 
 // The second byte of a message.
 const JOIN: u8 = 0x80;
@@ -146,6 +163,7 @@ impl AodvMessage {
             Self::Reply(reply) => reply.write(to),
             Self::Error(error) => error.write(to),
             Self::ReplyAck => to.bytes(&[REPLY_ACK, 0]),
+            Self::Losses(losses) => losses.write(to),
         }
     }
 
@@ -164,6 +182,7 @@ impl AodvMessage {
             }
             ERROR => AodvError::read(&mut from).map(Self::Error),
             REPLY_ACK => from.u8().map(|_reserved| Self::ReplyAck),
+            LOSSES => AodvLosses::read(from).map(Self::Losses),
             kind => Err(DecodeError::AodvMessage { kind }),
         }
     }
@@ -175,6 +194,7 @@ impl AodvMessage {
             Self::Reply(reply) => 20 + timestamp_size(reply.timestamp),
             Self::Error(error) => 4 + 8 * error.len as u32,
             Self::ReplyAck => 2,
+            Self::Losses(losses) => 16 + losses.list.len() as u32,
         }
     }
 }
@@ -264,6 +284,25 @@ impl AodvReply {
             lifetime_ms: from.u32()?,
             timestamp: None,
         })
+    }
+}
+
+impl AodvLosses {
+    fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        to.bytes(&[LOSSES, 0, 0, 0])?;
+        for address in [self.link.from, self.link.to, self.reporter] {
+            to.u32(address.to_bits())?;
+        }
+        to.bytes(self.list.as_bytes())
+    }
+
+    fn read(mut from: Reader<'_>) -> Result<Self, DecodeError> {
+        let _reserved: [u8; 3] = from.take()?;
+        let link = FailedLink { from: from.address()?, to: from.address()? };
+        let reporter = from.address()?;
+        let list =
+            ConnList::decode(from.0).map_err(|_| DecodeError::AodvMessage { kind: LOSSES })?;
+        Ok(Self { link, reporter, list })
     }
 }
 

@@ -262,6 +262,20 @@ impl DsrHeader {
         Some(asked)
     }
 
+    /// Takes the further options of this type out.
+    pub(crate) fn without(&mut self, kind: u8) {
+        let is_one = |option: &DsrOption<'_>| matches!(option, DsrOption::Other { kind: known, .. } if *known == kind);
+        if let DsrLead::More(more) = self.lead
+            && more.options().any(|option| is_one(&option))
+        {
+            self.lead = DsrLead::None;
+            // The others fit: they were there.
+            for option in more.options().filter(|option| !is_one(option)) {
+                self.add(option);
+            }
+        }
+    }
+
     /// Its further options.
     pub fn more(&self) -> impl Iterator<Item = DsrOption<'_>> {
         let more = match &self.lead {

@@ -34,6 +34,7 @@ mod aodv;
 mod arp;
 mod checksum;
 mod codec;
+mod conn_list;
 mod cursor;
 mod dsr;
 mod dsr_codec;
@@ -46,9 +47,15 @@ mod tcp;
 mod tcp_options;
 mod udp;
 
-pub use aodv::{AODV_PORT, AODV_UNREACHABLE_MAX, AodvError, AodvMessage, AodvReply, AodvRequest};
+pub use aodv::{
+    AODV_PORT, AODV_UNREACHABLE_MAX, AodvError, AodvLosses, AodvMessage, AodvReply, AodvRequest,
+};
 pub use arp::{ARP_LEN, ArpMessage, ArpOperation, HardwareAddr};
 pub use codec::{DecodeError, Decoded, EncodeError};
+pub use conn_list::{
+    Ack, CONN_LIST, CONN_LIST_MAX, ConnInfo, ConnList, ConnPackets, RELAYS_MAX, Run, Runs,
+    SALVAGERS,
+};
 pub use dsr::{
     DSR, DSR_ERRORS_MAX, DSR_ROUTE_MAX, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply,
     DsrRequest, DsrSourceRoute, Nodes,

@@ -229,3 +229,23 @@ fn each_refusal_has_its_reason() {
     assert_eq!(refused(9, 1), DecodeError::IcmpMessage { kind: 0, code: 1 });
     assert_eq!(Packet::decode(&[]), Err(DecodeError::Truncated));
 }
+
+proptest! {
+    /// What a route error says that is lost is read as it was written, by itself and in its header.
+    #[test]
+    fn connection_lists_survive(list in packets::conn_list(), cut in any::<prop::sample::Index>()) {
+        let bytes = list.as_bytes();
+        prop_assert!(bytes.len() <= CONN_LIST_MAX && !bytes.is_empty());
+        prop_assert_eq!(ConnList::decode(bytes), Ok(list));
+        let mut again = ConnList::EMPTY;
+        prop_assert!(list.entries().all(|info| again.push(&info)));
+        prop_assert_eq!(again, list);
+        let mut header = DsrHeader::default();
+        prop_assert!(header.set_conn_list(&list));
+        prop_assert_eq!(header.conn_list(), Some(list));
+        // What is cut off is refused, or another list.
+        if let Ok(part) = ConnList::decode(&bytes[..cut.index(bytes.len())]) {
+            prop_assert!(part.entries().count() < list.entries().count());
+        }
+    }
+}

@@ -60,6 +60,15 @@ pub struct AodvConfig {
     pub rescue: bool,
     /// What route errors name and who gets them.
     pub errors: ErrorRule,
+    /// Explicit link failure notification: the source of a packet of TCP's data that a link did not carry
+    /// hears of it (yu-2004 §3.1). RFC 3561 and ns-2.35: no.
+    pub elfn: bool,
+    /// Early packet loss notification: so does that of all data that is lost (yu-2004 §4). RFC 3561 and
+    /// ns-2.35: no.
+    pub epln: bool,
+    /// Best-effort ACK delivery: of lost acknowledgments the last one is sent again by whoever hears of
+    /// them and has a route (yu-2004 §4). RFC 3561 and ns-2.35: no.
+    pub bead: bool,
     /// A route error takes what waits for its sender out of the queue. RFC 3561: no. ns-2.35: yes.
     pub purge_on_error: bool,
     /// Broadcasts that are passed on wait for a random time up to this. RFC 5148 §5 asks for it,
@@ -218,6 +227,9 @@ impl AodvConfig {
         neighbour_routes: true,
         local_repair: LocalRepair::Near { max_hops: 10, add_ttl: 2 },
         rescue: true,
+        elfn: false,
+        epln: false,
+        bead: false,
         errors: ErrorRule::Precursors,
         purge_on_error: false,
         jitter: Duration::from_millis(10),
@@ -264,6 +276,9 @@ impl AodvConfig {
         neighbour_routes: false,
         local_repair: LocalRepair::PastHalf,
         rescue: false,
+        elfn: false,
+        epln: false,
+        bead: false,
         errors: ErrorRule::Broadcast,
         purge_on_error: true,
         jitter: Duration::from_millis(10),

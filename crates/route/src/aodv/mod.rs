@@ -18,6 +18,7 @@ mod buffer;
 mod config;
 mod errors;
 mod hello;
+mod losses;
 mod memory;
 mod repair;
 mod reply;
@@ -30,10 +31,11 @@ pub use config::{AodvConfig, ErrorRule, Hello, LocalRepair, Refresh, SearchRule}
 
 use alloc::collections::VecDeque;
 
-use base::{Duration, Instant, Ipv4Addr, RandomStream, Seq, Strength};
+use base::{Duration, FailedLink, Instant, Ipv4Addr, RandomStream, Seq, Strength};
 use wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Routed};
 
 use crate::limit::Limit;
+use crate::losses::Losses;
 use crate::strengths::Strengths;
 use crate::until::Until;
 use crate::watched::Watched;
@@ -77,6 +79,8 @@ pub struct Aodv {
     next_round: Instant,
     /// Before that no timer is due.
     due: Instant,
+    /// What is to be said of packets that were lost.
+    losses: Losses,
     outbox: Outbox,
     watched: Watched,
     random: RandomStream,
@@ -131,6 +135,7 @@ impl Aodv {
             next_hello,
             next_round: Instant::FAR_FUTURE,
             due: next_hello,
+            losses: Losses::default(),
             outbox: Outbox::default(),
             watched: Watched::default(),
             random,
@@ -290,6 +295,7 @@ impl Aodv {
             AodvMessage::Reply(reply) => self.on_reply(now, from, reply),
             AodvMessage::Error(error) => self.on_error(now, from, error),
             AodvMessage::ReplyAck => self.awaited.remove(from),
+            AodvMessage::Losses(losses) => self.on_losses(now, losses),
         }
     }
 
@@ -311,6 +317,8 @@ impl Aodv {
             (State::Invalid, Some(last_hop)) => {
                 self.tell_no_route(now, destination, last_hop);
                 self.give_up(packet, DropReason::NoRoute);
+                let link = FailedLink { from: self.address, to: destination };
+                self.report_losses(now, link);
             }
         }
     }
@@ -375,6 +383,9 @@ impl Aodv {
 
     fn give_up(&mut self, packet: Routed, reason: DropReason) {
         if !packet.is_control() {
+            if reason.is_about_the_route() {
+                self.note_loss(&packet.packet);
+            }
             self.outbox.push(Output::Drop { packet, reason });
         }
     }
@@ -407,7 +418,7 @@ impl Aodv {
                 AodvMessage::Request(AodvRequest { timestamp: Some(_), .. })
                 | AodvMessage::Reply(AodvReply { timestamp: Some(_), .. }) => -14,
                 AodvMessage::Request(_) | AodvMessage::Reply(_) => -8,
-                AodvMessage::Error(_) | AodvMessage::ReplyAck => -8,
+                AodvMessage::Error(_) | AodvMessage::ReplyAck | AodvMessage::Losses(_) => -8,
             };
         }
         self.put(now, at, Output::Transmit { packet, hop });

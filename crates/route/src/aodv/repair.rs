@@ -1,6 +1,6 @@
 //! The link layer gives up on a packet: repair (RFC 3561 §6.12), or loss.
 
-use base::{Duration, Instant, Ipv4Addr};
+use base::{Duration, FailedLink, Instant, Ipv4Addr};
 use wire::{AodvMessage, Routed};
 
 use super::errors::Report;
@@ -23,6 +23,7 @@ impl Aodv {
     ) {
         self.begin(now);
         self.stats.link_failures += 1;
+        let link = FailedLink { from: self.address, to };
         if !self.config.link_layer_detection {
             return self.give_up(packet, DropReason::LinkFailure);
         }
@@ -38,7 +39,9 @@ impl Aodv {
             let destination = packet.packet.ip.destination;
             let repair = self.repair_radius(to, &packet);
             if self.config.local_repair == LocalRepair::PastHalf && repair.is_some() {
-                return self.repair_past_half(now, packet);
+                self.note_first(link, &packet.packet, true);
+                self.repair_past_half(now, packet);
+                return self.report_losses(now, link);
             }
             if repair.is_some()
                 && let Some(route) = self.table.get_mut(destination)
@@ -48,7 +51,8 @@ impl Aodv {
                 route.state = State::Repairing;
             }
             self.break_link(now, to, repair.map(|_| destination));
-            self.rescue(now, packet);
+            let saved = self.rescue(now, packet);
+            self.note_first(link, &packet.packet, saved);
             if let Some(radius) = repair {
                 self.begin_repair(now, destination, radius);
             }
@@ -56,6 +60,7 @@ impl Aodv {
         while let Some(packet) = queued() {
             self.rescue(now, packet);
         }
+        self.report_losses(now, link);
     }
 
     /// If the route of this packet is to be repaired: how far the search goes.
@@ -147,10 +152,10 @@ impl Aodv {
         self.outbox.push(Output::Salvaged { packet: packet.packet, times: 1 });
     }
 
-    /// What the broken link did not carry: another route, a place to wait, or the end.
-    fn rescue(&mut self, now: Instant, mut packet: Routed) {
+    /// What the broken link did not carry: another route, a place to wait (true), or the end.
+    fn rescue(&mut self, now: Instant, mut packet: Routed) -> bool {
         if packet.is_control() {
-            return;
+            return false;
         }
         let ip = &mut packet.packet.ip;
         let (destination, own) = (ip.destination, ip.source == self.address);
@@ -161,22 +166,26 @@ impl Aodv {
             None => false,
         };
         if !another_try {
-            return self.give_up(packet, DropReason::LinkFailure);
+            self.give_up(packet, DropReason::LinkFailure);
+            return false;
         }
         // RFC 791 §3.2: every module that processes a datagram takes one at least. A link that carries
         // requests and no packets would else give the same packet back for ever.
         if ip.ttl <= 1 {
-            return self.give_up(packet, DropReason::TimeToLive);
+            self.give_up(packet, DropReason::TimeToLive);
+            return false;
         }
         ip.ttl -= 1;
         if state == Some(State::Valid) {
             self.salvaged(&packet);
-            return self.forward(now, packet, None, now);
+            self.forward(now, packet, None, now);
+            return true;
         }
         self.keep(now, packet);
         if state == Some(State::Invalid) {
             self.seek(now, destination);
         }
+        true
     }
 
     /// A reply did not reach `neighbour`: what is heard of it may not be answered (RFC 3561 §6.8).

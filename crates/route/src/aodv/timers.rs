@@ -1,6 +1,6 @@
 //! What happens because time passes.
 
-use base::{Duration, Instant};
+use base::{Duration, FailedLink, Instant};
 
 use super::table::{Phase, Route, Search, State};
 use super::{Aodv, SearchRule};
@@ -36,6 +36,10 @@ impl Aodv {
         self.hello_timers(now);
         self.search_timers(now);
         self.forget(now);
+        // What a repair in vain, or a long wait, has cost.
+        if !self.losses.is_empty() {
+            self.report_losses(now, FailedLink { from: self.address, to: self.address });
+        }
         self.reckon(now);
     }
 

@@ -1,8 +1,8 @@
-//! What a route cache is to the rest of DSR: events go in, routes and notices to neighbours come out.
+//! What a route cache is to the rest of DSR: events go in, routes and notices to other nodes come out.
 //!
 //! Discovery, maintenance and forwarding report every route that this node comes to know of, with its
 //! provenance, and every link that fails, with where the news comes from. What is kept of that, for
-//! how long, and which neighbour has to hear of a failed link is the cache's own affair. A cache is
+//! how long, and which node has to hear of a failed link is the cache's own affair. A cache is
 //! one file, which has an entry for the list in [`caches`](super::caches).
 
 use alloc::boxed::Box;
@@ -50,10 +50,14 @@ pub(crate) trait RouteCache: Debug + Send {
     /// A route to `destination`, to salvage another's packet.
     fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path>;
 
-    /// The next notice to a neighbour.
+    /// The next notice.
     fn poll_notice(&mut self) -> Option<Notice> {
         None
     }
+
+    /// Is there a route over this link, in its direction? For those who look: what was only overheard
+    /// and never used need not count.
+    fn has_link(&self, now: Instant, link: FailedLink) -> bool;
 
     /// Another of the same content.
     fn boxed(&self) -> Box<dyn RouteCache>;
@@ -100,18 +104,22 @@ pub(crate) enum Heard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(dead_code, reason = "the contract: a cache that informs nobody does not ask")]
 pub(crate) enum News<'a> {
-    /// The own link layer. Ordinary route errors about it (RFC 4728 §8.3.4) follow as `on_error`.
-    LinkLayer,
+    /// The own link layer, which could not carry a packet that takes `route`; `None` if the packet
+    /// has none. Ordinary route errors about it (RFC 4728 §8.3.4) follow as `on_error`.
+    LinkLayer { route: Option<&'a Path> },
     /// A route error in a packet of `reporter`, heard from the neighbour `from`. The neighbour `also`
     /// gets it, too: from this node, or because it was on the air to that one. In a header with a
     /// request it goes on to all. Further options may stand there.
     RouteError { reporter: Ipv4Addr, from: Ipv4Addr, also: Option<Ipv4Addr>, header: &'a DsrHeader },
 }
 
-/// A neighbour has to hear that a link does not carry. It goes out as a route error (RFC 4728 §6.4)
-/// to that neighbour and no farther, and reaches its cache as [`News::RouteError`].
+/// A node has to hear that a link does not carry. It goes out as a route error (RFC 4728 §6.4) to the
+/// last node of `way` and no farther, reaches the caches on the way and that one's as
+/// [`News::RouteError`], and is lost if a link of the way does not carry either: nobody looks for
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
-    pub to: Ipv4Addr,
+    /// From this node to the one that has to hear, often a neighbour.
+    pub way: Path,
     pub link: FailedLink,
 }

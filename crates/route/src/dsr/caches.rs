@@ -6,28 +6,41 @@ use base::{Duration, Ipv4Addr};
 
 use super::cache::RouteCache;
 use super::config::DsrConfig;
-use super::{link_cache, path_cache};
+use super::{link_cache, path_cache, update};
 
 /// Every route cache. Who adds one writes its file, with the entry for this list in it, and adds one
 /// line here.
-pub const CACHES: &[&ListedCache] = &[&link_cache::LISTED, &path_cache::LISTED];
+pub const CACHES: &[&ListedCache] = &[&link_cache::LISTED, &path_cache::LISTED, &update::LISTED];
 
 /// A route cache as the list has it.
 #[derive(Debug)]
 pub struct ListedCache {
     /// The name by which scenarios know it.
     pub name: &'static str,
-    /// It takes limits; else its name is all there is to be said.
-    pub takes_limits: bool,
+    /// Which options it takes, with their defaults.
+    pub options: CacheOptions,
+    /// Its name alone will do, with these defaults; else its options have to be said.
+    pub by_name: bool,
     /// The cache of the node at that address.
     pub(crate) build: fn(Ipv4Addr, &DsrConfig) -> Box<dyn RouteCache>,
 }
 
-/// What routes are kept in: a cache of the list, and its limits.
+/// What routes are kept in: a cache of the list, and its options.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheKind {
     listed: &'static ListedCache,
-    limits: CacheLimits,
+    options: CacheOptions,
+}
+
+/// What there is to be said of a cache beside its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheOptions {
+    /// Nothing.
+    None,
+    /// How much it keeps, and for how long.
+    Limits(CacheLimits),
+    /// What a distributed update does.
+    Update(UpdateOptions),
 }
 
 /// How much a cache keeps, and for how long.
@@ -41,28 +54,87 @@ pub struct CacheLimits {
     pub timeout: Option<Duration>,
 }
 
+/// How DSR-Update updates caches (yu-2004 §2.2), and what is left out of it to see what that is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdateOptions {
+    /// Nothing is made of how many data packets a route has carried: the nodes on both sides of a
+    /// broken link are informed always. yu-2004: no.
+    pub ignore_data: bool,
+    /// Nothing is made of who has learned a route by a reply. yu-2004: no.
+    pub ignore_replies: bool,
+    /// The part of a route before its broken link stays. yu-2004 does not say; by default no.
+    pub truncate: bool,
+    /// Other nodes are informed. yu-2004: yes. Without, it is a table of routes without a limit.
+    pub notify: bool,
+    /// The most routes in the secondary cache, of packets overheard. yu-2004 §5.3.1 does not say; 64
+    /// by default, as in ns-2.35.
+    pub secondary: u16,
+}
+
+impl UpdateOptions {
+    /// As yu-2004 has it.
+    pub const PAPER: Self = Self {
+        ignore_data: false,
+        ignore_replies: false,
+        truncate: false,
+        notify: true,
+        secondary: 64,
+    };
+}
+
+impl Default for UpdateOptions {
+    fn default() -> Self {
+        Self::PAPER
+    }
+}
+
+impl CacheOptions {
+    /// How much it keeps, if that is among them.
+    pub(crate) fn limits(&self) -> CacheLimits {
+        if let Self::Limits(limits) = self { *limits } else { CacheLimits::default() }
+    }
+
+    /// What an update does, if that is among them.
+    pub(crate) const fn update(&self) -> UpdateOptions {
+        if let Self::Update(options) = self { *options } else { UpdateOptions::PAPER }
+    }
+
+    /// Are they those of the same kind of cache?
+    const fn is_like(&self, other: &Self) -> bool {
+        use CacheOptions::{Limits, None, Update};
+        matches!((self, other), (None, None) | (Limits(_), Limits(_)) | (Update(_), Update(_)))
+    }
+}
+
 impl CacheKind {
     /// Links with a lifetime each, from which the best route is worked out (RFC 4728 App. A).
     ///
     /// At most 256 nodes and 1024 links, each direction being one. RFC 4728 §4.1 leaves the size
     /// open: when there is no room, the quarter of them goes whose lifetimes end first.
-    pub const LINK_MAX_LIFE: Self = Self {
-        listed: &link_cache::LISTED,
-        limits: CacheLimits { primary: 0, secondary: 0, timeout: None },
-    };
+    pub const LINK_MAX_LIFE: Self =
+        Self { listed: &link_cache::LISTED, options: CacheOptions::None };
 
     /// Whole paths in two parts, in each of which the oldest makes room: routes asked for, and routes
     /// that were only seen (RFC 4728 §4.1).
     pub const fn paths(limits: CacheLimits) -> Self {
-        Self { listed: &path_cache::LISTED, limits }
+        Self { listed: &path_cache::LISTED, options: CacheOptions::Limits(limits) }
     }
 
-    /// The cache of this name; `None` if there is none, or if it needs limits and has none, or has
-    /// some that it does not take.
-    pub fn named(name: &str, limits: Option<CacheLimits>) -> Option<Self> {
+    /// A table of routes that the nodes keep up to date for each other (DSR-Update, yu-2004 §2.2).
+    pub const fn update(options: UpdateOptions) -> Self {
+        Self { listed: &update::LISTED, options: CacheOptions::Update(options) }
+    }
+
+    /// The cache of this name; `None` if there is none, if it needs options and has none, or has some
+    /// that it does not take.
+    pub fn named(name: &str, options: Option<CacheOptions>) -> Option<Self> {
         let listed = CACHES.iter().find(|listed| listed.name == name)?;
-        (listed.takes_limits == limits.is_some())
-            .then(|| Self { listed, limits: limits.unwrap_or_default() })
+        let options = match options {
+            None => Some(listed.options).filter(|_| listed.by_name),
+            Some(CacheOptions::None) => None,
+            Some(options) => Some(options).filter(|options| options.is_like(&listed.options)),
+        };
+        options.map(|options| Self { listed, options })
     }
 
     /// Its name in the list.
@@ -70,9 +142,9 @@ impl CacheKind {
         self.listed.name
     }
 
-    /// Its limits, if it takes any.
-    pub fn limits(&self) -> Option<CacheLimits> {
-        self.listed.takes_limits.then_some(self.limits)
+    /// Its options.
+    pub const fn options(&self) -> CacheOptions {
+        self.options
     }
 
     pub(crate) fn build(&self, me: Ipv4Addr, config: &DsrConfig) -> Box<dyn RouteCache> {
@@ -82,7 +154,7 @@ impl CacheKind {
 
 impl PartialEq for CacheKind {
     fn eq(&self, other: &Self) -> bool {
-        self.listed.name == other.listed.name && self.limits == other.limits
+        self.listed.name == other.listed.name && self.options == other.options
     }
 }
 
@@ -94,13 +166,21 @@ mod test {
 
     #[test]
     fn a_name_stands_for_one_cache() {
+        let all = [
+            CacheOptions::None,
+            CacheOptions::Limits(CacheLimits::default()),
+            CacheOptions::Update(UpdateOptions::PAPER),
+        ];
         for (index, listed) in CACHES.iter().enumerate() {
             assert_eq!(CACHES.iter().position(|other| other.name == listed.name), Some(index));
-            let limits = listed.takes_limits.then(CacheLimits::default);
-            let kind = CacheKind::named(listed.name, limits).unwrap();
-            assert_eq!((kind.name(), kind.limits()), (listed.name, limits));
-            let other = if limits.is_some() { None } else { Some(CacheLimits::default()) };
-            assert_eq!(CacheKind::named(listed.name, other), None);
+            let alone = CacheKind::named(listed.name, None);
+            assert_eq!(alone.map(|kind| kind.options()), listed.by_name.then_some(listed.options));
+            for options in all {
+                let takes = options != CacheOptions::None && options.is_like(&listed.options);
+                let kind = CacheKind::named(listed.name, Some(options));
+                assert_eq!(kind.map(|kind| kind.options()), takes.then_some(options));
+                assert!(kind.is_none_or(|kind| kind.name() == listed.name));
+            }
         }
         assert_eq!(CacheKind::named("no such", None), None);
     }

@@ -132,6 +132,19 @@ pub struct DsrConfig {
     /// An error about a packet that holds errors takes them along. RFC 4728 §8.3.4: does. ns-2.35:
     /// does.
     pub nest_errors: bool,
+    /// Explicit link failure notification: an error about a packet of TCP's data names it, whether it
+    /// was salvaged or lost (yu-2004 §3.1). RFC 4728 and ns-2.35: no.
+    pub elfn: bool,
+    /// Early packet loss notification: errors name all data that is lost on the link, and who has
+    /// salvaged a packet passes them on (yu-2004 §4). RFC 4728 and ns-2.35: no.
+    pub epln: bool,
+    /// Best-effort ACK delivery: errors name the acknowledgments that are lost on the link, and who
+    /// hears of them and has a cached route sends the last one again (yu-2004 §4). RFC 4728 and ns-2.35:
+    /// no.
+    pub bead: bool,
+    /// A packet lists the nodes that have salvaged it, and notices of its loss go back from one to the
+    /// next (yu-2004 §4.3.1, the extension). RFC 4728 and ns-2.35: no.
+    pub relay_notices: bool,
     /// Who forwards or overhears an error believes it. Both: yes.
     pub snoop_errors: bool,
     /// The last error to reach this node rides on its next request, if it is no older. RFC 4728
@@ -291,6 +304,10 @@ impl DsrConfig {
         error_first: true,
         count_errors: true,
         nest_errors: true,
+        elfn: false,
+        epln: false,
+        bead: false,
+        relay_notices: false,
         snoop_errors: true,
         spread_error: Some(Duration::MAX),
         shorten: Some(Shorten::PerSender),

@@ -41,6 +41,7 @@ impl Dsr {
         if news {
             self.learned(now);
         }
+        self.on_passing_notice(now, &mut packet);
         if packet.packet.ip.ttl <= 1 {
             return self.drop_packet(packet, DropReason::TimeToLive);
         }

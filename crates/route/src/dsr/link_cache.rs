@@ -6,14 +6,15 @@ use alloc::vec::Vec;
 use base::{Duration, FailedLink, Instant, Ipv4Addr};
 
 use super::cache::{Heard, LearnedBy, News, RouteCache};
-use super::caches::ListedCache;
+use super::caches::{CacheOptions, ListedCache};
 use super::learning::Learning;
 use super::link_graph::LinkGraph;
 use super::path::{Carried, NODES_MAX, Path};
 
 pub(crate) const LISTED: ListedCache = ListedCache {
     name: "link-max-life",
-    takes_limits: false,
+    options: CacheOptions::None,
+    by_name: true,
     build: |me, config| {
         let learning = Learning::new(me, config, Some(RENEW));
         Box::new(LinkMaxLife { learning, links: LinkCache::new(me) })
@@ -80,6 +81,14 @@ impl RouteCache for LinkMaxLife {
     /// Salvaging is a use of a link, too (RFC 4728 App. A).
     fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
         self.take(now, destination)
+    }
+
+    fn has_link(&self, now: Instant, link: FailedLink) -> bool {
+        let graph = &self.links.graph;
+        let ends = graph.number(link.from).zip(graph.number(link.to));
+        ends.is_some_and(|(tail, head)| {
+            graph.links_from(tail).any(|(_, to, until)| to == head && now < until)
+        })
     }
 
     fn boxed(&self) -> Box<dyn RouteCache> {
@@ -371,8 +380,11 @@ mod test {
             path.extend(&[node(1), node(2), node(3)]);
             cache.on_learned(at(0), &path, LearnedBy::Reply);
             let link = FailedLink { from: node(2), to: node(3) };
-            assert!(cache.on_broken(at(0), link, News::LinkLayer));
-            assert!(!cache.on_broken(at(0), link, News::LinkLayer), "the same news again");
+            assert!(cache.on_broken(at(0), link, News::LinkLayer { route: None }));
+            assert!(
+                !cache.on_broken(at(0), link, News::LinkLayer { route: None }),
+                "the same news again"
+            );
             cache.on_learned(at(0), &path, LearnedBy::Reply);
             assert_eq!(ends(&mut cache.links, 2, 3).as_millis(), 12_500);
             assert_eq!(ends(&mut cache.links, 1, 2), at(25), "it had a lifetime already");

@@ -1,16 +1,26 @@
 //! Route maintenance (RFC 4728 §8.3): links that fail, errors, salvaging.
 
 use base::{FailedLink, Instant, Ipv4Addr};
-use wire::{DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrLead, Routed};
+use wire::{ConnList, DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrLead, Routed};
 
 use super::Dsr;
 use super::cache::News;
 use super::config::SalvageReplies;
 use super::flow::off_flow;
+use super::losses::{Failed, is_loss_notice, way_back};
 use super::notices::is_notice;
 use super::originate::{MAX_SALVAGE_COUNT, salvages};
 use super::path::{self, Carried};
 use crate::{DropReason, Hop, Output};
+
+/// What became of a packet whose link failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It has another way, or waits for one.
+    Saved,
+    /// It is lost.
+    Lost,
+}
 
 /// As many sources are told of one failed link.
 const TOLD_MAX: usize = 16;
@@ -30,13 +40,16 @@ impl Dsr {
         }
         let is_reply = packet.dsr.as_ref().is_some_and(|dsr| dsr.reply.is_some());
         if is_reply && !self.config.blacklist_timeout.is_zero() {
-            while self.blacklist.take_due(now).is_some() {}
             // RFC 4728 §4.6: its broadcasts get here, and what goes there does not.
             while self.blacklist.take_due(now).is_some() {}
             self.blacklist.set(to, now + self.config.blacklist_timeout);
         }
         let link = FailedLink { from: self.address, to };
-        self.lose_link(now, link, News::LinkLayer);
+        let route = Carried::of(&packet).map(|on| on.path);
+        self.lose_link(now, link, News::LinkLayer { route: route.as_ref() });
+        if self.reports_losses() {
+            return self.save_and_tell(now, to, packet, queued);
+        }
         let mut told = Told::default();
         if self.config.error_first {
             self.tell(now, to, &packet, &mut told);
@@ -46,13 +59,31 @@ impl Dsr {
             if self.config.error_per_source {
                 self.tell(now, to, &packet, &mut told);
             }
-            // ns-2.35 asks about the hop behind the one that failed.
-            let wrong = Carried::of(&packet).and_then(|on| on.path.get(on.next + 1));
-            self.save(now, packet, wrong);
+            self.save(now, packet, wrong_hop(&packet));
         }
         if !self.config.error_first {
             self.tell(now, to, &packet, &mut told);
         }
+    }
+
+    /// The same for who says what is lost: that is known at the end.
+    fn save_and_tell(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: Routed,
+        mut queued: impl FnMut() -> Option<Routed>,
+    ) {
+        let mut failed = core::mem::take(&mut self.failed);
+        let fate = self.save(now, packet, Some(to));
+        failed.push(Failed { packet, fate });
+        while let Some(packet) = queued() {
+            let fate = self.save(now, packet, wrong_hop(&packet));
+            failed.push(Failed { packet, fate });
+        }
+        self.report_losses(now, to, &failed);
+        failed.clear();
+        self.failed = failed;
     }
 
     /// The link does not carry: nothing here uses it any more.
@@ -66,19 +97,36 @@ impl Dsr {
     /// RFC 4728 §8.3.4: an error to where the packet's route begins, back on the way that it has
     /// come.
     fn tell(&mut self, now: Instant, to: Ipv4Addr, packet: &Routed, told: &mut Told) {
-        let Some(carried) = Carried::of(packet) else { return };
-        let mut back = carried.path;
-        back.truncate(carried.next);
-        let (Some(source), Some(me)) = (back.first(), back.last()) else { return };
-        let known = source == self.address || told.contains(source);
-        if known || me != self.address || back.has_loop() {
-            return;
+        let source = Carried::of(packet).and_then(|on| on.path.first());
+        if let Some(source) = source.filter(|source| !told.contains(*source))
+            && self.send_error_with(now, to, packet, &ConnList::EMPTY)
+        {
+            told.note(source);
         }
+    }
+
+    /// The same with a list of what is lost; was there anybody to tell?
+    pub(super) fn send_error_with(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: &Routed,
+        list: &ConnList,
+    ) -> bool {
+        // Who has the link of a notice's way in its cache hears of that by other notices.
+        if is_notice(packet) {
+            return false;
+        }
+        let Some(back) = way_back(packet, self.address) else { return false };
+        let Some(source) = back.last().filter(|source| *source != self.address) else {
+            return false;
+        };
         let kind = DsrErrorKind::NodeUnreachable(to);
-        let Some(mut dsr) = self.error_about(packet, kind, source) else { return };
-        told.note(source);
+        let Some(mut dsr) = self.error_about(packet, kind, source) else { return false };
+        if !list.is_empty() {
+            dsr.set_conn_list(list);
+        }
         self.stats.route_errors += 1;
-        let back = back.reversed();
         if let Some(next) = back.get(1) {
             self.cache.on_error(FailedLink { from: self.address, to }, next, &mut dsr);
         }
@@ -89,6 +137,7 @@ impl Dsr {
         if let Some(next) = back.get(1) {
             self.transmit(now, now, error, Hop::To(next));
         }
+        true
     }
 
     /// An error for `destination`, because of `packet`. One that the packet holds goes on inside of
@@ -139,12 +188,17 @@ impl Dsr {
 
     /// A packet whose next hop has failed. RFC 4728 §8.3.6; `broken`: the node behind the link that
     /// a reply must not tell of.
-    pub(super) fn save(&mut self, now: Instant, mut packet: Routed, broken: Option<Ipv4Addr>) {
+    pub(super) fn save(
+        &mut self,
+        now: Instant,
+        mut packet: Routed,
+        broken: Option<Ipv4Addr>,
+    ) -> Fate {
         let ip = packet.packet.ip;
         let own = ip.source == self.address;
         // Requests are for all, and none of them fails.
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.request().is_some()) {
-            return self.drop_packet(packet, DropReason::LinkFailure);
+            return self.lose(packet, DropReason::LinkFailure);
         }
         off_flow(&mut packet);
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.reply.is_some()) {
@@ -156,24 +210,29 @@ impl Dsr {
                 }
             };
             if tells && !without_reply(&mut packet) {
-                return self.drop_packet(packet, DropReason::LinkFailure);
+                return self.lose(packet, DropReason::LinkFailure);
             }
         }
-        if own && is_notice(&packet) {
-            return self.drop_packet(packet, DropReason::LinkFailure);
+        // Nobody is looked for to be told.
+        if is_notice(&packet) {
+            return self.lose(packet, DropReason::LinkFailure);
+        }
+        if own && self.reports_losses() && is_loss_notice(&packet) {
+            return self.send_by_cache(now, packet);
         }
         if own {
-            return self.route_own(now, packet);
+            self.route_own(now, packet);
+            return Fate::Saved;
         }
         if !self.config.salvage {
-            return self.drop_packet(packet, DropReason::LinkFailure);
+            return self.lose(packet, DropReason::LinkFailure);
         }
         if self.failures(&packet) >= self.config.salvage_limit {
-            return self.drop_packet(packet, DropReason::SalvageLimit);
+            return self.lose(packet, DropReason::SalvageLimit);
         }
         if let Some(path) = self.cache.take_for_another(now, ip.destination) {
             let Some(next) = path.get(1) else {
-                return self.drop_packet(packet, DropReason::BadRoute);
+                return self.lose(packet, DropReason::BadRoute);
             };
             self.stats.salvaged += 1;
             self.cache.on_used(now, &path, !packet.is_control());
@@ -181,13 +240,21 @@ impl Dsr {
             if !packet.is_control() {
                 self.outbox.push(Output::Salvaged { packet: packet.packet, times: salvage });
             }
+            self.note_salvager(&mut packet);
             path::put(&mut packet, &path, salvage);
             self.transmit(now, now, packet, Hop::To(next));
+            Fate::Saved
         } else if self.config.salvage_requests > 0 {
             self.wait(now, packet);
+            Fate::Saved
         } else {
-            self.drop_packet(packet, DropReason::NoRoute);
+            self.lose(packet, DropReason::NoRoute)
         }
+    }
+
+    fn lose(&mut self, packet: Routed, reason: DropReason) -> Fate {
+        self.drop_packet(packet, reason);
+        Fate::Lost
     }
 
     /// Does the packet's reply tell of the link between this node and `other`?
@@ -222,7 +289,11 @@ impl Dsr {
         if dsr.request().is_some() {
             return;
         }
-        let lead = further(dsr);
+        let mut dsr = *dsr;
+        if self.reports_losses() && packet.packet.ip.destination == self.address {
+            self.on_loss_notice(now, &mut dsr, reporter);
+        }
+        let lead = further(&dsr);
         let mut held = DsrHeader { errors: dsr.errors, lead, ..DsrHeader::default() };
         let mut carried = salvages(packet);
         while let Some(first) = held.take_error() {
@@ -250,7 +321,12 @@ impl Dsr {
                 && next.destination != self.address
             {
                 let packet = self.control(next.destination, held);
-                return self.route_own(now, packet);
+                if self.reports_losses() && is_loss_notice(&packet) {
+                    self.send_by_cache(now, packet);
+                } else {
+                    self.route_own(now, packet);
+                }
+                return;
             }
         }
     }
@@ -262,6 +338,11 @@ fn further(dsr: &DsrHeader) -> DsrLead {
         DsrLead::More(_) => dsr.lead,
         DsrLead::None | DsrLead::Request(_) => DsrLead::None,
     }
+}
+
+/// ns-2.35 asks about the hop behind the one that failed.
+fn wrong_hop(packet: &Routed) -> Option<Ipv4Addr> {
+    Carried::of(packet).and_then(|on| on.path.get(on.next + 1))
 }
 
 /// Takes the reply out; is anything left that is worth a way?

@@ -7,12 +7,14 @@
 //! | `cache` | what a route cache is: events in, routes and notices out |
 //! | `caches` | the list of them |
 //! | `path_cache`, `link_cache`, `link_graph`, `learning` | those of RFC 4728, and what both keep |
-//! | `notices` | notices to neighbours as packets |
+//! | `update` | a table of routes that nodes keep up to date for each other (yu-2004) |
+//! | `notices` | notices to other nodes as packets |
 //! | `requests`, `send_buffer` | the tables of RFC 4728 §4.2 and §4.3 |
 //! | `originate` | packets of this node, and how they leave |
 //! | `discovery`, `replies` | route discovery (RFC 4728 §8.2) |
 //! | `forward` | source routes (RFC 4728 §8.1) |
 //! | `maintenance` | failed links, errors, salvaging (RFC 4728 §8.3) |
+//! | `losses` | what is said of packets of TCP that are lost (yu-2004 §4) |
 //! | `confirm`, `maintenance_buffer` | acknowledgments without the link layer's (RFC 4728 §8.3.2, §8.3.3) |
 //! | `flow` | flow state (RFC 4728 §3.5) |
 //! | `tap` | what is overheard; shorter routes (RFC 4728 §3.4.3) |
@@ -38,6 +40,7 @@ mod forward;
 mod learning;
 mod link_cache;
 mod link_graph;
+mod losses;
 mod maintenance;
 mod maintenance_buffer;
 mod notices;
@@ -50,6 +53,7 @@ mod replies;
 mod requests;
 mod send_buffer;
 mod tap;
+mod update;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -57,17 +61,19 @@ use alloc::vec::Vec;
 use base::{FailedLink, Instant, Ipv4Addr, RandomStream, Strength};
 use wire::{Packet, Routed};
 
+use crate::losses::Losses;
 use crate::strengths::Strengths;
 use crate::until::Until;
 use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
 use cache::RouteCache;
-pub use caches::{CACHES, CacheKind, CacheLimits, ListedCache};
+pub use caches::{CACHES, CacheKind, CacheLimits, CacheOptions, ListedCache, UpdateOptions};
 pub use config::{
     CachePart, Confirm, DsrConfig, FlowState, ReplyFromCache, RequestMemory, RingZero,
     SalvageReplies, Shorten,
 };
 use flow::FlowTable;
+use losses::Failed;
 use maintenance_buffer::MaintenanceBuffer;
 use originate::Wanted;
 use replies::Replies;
@@ -92,6 +98,9 @@ pub struct Dsr {
     maintenance: MaintenanceBuffer,
     /// Empty: room for what a broken link leaves unconfirmed.
     unconfirmed: Vec<Routed>,
+    /// Empty: room for what a broken link does not carry, and for what is said of that.
+    failed: Vec<Failed>,
+    losses: Losses,
     flows: FlowTable,
     replies: Replies,
     tap: Tap,
@@ -134,6 +143,8 @@ impl Dsr {
             scan_at: None,
             maintenance: MaintenanceBuffer::default(),
             unconfirmed: Vec::new(),
+            failed: Vec::new(),
+            losses: Losses::default(),
             flows: FlowTable::default(),
             replies: Replies::default(),
             tap: Tap::default(),
@@ -283,6 +294,11 @@ impl Dsr {
     /// of the cache is asked, so that nothing changes.
     pub fn route(&self, now: Instant, destination: Ipv4Addr) -> Option<Vec<Ipv4Addr>> {
         self.cache.clone().find(now, destination).map(|path| path.as_slice().to_vec())
+    }
+
+    /// Is there a route over this link in its cache, in its direction? For those who look.
+    pub fn caches_link(&self, now: Instant, link: FailedLink) -> bool {
+        self.cache.has_link(now, link)
     }
 
     /// What an event leaves to be done.

@@ -1,18 +1,15 @@
-//! Notices of a cache to neighbours, as packets.
+//! Notices of a cache to other nodes, as packets.
 
 use base::{FailedLink, Instant};
 use wire::{DsrError, DsrErrorKind, DsrHeader, Routed};
 
 use super::Dsr;
 use super::cache::Notice;
-use super::path::{self, Path};
+use super::path;
 use crate::Hop;
 
-/// A notice is for a neighbour: who is not there any more is not looked for.
-const HOP_LIMIT: u8 = 1;
-
 impl Dsr {
-    /// Sends what the cache has to say to neighbours.
+    /// Sends what the cache has to say to others.
     pub(super) fn send_notices(&mut self, now: Instant) {
         while let Some(notice) = self.cache.poll_notice() {
             self.send_notice(now, notice);
@@ -21,31 +18,39 @@ impl Dsr {
 
     /// A route error (RFC 4728 §6.4) whose source is where the link begins, as in one that rides on a
     /// request (§3.4.4): the link of an error leads from its source to the unreachable node.
-    fn send_notice(&mut self, now: Instant, Notice { to, link }: Notice) {
-        if to == self.address {
+    fn send_notice(&mut self, now: Instant, Notice { way, link }: Notice) {
+        let (Some(next), Some(to)) = (way.get(1), way.last()) else { return };
+        if way.first() != Some(self.address) || way.has_loop() {
             return;
         }
         let FailedLink { from, to: unreachable } = link;
         let kind = DsrErrorKind::NodeUnreachable(unreachable);
         let error = DsrError { kind, salvage: 0, source: from, destination: to };
         let mut dsr = DsrHeader { errors: [Some(error), None, None], ..DsrHeader::default() };
-        self.cache.on_error(link, to, &mut dsr);
+        self.cache.on_error(link, next, &mut dsr);
         let mut packet = self.control(to, dsr);
-        packet.packet.ip.ttl = HOP_LIMIT;
-        if self.config.route_to_neighbour {
-            let mut way = Path::EMPTY;
-            way.extend(&[self.address, to]);
+        let hops = way.len() - 1;
+        packet.packet.ip.ttl = u8::try_from(hops).unwrap_or(u8::MAX);
+        if hops > 1 || self.config.route_to_neighbour {
             path::put(&mut packet, &way, 0);
         }
         self.stats.route_errors += 1;
         self.stats.notices += 1;
-        self.transmit(now, now, packet, Hop::To(to));
+        self.transmit(now, now, packet, Hop::To(next));
     }
 }
 
-/// Is it a notice? No other packet of routing goes to one neighbour and no farther.
+/// Is it a notice? Its hop limit is as long as the way that it has before it, all along: of what
+/// routing sends, nothing else ends where its route does, because its own packets begin with a limit
+/// beyond any route and requests have none. So there is no other way for it, and it needs no mark of
+/// its own.
 pub(super) fn is_notice(packet: &Routed) -> bool {
-    packet.is_control() && packet.packet.ip.ttl <= HOP_LIMIT
+    let Some(dsr) = &packet.dsr else { return false };
+    let left = dsr.source_route.as_ref().map_or(0, |route| route.segments_left);
+    packet.is_control()
+        && dsr.errors[0].is_some()
+        && dsr.request().is_none()
+        && packet.packet.ip.ttl <= left.saturating_add(1)
 }
 
 #[cfg(test)]
@@ -57,7 +62,7 @@ mod test {
     use wire::{Body, DsrOption, IpHeader, Packet, Payload, UdpDatagram};
 
     use super::super::cache::{Heard, LearnedBy, News, RouteCache};
-    use super::super::path::Carried;
+    use super::super::path::{Carried, Path};
     use super::*;
     use crate::{DropReason, DsrConfig, Output};
 
@@ -93,12 +98,12 @@ mod test {
             let before = self.routes.len();
             self.routes.retain(|path| links(path).all(|known| known != link));
             let informed = match news {
-                News::LinkLayer => [None, None],
+                News::LinkLayer { .. } => [None, None],
                 News::RouteError { from, also, .. } => [Some(from), also],
             };
             self.given.retain(|(to, given)| {
                 if *given == link && !informed.contains(&Some(*to)) {
-                    self.notices.push(Notice { to: *to, link });
+                    self.notices.push(Notice { way: Path::hop(self.me, *to), link });
                 }
                 *given != link
             });
@@ -106,7 +111,7 @@ mod test {
         }
 
         fn on_error(&mut self, link: FailedLink, to: Ipv4Addr, _: &mut DsrHeader) {
-            self.notices.retain(|notice| *notice != Notice { to, link });
+            self.notices.retain(|notice| (notice.way.last(), notice.link) != (Some(to), link));
         }
 
         fn find(&mut self, _: Instant, destination: Ipv4Addr) -> Option<Path> {
@@ -123,6 +128,10 @@ mod test {
 
         fn poll_notice(&mut self) -> Option<Notice> {
             self.notices.pop()
+        }
+
+        fn has_link(&self, _: Instant, link: FailedLink) -> bool {
+            self.routes.iter().any(|path| links(path).any(|known| known == link))
         }
 
         fn boxed(&self) -> Box<dyn RouteCache> {
@@ -212,6 +221,50 @@ mod test {
             let outputs: Vec<_> = core::iter::from_fn(|| three.poll(now)).collect();
             let reason = DropReason::LinkFailure;
             assert_eq!(outputs, [Output::Drop { packet: on[0].0, reason }]);
+        }
+    }
+
+    /// To a node on the other side, on a way around the link: who passes it on hears of the link, too,
+    /// and where it fails it ends, without an error about it.
+    #[test]
+    fn a_notice_may_go_farther_than_a_neighbour_and_no_other_way() {
+        for config in [DsrConfig::STANDARD, DsrConfig { flow_state: None, ..DsrConfig::NS2 }] {
+            let now = Instant::from_secs(1);
+            let [mut one, mut two, mut three] = [1, 2, 3].map(|number| node(number, config));
+            let link = FailedLink { from: at(1), to: at(9) };
+            let mut stale = Path::hop(at(1), at(9));
+            stale.push(at(7));
+            for (knows, via) in [(&mut one, None), (&mut two, Some(2)), (&mut three, Some(3))] {
+                let mut way = Path::EMPTY;
+                via.iter().for_each(|via| assert!(way.push(at(*via))));
+                assert!(way.extend(stale.as_slice()));
+                knows.cache.on_learned(now, &way, LearnedBy::Reply);
+            }
+            let mut way = Path::hop(at(1), at(2));
+            way.extend(&[at(3)]);
+            one.send_notice(now, Notice { way, link });
+            let (first, hop) = sent(&mut one, now)[0];
+            assert_eq!((hop, first.packet.ip.ttl), (Hop::To(at(2)), 2));
+            two.on_packet(now, at(1), first);
+            assert_eq!(two.route(now, at(7)), None);
+            let (second, hop) = sent(&mut two, now)[0];
+            assert_eq!((hop, second.packet.ip.ttl), (Hop::To(at(3)), 1));
+            assert!(is_notice(&first) && is_notice(&second));
+            let mut other = three.clone();
+            other.on_packet(now, at(2), second);
+            assert_eq!(other.route(now, at(7)), None);
+            assert_eq!(other.held_error, None, "it has been where it is of use");
+            assert_eq!(sent(&mut other, now), []);
+
+            // On its first hop, and on its second, although there is another way.
+            for (failing, packet, to) in [(&mut one, first, 2), (&mut two, second, 3)] {
+                let mut way = Path::hop(failing.address, at(4));
+                way.extend(&[at(3)]);
+                failing.cache.on_learned(now, &way, LearnedBy::Reply);
+                failing.on_link_failure(now, at(to), packet, || None);
+                let outputs: Vec<_> = core::iter::from_fn(|| failing.poll(now)).collect();
+                assert_eq!(outputs, [Output::Drop { packet, reason: DropReason::LinkFailure }]);
+            }
         }
     }
 

@@ -31,6 +31,18 @@ pub(crate) const fn bit(node: Ipv4Addr) -> Mask {
 impl Path {
     pub const EMPTY: Self = Self { nodes: [Ipv4Addr::UNSPECIFIED; NODES_MAX], len: 0 };
 
+    /// Through these nodes, or the first of them if they are too many.
+    pub fn of(nodes: &[Ipv4Addr]) -> Self {
+        let mut path = Self::EMPTY;
+        path.extend(nodes);
+        path
+    }
+
+    /// From one node to a neighbour.
+    pub fn hop(from: Ipv4Addr, to: Ipv4Addr) -> Self {
+        Self::of(&[from, to])
+    }
+
     pub fn as_slice(&self) -> &[Ipv4Addr] {
         self.nodes.get(..usize::from(self.len)).unwrap_or_default()
     }
@@ -120,9 +132,7 @@ pub(crate) struct Carried {
 impl Carried {
     /// That of a packet to a neighbour.
     pub fn over(from: Ipv4Addr, to: Ipv4Addr) -> Self {
-        let mut path = Path::EMPTY;
-        path.extend(&[from, to]);
-        Self { path, next: 1 }
+        Self { path: Path::hop(from, to), next: 1 }
     }
 
     /// RFC 4728 §8.1.4: a salvaged packet's path begins with who salvaged it, not with its source.

@@ -6,16 +6,22 @@ use alloc::vec::Vec;
 use base::{Duration, FailedLink, Instant, Ipv4Addr};
 
 use super::cache::{Heard, LearnedBy, News, RouteCache};
-use super::caches::ListedCache;
+use super::caches::{CacheLimits, CacheOptions, ListedCache};
 use super::config::CachePart;
 use super::learning::Learning;
 use super::path::{Carried, Mask, Path, bit};
 
 pub(crate) const LISTED: ListedCache = ListedCache {
     name: "paths",
-    takes_limits: true,
+    options: CacheOptions::Limits(CacheLimits {
+        primary: 30,
+        secondary: 64,
+        // RFC 4728 §9.
+        timeout: Some(Duration::from_secs(300)),
+    }),
+    by_name: false,
     build: |me, config| {
-        let limits = config.cache.limits().unwrap_or_default();
+        let limits = config.cache.options().limits();
         let paths = PathCache::new(limits.primary, limits.secondary, limits.timeout);
         Box::new(TwoParts { learning: Learning::new(me, config, None), paths })
     },
@@ -82,6 +88,12 @@ impl RouteCache for TwoParts {
     /// What serves another moves no path.
     fn take_for_another(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Path> {
         self.find(now, destination)
+    }
+
+    fn has_link(&self, _now: Instant, link: FailedLink) -> bool {
+        let parts = [&self.paths.primary, &self.paths.secondary];
+        let mut paths = parts.into_iter().flat_map(|part| &part.paths);
+        paths.any(|path| path.as_slice().windows(2).any(|ends| ends == [link.from, link.to]))
     }
 
     fn boxed(&self) -> Box<dyn RouteCache> {
@@ -291,7 +303,7 @@ impl Part {
 
 #[cfg(test)]
 mod test {
-    use super::super::caches::{CacheKind, CacheLimits};
+    use super::super::caches::CacheKind;
     use super::super::config::DsrConfig;
     use super::*;
     use CachePart::{Primary, Secondary};

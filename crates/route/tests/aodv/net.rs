@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::{Chance, Duration, Instant, Ipv4Addr, RandomStream, Strength};
+use base::{Chance, Duration, Instant, Ipv4Addr, RandomStream, Seq, Signal, Strength};
 use route::{Aodv, AodvConfig, AodvRoute, DropReason, Hop, Output};
-use wire::{AodvMessage, Body, IpHeader, Packet, Payload, Routed, TcpSegment, UdpDatagram};
+use wire::{
+    AodvMessage, Body, IpHeader, Packet, Payload, Routed, TcpFlags, TcpSegment, UdpDatagram,
+};
 
 pub type Node = usize;
 
@@ -70,6 +72,8 @@ pub struct Net {
     pub searches: Vec<(Node, Ipv4Addr)>,
     /// Packets given another route: at which node, and how often on their way so far.
     pub salvaged: Vec<(Node, u8)>,
+    /// News for hosts, at which node.
+    pub signals: Vec<(Instant, Node, Signal)>,
     pub news: Vec<(Instant, Node, News)>,
     pub sent: u64,
     pub fates: Vec<(u64, Instant, Fate)>,
@@ -96,6 +100,7 @@ impl Net {
             log: Vec::new(),
             searches: Vec::new(),
             salvaged: Vec::new(),
+            signals: Vec::new(),
             news: Vec::new(),
             sent: 0,
             fates: Vec::new(),
@@ -149,6 +154,21 @@ impl Net {
     pub fn send_tcp(&mut self, from: Node, to: Node) -> u64 {
         let payload = Payload::new(0, self.sent, 100);
         self.send_body(from, to, Body::Tcp(TcpSegment { payload, ..TcpSegment::default() }))
+    }
+
+    /// A segment of TCP's from `seq` on, or an acknowledgment without data of all before `ack`.
+    pub fn send_segment(&mut self, from: Node, to: Node, seq: u32, len: u32, ack: u32) -> u64 {
+        let payload = Payload::new(0, self.sent, len);
+        let segment = TcpSegment {
+            source_port: 1000 + from as u16,
+            destination_port: 1000 + to as u16,
+            seq: Seq(seq),
+            ack: Seq(ack),
+            flags: TcpFlags::ACK,
+            payload,
+            ..TcpSegment::default()
+        };
+        self.send_body(from, to, Body::Tcp(segment))
     }
 
     fn send_body(&mut self, from: Node, to: Node, body: Body) -> u64 {
@@ -282,7 +302,8 @@ impl Net {
                 Output::RouteLost(to) => self.news.push((self.now, node, News::Lost(number(to)))),
                 Output::Searching(to) => self.searches.push((node, to)),
                 Output::Salvaged { times, .. } => self.salvaged.push((node, times)),
-                Output::Copied => panic!("AODV keeps no copies"),
+                Output::Signal(signal) => self.signals.push((self.now, node, signal)),
+                Output::Copied => self.sent += 1,
                 Output::Purge(to) => {
                     self.news.push((self.now, node, News::Purge(number(to))));
                     let queue = std::mem::take(&mut self.hosts[node].queue);
@@ -419,5 +440,8 @@ fn text(message: &AodvMessage, ttl: u8, hop: Hop) -> String {
             format!("{kind} {} {to}", list.join(" "))
         }
         AodvMessage::ReplyAck => format!("RREP-ACK {to}"),
+        AodvMessage::Losses(l) => {
+            format!("losses {} by {} {to}", number(l.link.to), number(l.reporter))
+        }
     }
 }

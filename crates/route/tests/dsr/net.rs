@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant, Ipv4Addr};
+use base::{Duration, Instant, Ipv4Addr, Seq, Signal};
 use route::{Confirm, DropReason, Dsr, DsrConfig, Hop, Output};
 use wire::{
-    Body, IcmpMessage, IpHeader, Packet, Payload, Routed, TcpSegment, UdpDatagram, UnreachableCode,
+    Body, DsrHeader, DsrReply, IcmpMessage, IpHeader, Nodes, Packet, Payload, Routed, TcpFlags,
+    TcpSegment, UdpDatagram, UnreachableCode,
 };
 
 pub const FRAME: Duration = Duration::from_millis(1);
@@ -49,6 +50,8 @@ pub struct Net {
     pub searches: Vec<(usize, Ipv4Addr)>,
     /// Packets given another route: at which node, and how often on their way so far.
     pub salvaged: Vec<(usize, u8)>,
+    /// News for hosts, at which node.
+    pub signals: Vec<(Instant, usize, Signal)>,
     /// Routes found and lost, at which node, to whom.
     pub news: Vec<(Instant, usize, bool, Ipv4Addr)>,
     /// Says whether a frame is lost, although there is a link.
@@ -77,6 +80,7 @@ impl Net {
             dropped: Vec::new(),
             searches: Vec::new(),
             salvaged: Vec::new(),
+            signals: Vec::new(),
             news: Vec::new(),
             loses: Box::new(|_| false),
             watch: Box::new(|_, _, _| {}),
@@ -110,6 +114,35 @@ impl Net {
         self.offer(from, Packet { ip: ip(from, to), body: Body::Tcp(segment) });
     }
 
+    /// A segment of TCP's with this many bytes from `seq` on, or an acknowledgment of all before `ack`.
+    pub fn send_segment(&mut self, from: usize, to: usize, seq: u32, len: u32, ack: u32) {
+        let segment = TcpSegment {
+            source_port: 1000 + from as u16,
+            destination_port: 1000 + to as u16,
+            seq: Seq(seq),
+            ack: Seq(ack),
+            flags: TcpFlags::ACK,
+            window: 999,
+            payload: Payload::new(0, seq.into(), len),
+            ..TcpSegment::default()
+        };
+        self.offer(from, Packet { ip: ip(from, to), body: Body::Tcp(segment) });
+    }
+
+    /// Gives the first node of a path that path, as a reply does.
+    pub fn teach(&mut self, path: &[usize]) {
+        let path: Vec<_> = path.iter().map(|node| address(*node)).collect();
+        let [first, next, ..] = path[..] else { panic!("{path:?}") };
+        let target = path[path.len() - 1];
+        let route = Nodes::new(&path[1..]).unwrap();
+        let reply = Some(DsrReply { last_hop_external: false, route });
+        let dsr = Some(DsrHeader { reply, ..DsrHeader::default() });
+        let packet = Packet { ip: IpHeader::new(target, first), body: Body::Nothing };
+        let packet = Routed { packet, dsr, padding: 0 };
+        self.nodes[number(first)].on_packet(self.now, next, packet);
+        self.drain(number(first));
+    }
+
     /// What node `from` says about a packet of node `to` that it could not deliver.
     pub fn send_unreachable(&mut self, from: usize, to: usize) {
         let datagram = UdpDatagram { source_port: 1, destination_port: 2, payload: Payload::EMPTY };
@@ -141,6 +174,7 @@ impl Net {
                 Output::RouteLost(to) => self.news.push((self.now, node, false, to)),
                 Output::Searching(to) => self.searches.push((node, to)),
                 Output::Salvaged { times, .. } => self.salvaged.push((node, times)),
+                Output::Signal(signal) => self.signals.push((self.now, node, signal)),
                 Output::Copied => self.offered += 1,
                 Output::Purge(to) => {
                     let (now, hop) = (self.now, Hop::To(to));

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use base::{Instant, RandomStream};
 use proptest::prelude::*;
 use route::{
-    CACHES, CacheKind, CacheLimits, Confirm, Dsr, DsrConfig, Hop, RingZero, SalvageReplies,
+    CACHES, CacheKind, CacheLimits, CacheOptions, Confirm, Dsr, DsrConfig, Hop, RingZero,
+    SalvageReplies,
 };
 use wire::Routed;
 
@@ -22,8 +23,9 @@ fn configs() -> impl Strategy<Value = DsrConfig> {
     let switches = any::<[bool; 12]>();
     let caches = (0..CACHES.len()).prop_map(|at| {
         let limits = CacheLimits { primary: 30, secondary: 64, timeout: None };
-        let listed = CACHES[at];
-        CacheKind::named(listed.name, listed.takes_limits.then_some(limits)).unwrap()
+        let name = CACHES[at].name;
+        let named = CacheKind::named(name, None);
+        named.or_else(|| CacheKind::named(name, Some(CacheOptions::Limits(limits)))).unwrap()
     });
     (base, switches, caches, 0..4u8).prop_map(|(config, on, cache, one)| {
         // Few at a time, so that most runs are near a real one.

@@ -3,7 +3,7 @@
 use base::{Duration, Instant, RandomStream, Strength};
 use route::{
     CacheKind, CacheLimits, CachePart, Confirm, DsrConfig, ReplyFromCache, RequestMemory, RingZero,
-    SalvageReplies, Shorten,
+    SalvageReplies, Shorten, UpdateOptions,
 };
 
 use crate::net::{Net, address};
@@ -25,7 +25,11 @@ fn run(config: DsrConfig, seed: u64, loss: u64) -> Vec<(Instant, usize, Option<u
         let from = random.below(3) as usize;
         let to = n - 1 - random.below(3) as usize;
         for _ in 0..1 + random.below(4) {
-            if random.below(4) == 0 { net.send_tcp(from, to) } else { net.send(to, from, step) }
+            match random.below(8) {
+                0 => net.send_tcp(from, to),
+                1 => net.send_segment(to, from, 0, 0, step),
+                _ => net.send(to, from, step),
+            }
         }
         let span = if random.below(20) == 0 { 4000 } else { 60 };
         let until = net.now + Duration::from_millis(random.below(span));
@@ -52,14 +56,24 @@ fn each_switch_makes_a_difference() {
     let ms = Duration::from_millis;
     let paths = |timeout| CacheKind::paths(CacheLimits { primary: 30, secondary: 64, timeout });
     let few = CacheKind::paths(CacheLimits { primary: 2, secondary: 2, timeout: None });
+    let paper = UpdateOptions::PAPER;
+    let update = |options| DsrConfig { cache: CacheKind::update(options), ..rfc };
+    let updates = update(paper);
     let short = Some(Duration::from_secs(1));
     let flow = ns2.flow_state.unwrap();
     let confirms = DsrConfig { confirm: Confirm::NetworkLayer, ..rfc };
+    let losses = DsrConfig { epln: true, bead: true, ..rfc };
     let cases = [
         ("tap", rfc, DsrConfig { tap: false, ..rfc }),
         ("cache", rfc, DsrConfig { cache: paths(None), ..rfc }),
         ("cache size", ns2, DsrConfig { cache: few, ..ns2 }),
         ("cache timeout", ns2, DsrConfig { cache: paths(short), ..ns2 }),
+        ("cache update", rfc, updates),
+        ("ignore_data", updates, update(UpdateOptions { ignore_data: true, ..paper })),
+        ("ignore_replies", updates, update(UpdateOptions { ignore_replies: true, ..paper })),
+        ("truncate", updates, update(UpdateOptions { truncate: true, ..paper })),
+        ("notify", updates, update(UpdateOptions { notify: false, ..paper })),
+        ("secondary", updates, update(UpdateOptions { secondary: 0, ..paper })),
         ("max_nodes", rfc, DsrConfig { max_nodes: 4, ..rfc }),
         ("hop_limit", rfc, DsrConfig { hop_limit: 2, ..rfc }),
         ("ring_zero", rfc, DsrConfig { ring_zero: RingZero::Never, ..rfc }),
@@ -123,6 +137,10 @@ fn each_switch_makes_a_difference() {
         ("salvage_replies", ns2, DsrConfig { salvage_replies: SalvageReplies::Never, ..ns2 }),
         ("error_per_source", ns2, DsrConfig { error_per_source: true, ..ns2 }),
         ("error_first", ns2, DsrConfig { error_first: true, ..ns2 }),
+        ("elfn", rfc, DsrConfig { elfn: true, ..rfc }),
+        ("epln", rfc, DsrConfig { epln: true, ..rfc }),
+        ("bead", rfc, DsrConfig { bead: true, ..rfc }),
+        ("relay_notices", losses, DsrConfig { relay_notices: true, ..losses }),
         ("snoop_errors", rfc, DsrConfig { snoop_errors: false, ..rfc }),
         ("count_errors", ns2, DsrConfig { count_errors: true, ..ns2 }),
         ("spread_error", rfc, DsrConfig { spread_error: None, ..rfc }),
@@ -160,6 +178,9 @@ fn each_switch_makes_a_difference() {
 fn a_run_is_the_same_again() {
     assert_eq!(run(DsrConfig::STANDARD, 1, 8), run(DsrConfig::STANDARD, 1, 8));
     assert_eq!(run(DsrConfig::NS2, 1, 8), run(DsrConfig::NS2, 1, 8));
+    let cache = CacheKind::update(UpdateOptions::PAPER);
+    let update = DsrConfig { cache, ..DsrConfig::STANDARD };
+    assert_eq!(run(update, 1, 8), run(update, 1, 8));
 }
 
 /// A diamond: the link from the source to one of two relays fades, and says so.

@@ -55,6 +55,15 @@ table! {
     local_repair: Repair,
     /// What waits for a neighbour that is gone finds another route. Default true.
     rescue: bool,
+    /// The source of a packet of TCP's data that a link did not carry hears of it (ELFN, yu-2004 §3.1).
+    /// What a sender does about it is the aid `elfn`. Default false.
+    elfn: bool,
+    /// So does that of all data that is lost, by a message on the route back (early packet loss
+    /// notification, yu-2004 §4). What a sender does about it is the aid `epln`. Default false.
+    epln: bool,
+    /// Of lost acknowledgments the last one is sent again by whoever hears of them and has a route
+    /// (best-effort ACK delivery, yu-2004 §4). Default false.
+    bead: bool,
     /// What route errors name and who gets them: `"precursors"` or `"broadcast"`. Default
     /// `"precursors"`.
     errors: Word<ErrorRule>,

@@ -17,8 +17,9 @@ table! {
     /// `promiscuous`: listen to what is sent to others. Default true.
     #[serde(rename = "promiscuous")]
     tap: bool,
-    /// What routes are kept in, by its name in [`route::CACHES`]: `"link-max-life"`, or
-    /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`. Default
+    /// What routes are kept in, by its name in [`route::CACHES`]: `"link-max-life"`,
+    /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`, or `"update"`
+    /// (DSR-Update of yu-2004), which may have options: `{ update = { truncate = true } }`. Default
     /// `"link-max-life"`, which keeps at most 256 nodes and 1024 links, each direction being one:
     /// room is made by the quarter of them whose lifetimes end first, so that in a bigger network
     /// a node searches anew for what it has forgotten.
@@ -131,6 +132,19 @@ table! {
     count_errors: bool,
     /// An error about a packet that holds errors takes them along. Default true.
     nest_errors: bool,
+    /// An error about a packet of TCP's data names it, salvaged or lost (ELFN, yu-2004 §3.1). What a
+    /// sender does about it is the aid `elfn`. Default false.
+    elfn: bool,
+    /// Errors name all data that is lost on the link, and who has salvaged a packet passes them on to
+    /// its sender (early packet loss notification, yu-2004 §4). What a sender does about it is the aid
+    /// `epln`. Default false.
+    epln: bool,
+    /// Errors name the acknowledgments that are lost on the link; who hears of them and has a cached
+    /// route sends the last one again (best-effort ACK delivery, yu-2004 §4). Default false.
+    bead: bool,
+    /// A packet lists the nodes that have salvaged it, and the news of its loss goes back from one to
+    /// the next (yu-2004 §4.3.1, the extension). Default false.
+    relay_notices: bool,
     /// Who forwards or overhears an error believes it. Default true.
     snoop_errors: bool,
     /// The last error to reach this node rides on its next request, if it is no older than this;

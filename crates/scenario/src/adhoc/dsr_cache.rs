@@ -2,18 +2,20 @@
 
 use std::fmt;
 
-use route::{CACHES, CacheKind, CacheLimits};
-use serde::de::{EnumAccess, Error, VariantAccess, Visitor};
+use route::{CACHES, CacheKind, CacheLimits, CacheOptions, ListedCache, UpdateOptions};
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
-use crate::setting::{Lifetime, Setting};
+use crate::setting::{Lifetime, Setting, table};
 
-/// A route cache of [`CACHES`]: `"link-max-life"`, the name alone, or one that takes limits,
-/// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`.
+/// A route cache of [`CACHES`]: by its name alone, `"link-max-life"` or `"update"`, or with options,
+/// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` or
+/// `{ update = { truncate = true } }`.
 ///
 /// `"link-max-life"` keeps at most 256 nodes and 1024 links, each direction being one
-/// ([`CacheKind::LINK_MAX_LIFE`]).
+/// ([`CacheKind::LINK_MAX_LIFE`]). `"update"` is DSR-Update (yu-2004): a table without a limit, whose
+/// nodes inform each other of broken links ([`CacheKind::update`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cache(CacheKind);
 
@@ -45,10 +47,32 @@ impl Setting<CacheLimits> for Limits {
     }
 }
 
+table! {
+    /// `{ update = { … } }`: what DSR-Update does (yu-2004 §2.2), and what is left out of it. What is
+    /// not said is as `"update"` alone has it.
+    Update of UpdateOptions = UpdateOptions::PAPER, "a table with the keys of `update`";
+    /// Nothing is made of how many data packets a route has carried: the nodes on both sides of a
+    /// broken link are informed always. Default false.
+    ignore_data: bool,
+    /// Nothing is made of who has learned a route by a reply. Default false.
+    ignore_replies: bool,
+    /// The part of a route before its broken link stays; else the whole route goes. Default false.
+    truncate: bool,
+    /// Other nodes are informed of broken links; else it is a table of routes without a limit and no
+    /// more. Default true.
+    notify: bool,
+    /// The most routes in the secondary cache, those of packets overheard; the oldest makes room.
+    /// Default 64; 0: none are kept.
+    secondary: u16,
+}
+
 impl Cache {
     /// Its name and limits, if it takes any.
     pub fn limits(&self) -> Option<(&'static str, Limits)> {
-        self.0.limits().map(|limits| (self.0.name(), Setting::of(limits)))
+        match self.0.options() {
+            CacheOptions::Limits(limits) => Some((self.0.name(), Setting::of(limits))),
+            CacheOptions::None | CacheOptions::Update(_) => None,
+        }
     }
 }
 
@@ -64,9 +88,17 @@ impl Setting<CacheKind> for Cache {
 impl Serialize for Cache {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let name = self.0.name();
-        match self.0.limits() {
-            Some(limits) => to.serialize_newtype_variant("Cache", 0, name, &Limits::of(limits)),
-            None => to.serialize_unit_variant("Cache", 0, name),
+        if CacheKind::named(name, None) == Some(self.0) {
+            return to.serialize_unit_variant("Cache", 0, name);
+        }
+        match self.0.options() {
+            CacheOptions::None => to.serialize_unit_variant("Cache", 0, name),
+            CacheOptions::Limits(limits) => {
+                to.serialize_newtype_variant("Cache", 0, name, &Limits::of(limits))
+            }
+            CacheOptions::Update(options) => {
+                to.serialize_newtype_variant("Cache", 0, name, &Update::of(options))
+            }
         }
     }
 }
@@ -82,13 +114,19 @@ const NAMES: &[&str] = &{
     names
 };
 
+/// The cache of the list that has this name.
+fn listed<E: Error>(name: &str) -> Result<&'static ListedCache, E> {
+    let listed = CACHES.iter().find(|cache| cache.name == name);
+    listed.copied().ok_or_else(|| E::unknown_variant(name, NAMES))
+}
+
 impl<'de> Deserialize<'de> for Cache {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_enum("Cache", NAMES, OfList)
+        from.deserialize_any(OfList)
     }
 }
 
-/// Reads one of the list.
+/// Reads one of the list: a name, or a table with a name for its only key.
 struct OfList;
 
 impl<'de> Visitor<'de> for OfList {
@@ -98,26 +136,48 @@ impl<'de> Visitor<'de> for OfList {
         for (at, cache) in CACHES.iter().enumerate() {
             f.write_str(if at > 0 { " or " } else { "" })?;
             let name = cache.name;
-            if cache.takes_limits {
-                write!(f, "{{ {name} = {{ primary = 30, secondary = 64 }} }}")?;
-            } else {
+            if cache.by_name {
                 write!(f, "\"{name}\"")?;
+            } else {
+                write!(f, "{{ {name} = {{ primary = 30, secondary = 64 }} }}")?;
             }
         }
         Ok(())
     }
 
-    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Cache, A::Error> {
-        let (name, value) = data.variant::<String>()?;
-        let unknown = || A::Error::unknown_variant(&name, NAMES);
-        let listed = CACHES.iter().find(|cache| cache.name == name).ok_or_else(unknown)?;
-        let limits = if listed.takes_limits {
-            Some(value.newtype_variant::<Limits>()?.value())
-        } else {
-            value.unit_variant()?;
-            None
+    fn visit_str<E: Error>(self, name: &str) -> Result<Cache, E> {
+        let name = listed::<E>(name)?.name;
+        let needs = || E::custom(format_args!("`{name}` needs a value\nwrite {{ {name} = … }}"));
+        CacheKind::named(name, None).map(Cache).ok_or_else(needs)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Cache, A::Error> {
+        let one = || A::Error::custom(format_args!("expected one key of {}", NAMES.join(", ")));
+        let listed = map.next_key_seed(Name)?.ok_or_else(one)?;
+        let name = listed.name;
+        let options = match listed.options {
+            CacheOptions::None => {
+                let message = format_args!("`{name}` has no value\nwrite \"{name}\"");
+                return Err(A::Error::custom(message));
+            }
+            CacheOptions::Limits(_) => CacheOptions::Limits(map.next_value::<Limits>()?.value()),
+            CacheOptions::Update(_) => CacheOptions::Update(map.next_value::<Update>()?.value()),
         };
-        CacheKind::named(&name, limits).map(Cache).ok_or_else(unknown)
+        if map.next_key::<IgnoredAny>()?.is_some() {
+            return Err(one());
+        }
+        CacheKind::named(name, Some(options)).map(Cache).ok_or_else(one)
+    }
+}
+
+/// Reads the name, so that one that is unknown is found where it stands.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = &'static ListedCache;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        listed(&String::deserialize(from)?)
     }
 }
 
@@ -130,22 +190,59 @@ mod test {
         cache: Cache,
     }
 
+    fn read(cache: &str) -> File {
+        toml::from_str(&format!("cache = {cache}")).unwrap()
+    }
+
+    fn reads_back(file: &File) {
+        assert_eq!(toml::from_str::<File>(&toml::to_string(file).unwrap()).unwrap(), *file);
+    }
+
     #[test]
     fn each_of_the_list_is_read_and_written_alike() {
         for listed in CACHES {
             let name = listed.name;
-            let value = if listed.takes_limits {
-                format!("{{ {name} = {{ primary = 3, secondary = 4 }} }}")
-            } else {
-                format!("\"{name}\"")
+            if listed.by_name {
+                let file = read(&format!("\"{name}\""));
+                assert_eq!(file.cache.value().name(), name);
+                assert_eq!(file.cache.value().options(), listed.options);
+                assert_eq!(toml::to_string(&file).unwrap().trim(), format!("cache = \"{name}\""));
+                reads_back(&file);
+            }
+            let (options, written) = match listed.options {
+                CacheOptions::None => continue,
+                CacheOptions::Limits(_) => {
+                    let limits = Limits { primary: 3, secondary: 4, timeout: five_minutes() };
+                    (CacheOptions::Limits(limits.value()), "primary = 3, secondary = 4")
+                }
+                CacheOptions::Update(options) => {
+                    let options = UpdateOptions { truncate: true, secondary: 4, ..options };
+                    (CacheOptions::Update(options), "truncate = true, secondary = 4")
+                }
             };
-            let file: File = toml::from_str(&format!("cache = {value}")).unwrap();
-            assert_eq!(file.cache.value().name(), name);
-            let limits = Limits { primary: 3, secondary: 4, timeout: five_minutes() };
-            assert_eq!(file.cache.limits(), listed.takes_limits.then_some((name, limits)));
-            assert_eq!(toml::from_str::<File>(&toml::to_string(&file).unwrap()).unwrap(), file);
+            let file = read(&format!("{{ {name} = {{ {written} }} }}"));
+            assert_eq!((file.cache.value().name(), file.cache.value().options()), (name, options));
+            assert_eq!(file.cache.limits().is_some(), matches!(options, CacheOptions::Limits(_)));
+            reads_back(&file);
         }
-        let unknown = toml::from_str::<File>("cache = \"stash\"").unwrap_err();
-        assert!(CACHES.iter().all(|listed| unknown.message().contains(listed.name)), "{unknown}");
+    }
+
+    #[test]
+    fn what_is_no_cache_is_refused_with_those_that_are() {
+        for unknown in ["\"stash\"", "{ stash = { } }"] {
+            let refused = toml::from_str::<File>(&format!("cache = {unknown}")).unwrap_err();
+            let message = refused.message();
+            assert!(CACHES.iter().all(|listed| message.contains(listed.name)), "{message}");
+        }
+        for (written, part) in [
+            ("\"paths\"", "`paths` needs a value"),
+            ("{ link-max-life = 3 }", "`link-max-life` has no value"),
+            ("{ update = { trunk = true } }", "unknown field `trunk`"),
+            ("{ }", "expected one key"),
+            ("{ update = { }, paths = { primary = 1, secondary = 1 } }", "expected one key"),
+        ] {
+            let refused = toml::from_str::<File>(&format!("cache = {written}")).unwrap_err();
+            assert!(refused.message().contains(part), "{written}: {}", refused.message());
+        }
     }
 }

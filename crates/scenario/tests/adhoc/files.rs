@@ -203,6 +203,8 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
                 r#"{ protocol = "aodv", local_repair = "off", hello = { interval = "2 s" } }"#,
                 r#"{ protocol = "aodv", search = { on-demand = "3 s" }, data_ttl = 9 }"#,
                 r#"{ protocol = "dsr", cache = { paths = { primary = 3, secondary = 4 } }, spread_error = "none" }"#,
+                r#"{ protocol = "dsr", cache = "update" }"#,
+                r#"{ protocol = "dsr", cache = { update = { truncate = true, secondary = 9 } } }"#,
                 r#"{ protocol = "dsr", flow_state = { timeout = "9 s", establish = 1, refresh = "1 s" }, shorten = "none" }"#,
                 r#"{ protocol = "static" }"#,
             ])

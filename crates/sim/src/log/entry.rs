@@ -209,6 +209,7 @@ pub fn kind(packet: &Routed) -> &'static str {
         Body::Aodv(AodvMessage::Reply(_)) => "aodv-rrep",
         Body::Aodv(AodvMessage::Error(_)) => "aodv-rerr",
         Body::Aodv(AodvMessage::ReplyAck) => "aodv-rrep-ack",
+        Body::Aodv(AodvMessage::Losses(_)) => "aodv-losses",
         Body::Nothing => match &packet.dsr {
             None => "arp",
             Some(header) if header.request().is_some() => "dsr-rreq",

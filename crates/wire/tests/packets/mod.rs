@@ -1,7 +1,7 @@
 //! Arbitrary valid packets, and their bytes.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
-use base::{Ecn, FailedLink, Ipv4Addr, Seq, SeqRange};
+use base::{Ecn, Endpoint, FailedLink, FlowKey, Ipv4Addr, Seq, SeqRange};
 use proptest::prelude::*;
 use wire::*;
 
@@ -212,7 +212,50 @@ pub fn aodv_message() -> impl Strategy<Value = AodvMessage> {
         }
         AodvMessage::Error(error)
     });
-    prop_oneof![3 => request, 3 => reply, 3 => error, 1 => Just(AodvMessage::ReplyAck)]
+    let losses = (link(), address(), conn_list()).prop_map(|(link, reporter, list)| {
+        AodvMessage::Losses(AodvLosses { link, reporter, list })
+    });
+    let ack = Just(AodvMessage::ReplyAck);
+    prop_oneof![3 => request, 3 => reply, 3 => error, 1 => ack, 3 => losses]
+}
+
+/// As many entries as there is room for, one at least.
+pub fn conn_list() -> impl Strategy<Value = ConnList> {
+    prop::collection::vec(conn_info(), 1..4).prop_map(|infos| {
+        let mut list = ConnList::EMPTY;
+        infos.iter().for_each(|info| {
+            list.push(info);
+        });
+        list
+    })
+}
+
+fn conn_info() -> impl Strategy<Value = ConnInfo> {
+    let ends = (address(), any::<u16>(), address(), any::<u16>());
+    let flow = ends.prop_map(|(from, source, to, destination)| FlowKey {
+        source: Endpoint::new(from, source),
+        destination: Endpoint::new(to, destination),
+    });
+    let relays = prop::collection::vec(address(), 0..2);
+    let segments = prop::collection::vec((any::<u32>(), 1..u16::MAX), 1..4);
+    let data = (any::<bool>(), segments).prop_map(|(salvaged, segments)| {
+        let mut runs = Runs::default();
+        segments.into_iter().for_each(|(seq, len)| assert!(runs.push(Seq(seq), len)));
+        ConnPackets::Data { salvaged, runs }
+    });
+    let numbers = any::<(u32, u32, u16, Option<(u32, u32)>)>();
+    let acks = (any::<(bool, bool, u8)>(), numbers).prop_map(|((sent, ece, count), numbers)| {
+        let (seq, ack, window, timestamps) = numbers;
+        let timestamps = timestamps.map(|(value, echo)| Timestamps { value, echo });
+        let highest = Ack { seq: Seq(seq), ack: Seq(ack), window, timestamps, ece };
+        ConnPackets::Acks { sent, count, highest }
+    });
+    let packets = prop_oneof![data, acks];
+    (flow, relays, packets).prop_map(|(flow, relays, packets)| ConnInfo {
+        flow,
+        relays: Nodes::new(&relays).unwrap(),
+        packets,
+    })
 }
 
 fn link() -> impl Strategy<Value = FailedLink> {

@@ -46,6 +46,10 @@ impl AdhocAtWork {
             result.salvaged += stats.salvaged;
             result.overheard += stats.overheard;
             result.nested_errors += stats.nested_errors;
+            result.loss_notices += stats.loss_notices;
+            result.passed_notices += stats.passed_notices;
+            result.lost_notices += stats.lost_notices;
+            result.resent_acks += stats.resent_acks;
         }
         result
     }
@@ -80,6 +84,7 @@ impl Run<'_, AdhocAtWork> {
                 }
                 Output::Drop { packet, reason } => self.give_up(node, &packet, reason),
                 Output::Purge(neighbour) => self.purge(node, neighbour),
+                Output::Signal(signal) => self.on_signal(node, &signal),
                 Output::Copied => self.net.ledger.enters(),
                 Output::RouteFound(to) => {
                     self.tell_route(node, to, Event::RouteFound);

@@ -1,0 +1,124 @@
+//! Early packet loss notification, best-effort ACK delivery and explicit link failure notification
+//! (yu-2004 §3.1, §4) over AODV. yu-2004 calls the first two applicable to any routing protocol, and
+//! describes them for DSR only.
+//!
+//! What is other than under DSR:
+//!
+//! - *The addressee* is the packet's source, by a message of its own ([`AodvLosses`]) that goes from hop to
+//!   hop on the route to it, which the packets themselves have kept alive. Errors of AODV speak of
+//!   destinations and go to neighbours, so that nothing can ride on them.
+//! - *A node without a route* has lost a packet as much as one whose link failed, and says so: packets
+//!   carry no route that could fail under them.
+//! - *Nobody salvages* but by a repair or another route of the same table, after which the packet has the
+//!   same source; so there is nobody between, and no list of salvagers.
+//! - *A notification that is lost* is not tried again: a table has one route.
+//! - *An acknowledgment is sent again* by a node on the way of the notification whose route to the TCP
+//!   sender is valid, or by the receiver's.
+//!
+//! Nothing here looks for a route.
+
+use base::{FailedLink, Instant, Ipv4Addr};
+use wire::{AodvLosses, AodvMessage, ConnInfo, ConnList, ConnPackets, Packet, Routed};
+
+use super::Aodv;
+use crate::losses::signals;
+use crate::{Hop, Output};
+
+impl Aodv {
+    const fn reports_losses(&self) -> bool {
+        self.config.elfn || self.config.epln || self.config.bead
+    }
+
+    /// A packet is lost because there is no way for it.
+    pub(super) fn note_loss(&mut self, packet: &Packet) {
+        if !self.reports_losses() || packet.ip.source == self.address {
+            return;
+        }
+        let info = ConnInfo::of(packet, false);
+        self.losses.note(info.filter(|info| match info.packets {
+            ConnPackets::Data { .. } => self.config.epln,
+            ConnPackets::Acks { .. } => self.config.bead,
+        }));
+    }
+
+    /// The packet that has shown a link to have failed, and whether it has another way. §4.3.1: if this
+    /// node is its sender, its TCP hears of it.
+    pub(super) fn note_first(&mut self, link: FailedLink, packet: &Packet, saved: bool) {
+        if !self.config.elfn && !self.config.epln {
+            return;
+        }
+        let Some(info) = ConnInfo::of(packet, saved) else { return };
+        if !matches!(info.packets, ConnPackets::Data { .. }) {
+            return;
+        }
+        if packet.ip.source == self.address {
+            signals(&info, link, self.address).for_each(|signal| {
+                self.outbox.push(Output::Signal(signal));
+            });
+        } else if saved || !self.config.epln {
+            // What is lost is noted where it is given up.
+            self.losses.note(Some(info));
+        }
+    }
+
+    /// Says what has been noted, to each source.
+    pub(super) fn report_losses(&mut self, now: Instant, link: FailedLink) {
+        while let Some(source) = self.losses.first_source() {
+            let list = self.losses.take_of(source);
+            if list.is_empty() {
+                return self.losses.clear();
+            }
+            self.stats.loss_notices += 1;
+            self.stats.route_errors += 1;
+            self.send_losses(now, source, AodvLosses { link, reporter: self.address, list });
+        }
+    }
+
+    /// On the route to `source`, or not at all.
+    fn send_losses(&mut self, now: Instant, source: Ipv4Addr, losses: AodvLosses) {
+        match self.table.get(source).filter(|route| route.is_valid()) {
+            Some(route) => {
+                let next = Hop::To(route.next_hop);
+                self.say(now, now, AodvMessage::Losses(losses), 1, next);
+            }
+            None => self.stats.lost_notices += 1,
+        }
+    }
+
+    /// A notification comes. All its entries are of one source.
+    pub(super) fn on_losses(&mut self, now: Instant, losses: &AodvLosses) {
+        let mut rest = ConnList::EMPTY;
+        let mut source = None;
+        for mut info in losses.list.entries() {
+            self.renew_ack(now, &mut info);
+            if info.flow.source.address == self.address {
+                for signal in signals(&info, losses.link, losses.reporter) {
+                    self.outbox.push(Output::Signal(signal));
+                }
+            } else {
+                source = Some(info.flow.source.address);
+                // It fits: it was there.
+                rest.push(&info);
+            }
+        }
+        if let Some(source) = source {
+            self.send_losses(now, source, AodvLosses { list: rest, ..*losses });
+        }
+    }
+
+    /// §4.3.2: sends the last of the lost acknowledgments again, if there is a route.
+    fn renew_ack(&mut self, now: Instant, info: &mut ConnInfo) {
+        if !self.config.bead {
+            return;
+        }
+        let Some(ack) = info.renewed_ack() else { return };
+        let route = self.table.get(ack.ip.destination);
+        if ack.ip.destination == self.address || !route.is_some_and(|route| route.is_valid()) {
+            return;
+        }
+        info.note_sent();
+        self.stats.resent_acks += 1;
+        self.outbox.push(Output::Copied);
+        self.forward(now, Routed::plain(ack), None, now);
+    }
+}

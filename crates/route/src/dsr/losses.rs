@@ -1,0 +1,299 @@
+//! Early packet loss notification, best-effort ACK delivery (yu-2004 §4), and explicit link failure
+//! notification (yu-2004 §3.1, after Holland & Vaidya 1999): what DSR says of packets of TCP that a
+//! failed link did not carry. Each is a switch of [`DsrConfig`](super::DsrConfig) by itself.
+//!
+//! | switch | who says what |
+//! |---|---|
+//! | `elfn` | the node at the link names the packet that failed, lost or not, to where its source route begins |
+//! | `epln` | the same, all data that is lost with it, and who has salvaged a packet passes the news on |
+//! | `bead` | the same for acknowledgments; a node with the news and a cached route sends the last one again |
+//! | `relay_notices` | a packet lists who has salvaged it, and the news goes back from one to the next |
+//!
+//! Nothing here starts a route discovery (§4.1): who has no cached route says nothing.
+//!
+//! What the paper leaves open, and what is done:
+//!
+//! - *What is known at the link* is known once every packet has met its fate, so the errors leave after
+//!   that, whatever `error_first` says.
+//! - *A list that is too long* for one error goes on in a second one to the same source.
+//! - *A notification that waits in the queue* for the same neighbour is lost like the one that failed
+//!   (§4.1, case 5), and its source hears of that, too.
+//! - *A notification that is salvaged* is not lost: the error about it does not take its list along.
+//! - *Data at the node that has salvaged it*: algorithm 1 has no look-up for it; the text of §4.3.3 has.
+//! - *How often an acknowledgment is sent again*: it counts as salvaged once more than the one that was
+//!   lost (RFC 4728 §6.4, total salvage count), and ends as that does.
+//! - *Packets that wait* in the send buffer, and are dropped there later, are nobody's news.
+
+use base::{FailedLink, Instant, Ipv4Addr};
+use wire::{
+    ConnInfo, ConnList, ConnPackets, DsrError, DsrErrorKind, DsrHeader, Nodes, RELAYS_MAX, Routed,
+};
+
+use super::Dsr;
+use super::maintenance::Fate;
+use super::originate::{MAX_SALVAGE_COUNT, salvages};
+use super::path::{self, Carried, Path};
+use crate::losses::{Losses, signals};
+use crate::{Hop, Output};
+
+/// A packet that a failed link did not carry, and what became of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failed {
+    pub packet: Routed,
+    pub fate: Fate,
+}
+
+impl Failed {
+    /// A notification that is lost.
+    fn is_lost_notice(&self) -> bool {
+        self.fate == Fate::Lost && is_loss_notice(&self.packet)
+    }
+}
+
+/// Does it carry the news of lost packets?
+pub(super) fn is_loss_notice(packet: &Routed) -> bool {
+    packet.is_control() && packet.dsr.as_ref().is_some_and(DsrHeader::has_conn_list)
+}
+
+impl Dsr {
+    /// Is anything said of packets that are lost?
+    pub(super) const fn reports_losses(&self) -> bool {
+        self.config.elfn || self.config.epln || self.config.bead
+    }
+
+    /// §4.3.1: the link to `to` did not carry these packets, the first of which has shown that.
+    pub(super) fn report_losses(&mut self, now: Instant, to: Ipv4Addr, failed: &[Failed]) {
+        for (place, one) in failed.iter().enumerate() {
+            if one.packet.packet.ip.source == self.address {
+                if place == 0 {
+                    self.signal_own_loss(to, one);
+                }
+                continue;
+            }
+            let Some(source) = source_of(&one.packet) else { continue };
+            if one.is_lost_notice() {
+                self.send_error_with(now, to, &one.packet, &ConnList::EMPTY);
+                continue;
+            }
+            // One error to each source, with all that is lost of it.
+            let before = failed.get(..place).unwrap_or_default();
+            let same = |other: &&Failed| source_of(&other.packet) == Some(source);
+            if before.iter().filter(same).any(|other| !other.is_lost_notice()) {
+                continue;
+            }
+            let mut infos = core::mem::take(&mut self.losses);
+            for (place, other) in failed.iter().enumerate() {
+                if source_of(&other.packet) == Some(source) {
+                    infos.note(self.loss_of(other, place == 0));
+                }
+            }
+            if source == self.address {
+                self.notify_ends(now, to, salvages(&one.packet), &infos);
+            } else {
+                let mut reported = false;
+                for list in infos.lists() {
+                    reported = true;
+                    self.stats.loss_notices += 1;
+                    self.send_error_with(now, to, &one.packet, &list);
+                }
+                if !reported && (place == 0 || self.config.error_per_source) {
+                    self.send_error_with(now, to, &one.packet, &ConnList::EMPTY);
+                }
+            }
+            infos.clear();
+            self.losses = infos;
+        }
+    }
+
+    /// What is to be said of a packet; `first`: it is the one that has shown that the link failed.
+    fn loss_of(&self, failed: &Failed, first: bool) -> Option<ConnInfo> {
+        let lost = failed.fate == Fate::Lost;
+        let mut info = ConnInfo::of(&failed.packet.packet, !lost)?;
+        let says = match info.packets {
+            ConnPackets::Data { .. } if first => self.config.elfn || self.config.epln,
+            ConnPackets::Data { .. } => lost && self.config.epln,
+            ConnPackets::Acks { .. } => lost && self.config.bead,
+        };
+        if self.config.relay_notices {
+            info.relays = failed.packet.dsr.as_ref().map_or(Nodes::EMPTY, DsrHeader::salvagers);
+        }
+        says.then_some(info)
+    }
+
+    /// §4.3.1: this node is the TCP sender of the packet that failed, which goes on as soon as there is
+    /// a route.
+    fn signal_own_loss(&mut self, to: Ipv4Addr, failed: &Failed) {
+        let link = FailedLink { from: self.address, to };
+        if (self.config.elfn || self.config.epln)
+            && let Some(info) = ConnInfo::of(&failed.packet.packet, failed.fate == Fate::Saved)
+        {
+            self.signal_loss(&info, link, self.address);
+        }
+    }
+
+    /// §4.3.1: this node has salvaged these packets, or has sent these acknowledgments again, and its
+    /// own link has lost them. It has no other way for them.
+    fn notify_ends(&mut self, now: Instant, to: Ipv4Addr, salvage: u8, infos: &Losses) {
+        let kind = DsrErrorKind::NodeUnreachable(to);
+        for info in infos.as_slice() {
+            let destination = info.flow.source.address;
+            let error = DsrError { kind, salvage, source: self.address, destination };
+            self.send_on(now, error, *info);
+        }
+    }
+
+    /// §4.3.3, algorithm 1: a notification for this node. What goes on inside of the next error stays
+    /// in the header.
+    pub(super) fn on_loss_notice(&mut self, now: Instant, header: &mut DsrHeader, from: Ipv4Addr) {
+        let Some(list) = header.conn_list() else { return };
+        let Some(error) = header.errors().next().copied() else { return };
+        let DsrErrorKind::NodeUnreachable(to) = error.kind else { return };
+        let nested = header.errors().nth(1).is_some();
+        let mut rest = ConnList::EMPTY;
+        for mut info in list.entries() {
+            if info.flow.source.address == self.address {
+                self.signal_loss(&info, FailedLink { from: error.source, to }, from);
+                self.renew_ack(now, &mut info, error.salvage);
+                continue;
+            }
+            let renewed = self.renew_ack(now, &mut info, error.salvage);
+            if nested {
+                // It fits: it was there.
+                rest.push(&info);
+            } else if !renewed {
+                self.send_on(now, error, info);
+            }
+        }
+        header.set_conn_list(&rest);
+    }
+
+    /// §4.3.2: a notification for another passes.
+    pub(super) fn on_passing_notice(&mut self, now: Instant, packet: &mut Routed) {
+        if !self.config.bead || !is_loss_notice(packet) {
+            return;
+        }
+        let Some(header) = &mut packet.dsr else { return };
+        let Some((list, error)) = header.conn_list().zip(header.errors().next().copied()) else {
+            return;
+        };
+        let mut after = ConnList::EMPTY;
+        for mut info in list.entries() {
+            self.renew_ack(now, &mut info, error.salvage);
+            after.push(&info);
+        }
+        header.set_conn_list(&after);
+    }
+
+    /// Sends the last of the lost acknowledgments again if there is a cached route to the TCP sender,
+    /// and notes that.
+    fn renew_ack(&mut self, now: Instant, info: &mut ConnInfo, salvage: u8) -> bool {
+        if !self.config.bead || salvage >= self.config.salvage_limit.min(MAX_SALVAGE_COUNT) {
+            return false;
+        }
+        let Some(mut ack) = info.renewed_ack() else { return false };
+        let Some(path) = self.cache.take_for_another(now, ack.ip.destination) else { return false };
+        let Some(next) = path.get(1) else { return false };
+        info.note_sent();
+        self.stats.resent_acks += 1;
+        ack.ip.identification = self.new_identification();
+        let mut packet = Routed::plain(ack);
+        path::put(&mut packet, &path, salvage + 1);
+        self.cache.on_used(now, &path, true);
+        self.outbox.push(Output::Copied);
+        self.transmit(now, now, packet, Hop::To(next));
+        true
+    }
+
+    /// §4.3.3: news for the own TCP.
+    fn signal_loss(&mut self, info: &ConnInfo, link: FailedLink, reporter: Ipv4Addr) {
+        for signal in signals(info, link, reporter) {
+            self.outbox.push(Output::Signal(signal));
+        }
+    }
+
+    /// A notification of this node, which stands between: to the packets' source, or to who has
+    /// salvaged them before.
+    fn send_on(&mut self, now: Instant, error: DsrError, mut info: ConnInfo) {
+        let says = match info.packets {
+            ConnPackets::Data { .. } => self.config.epln,
+            ConnPackets::Acks { sent, .. } => self.config.bead && !sent,
+        };
+        if !says {
+            return;
+        }
+        let source = info.flow.source.address;
+        let mut relays = info.relays.as_slice();
+        let mut to = source;
+        let path = loop {
+            if to != self.address
+                && let Some(path) = self.cache.take(now, to)
+            {
+                break path;
+            }
+            let Some((relay, rest)) = relays.split_first() else { return };
+            (to, relays) = (*relay, rest);
+        };
+        if to != source {
+            info.relays = Nodes::new(relays).unwrap_or_default();
+        }
+        let mut list = ConnList::EMPTY;
+        list.push(&info);
+        let error = DsrError { destination: to, ..error };
+        let mut header = DsrHeader { errors: [Some(error), None, None], ..DsrHeader::default() };
+        header.set_conn_list(&list);
+        if let (DsrErrorKind::NodeUnreachable(unreachable), Some(next)) = (error.kind, path.get(1))
+        {
+            let link = FailedLink { from: error.source, to: unreachable };
+            self.cache.on_error(link, next, &mut header);
+        }
+        let packet = self.control(to, header);
+        self.stats.loss_notices += 1;
+        self.stats.passed_notices += 1;
+        self.stats.route_errors += 1;
+        self.launch(now, now, packet, &path);
+    }
+
+    /// §4.3.2: a notification of this node on a cached route, or not at all.
+    pub(super) fn send_by_cache(&mut self, now: Instant, packet: Routed) -> Fate {
+        match self.cache.take(now, packet.packet.ip.destination) {
+            Some(path) => {
+                self.launch(now, now, packet, &path);
+                Fate::Saved
+            }
+            None => {
+                self.stats.lost_notices += 1;
+                self.drop_packet(packet, crate::DropReason::NoRoute);
+                Fate::Lost
+            }
+        }
+    }
+
+    /// Notes in a packet that this node salvages who has done so before.
+    pub(super) fn note_salvager(&self, packet: &mut Routed) {
+        if !self.config.relay_notices || packet.is_control() {
+            return;
+        }
+        let source = packet.packet.ip.source;
+        let Some(last) = source_of(packet).filter(|last| *last != source) else { return };
+        let Some(header) = &mut packet.dsr else { return };
+        let mut nodes = Nodes::EMPTY;
+        nodes.push(last);
+        for node in header.salvagers().as_slice().iter().take(RELAYS_MAX - 1) {
+            nodes.push(*node);
+        }
+        header.set_salvagers(&nodes);
+    }
+}
+
+/// Where the packet's source route begins.
+fn source_of(packet: &Routed) -> Option<Ipv4Addr> {
+    Carried::of(packet).and_then(|on| on.path.first())
+}
+
+/// The way back on which an error travels, from the node at the failed link.
+pub(super) fn way_back(packet: &Routed, me: Ipv4Addr) -> Option<Path> {
+    let carried = Carried::of(packet)?;
+    let mut back = carried.path;
+    back.truncate(carried.next);
+    (back.last() == Some(me) && !back.has_loop()).then(|| back.reversed())
+}

@@ -1,0 +1,187 @@
+//! The cache table (yu-2004 §2.2): routes, and how well the nodes on each are synchronised about it.
+
+use alloc::vec::Vec;
+
+use base::{FailedLink, Ipv4Addr};
+
+use super::super::path::{Mask, Path, bit};
+
+/// More data packets than these say nothing new.
+pub(super) const DATA_MAX: u8 = 2;
+
+/// A route and what this node knows of who else has it.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// From this node to the destination; once data has passed, from its source.
+    pub route: Path,
+    /// Which nodes it may have: most questions end here.
+    mask: Mask,
+    /// The source and the destination that it serves.
+    pub pair: (Ipv4Addr, Ipv4Addr),
+    /// How many data packets this node has forwarded, sent or received on the route: 0, 1, or 2 for
+    /// more. From 1 on the nodes before this one have it; from 2 on those behind it do, because the
+    /// first packet got past.
+    pub data: u8,
+    /// It was learned by a reply from the node behind this one, which has its part of it.
+    pub replied: bool,
+}
+
+impl Entry {
+    fn new(route: &Path, pair: (Ipv4Addr, Ipv4Addr)) -> Self {
+        Self { route: *route, mask: route.mask(), pair, data: 0, replied: false }
+    }
+}
+
+/// The routes, the newest last. There is no limit: it grows with the routes that are discovered, and
+/// shrinks as links fail.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    entries: Vec<Entry>,
+}
+
+/// Where a route crosses a link, in either direction: the node before it.
+pub(super) fn crossing(route: &Path, link: FailedLink) -> Option<usize> {
+    let FailedLink { from, to } = link;
+    let mut links = route.as_slice().windows(2);
+    links.position(|ends| ends == [from, to] || ends == [to, from])
+}
+
+/// What is left of a route on this node's side of the link behind `at`; `None`: it leads nowhere.
+pub(super) fn usable_part(route: &Path, at: usize, me: Ipv4Addr) -> Option<Path> {
+    let nodes = route.as_slice();
+    let side = if route.position(me)? <= at { nodes.get(..=at)? } else { nodes.get(at + 1..)? };
+    (side.len() > 1).then(|| Path::of(side))
+}
+
+impl Table {
+    /// Is `part` a part of a route, in either direction?
+    pub fn covers(&self, part: &Path) -> bool {
+        let (there, mask) = (part.as_slice(), part.mask());
+        let back = part.reversed();
+        let runs = |route: &Path| {
+            let mut runs = route.as_slice().windows(there.len().max(1));
+            runs.any(|run| run == there || run == back.as_slice())
+        };
+        self.entries.iter().any(|entry| entry.mask & mask == mask && runs(&entry.route))
+    }
+
+    /// A route that begins at this node was learned for a pair of nodes, by a reply from its next node
+    /// if it has `replied`; is it new?
+    pub fn learn(&mut self, route: &Path, pair: (Ipv4Addr, Ipv4Addr), replied: bool) -> bool {
+        if let Some(known) = self.entries.iter_mut().find(|entry| entry.route == *route) {
+            known.replied |= replied;
+            return false;
+        }
+        let new = !self.covers(route);
+        if new {
+            self.entries.push(Entry { replied, ..Entry::new(route, pair) });
+        }
+        new
+    }
+
+    /// A data packet with this source route is at `me`, its source, its destination or between; is
+    /// there anything new in the route?
+    pub fn carry(&mut self, route: &Path, me: Ipv4Addr) -> bool {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.route == *route) {
+            entry.data = (entry.data + 1).min(DATA_MAX);
+            return false;
+        }
+        let (Some(first), Some(last), Some(at)) = (route.first(), route.last(), route.position(me))
+        else {
+            return false;
+        };
+        let pair = (first, last);
+        let rest = route.as_slice().get(at..).unwrap_or_default();
+        let is_rest = |entry: &&mut Entry| {
+            entry.data == 0 && entry.pair == pair && entry.route.as_slice() == rest
+        };
+        match self.entries.iter_mut().find(is_rest) {
+            Some(entry) => (entry.route, entry.mask, entry.data) = (*route, route.mask(), 1),
+            None => self.entries.push(Entry { data: 1, ..Entry::new(route, pair) }),
+        }
+        true
+    }
+
+    /// The shortest route; of equals the one that has carried more, then the newest.
+    pub fn find(&self, me: Ipv4Addr, destination: Ipv4Addr) -> Option<Path> {
+        let both = bit(me) | bit(destination);
+        let mut best: Option<(usize, u8, &Path, usize, usize)> = None;
+        for entry in self.entries.iter().filter(|entry| entry.mask & both == both) {
+            let ends = entry.route.position(me).zip(entry.route.position(destination));
+            let Some((from, to)) = ends.filter(|(from, to)| from != to) else { continue };
+            let hops = from.abs_diff(to);
+            if best.is_none_or(|(shortest, data, ..)| {
+                hops < shortest || hops == shortest && entry.data >= data
+            }) {
+                best = Some((hops, entry.data, &entry.route, from, to));
+            }
+        }
+        let (_, _, route, from, to) = best?;
+        let nodes = route.as_slice();
+        Some(match from < to {
+            true => Path::of(nodes.get(from..=to)?),
+            false => Path::of(nodes.get(to..=from)?).reversed(),
+        })
+    }
+
+    pub fn has(&self, link: FailedLink) -> bool {
+        let crosses = |entry: &Entry| {
+            let mut links = entry.route.as_slice().windows(2);
+            links.any(|ends| ends == [link.from, link.to])
+        };
+        self.entries.iter().any(crosses)
+    }
+
+    /// Takes out each route over a link, and shows it with the place where it crosses that. With
+    /// `truncate` the part on the side of `me` stays. Was there one?
+    pub fn remove(
+        &mut self,
+        link: FailedLink,
+        me: Ipv4Addr,
+        truncate: bool,
+        mut show: impl FnMut(&Entry, usize),
+    ) -> bool {
+        let both = bit(link.from) | bit(link.to);
+        let mut removed = false;
+        self.entries.retain_mut(|entry| {
+            if entry.mask & both != both {
+                return true;
+            }
+            let Some(at) = crossing(&entry.route, link) else { return true };
+            removed = true;
+            show(entry, at);
+            match usable_part(&entry.route, at, me).filter(|_| truncate) {
+                Some(part) => {
+                    (entry.route, entry.mask) = (part, part.mask());
+                    true
+                }
+                None => false,
+            }
+        });
+        if removed && truncate {
+            self.merge();
+        }
+        removed
+    }
+
+    /// Routes that were cut may be the same now: the first stays, with the most that is known.
+    fn merge(&mut self) {
+        let mut at = 0;
+        while let Some((route, data)) = self.entries.get(at).map(|entry| (entry.route, entry.data))
+        {
+            let earlier = self.entries.iter_mut().take(at).find(|known| known.route == route);
+            match earlier {
+                Some(known) => {
+                    known.data = known.data.max(data);
+                    self.entries.remove(at);
+                }
+                None => at += 1,
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+}

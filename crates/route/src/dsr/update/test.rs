@@ -1,0 +1,529 @@
+//! The rules, one by one, on a time line of events at one node.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::super::caches::CacheKind;
+use super::super::config::DsrConfig;
+use super::table::Entry;
+use super::*;
+
+const NOW: Instant = Instant::ZERO;
+/// Packets to neighbours carry a route, too, so that each data packet counts.
+const CONFIG: DsrConfig = DsrConfig { route_to_neighbour: true, ..DsrConfig::STANDARD };
+
+fn node(n: u8) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, 0, n)
+}
+
+fn path(nodes: &[u8]) -> Path {
+    let mut path = Path::EMPTY;
+    assert!(nodes.iter().all(|n| path.push(node(*n))));
+    path
+}
+
+fn numbers(path: &Path) -> Vec<u8> {
+    path.as_slice().iter().map(|node| node.octets()[3]).collect()
+}
+
+fn link(from: u8, to: u8) -> FailedLink {
+    FailedLink { from: node(from), to: node(to) }
+}
+
+/// The cache of node 5.
+fn cache_with(options: UpdateOptions) -> CacheTable {
+    let me = node(5);
+    CacheTable::new(me, options, &DsrConfig { cache: CacheKind::update(options), ..CONFIG })
+}
+
+fn cache() -> CacheTable {
+    cache_with(UpdateOptions::PAPER)
+}
+
+impl CacheTable {
+    fn replies_to(&mut self, route: &[u8], to: u8) {
+        self.on_replied(NOW, &path(route), node(to));
+    }
+
+    fn forwards_reply(&mut self, route: &[u8], to: u8) -> bool {
+        let listed = Carried { path: path(route), next: 0 };
+        self.on_heard(NOW, &listed, Heard::ForwardedReply { to: node(to) })
+    }
+
+    fn gets_reply(&mut self, route: &[u8]) -> bool {
+        self.on_learned(NOW, &path(route), LearnedBy::Reply)
+    }
+
+    fn sends(&mut self, route: &[u8]) {
+        self.on_used(NOW, &path(route), true);
+    }
+
+    /// Forwards a data packet, or gets it.
+    fn data(&mut self, route: &[u8]) -> bool {
+        let path = path(route);
+        let next = path.position(self.me).unwrap();
+        let end = next + 1 == path.len();
+        let heard =
+            if end { Heard::Received { data: true } } else { Heard::Forwarded { data: true } };
+        self.on_heard(NOW, &Carried { path, next }, heard)
+    }
+
+    /// Overhears it on its way to the node `next` of it.
+    fn overhears(&mut self, route: &[u8], next: usize) -> bool {
+        let carried = Carried { path: path(route), next };
+        self.on_heard(NOW, &carried, Heard::Overheard { data: true })
+    }
+
+    /// Each entry: its route, its pair and its data packets.
+    fn table(&self) -> Vec<(Vec<u8>, (u8, u8), u8)> {
+        let ends = |entry: &Entry| (entry.pair.0.octets()[3], entry.pair.1.octets()[3]);
+        self.table.entries().iter().map(|e| (numbers(&e.route), ends(e), e.data)).collect()
+    }
+
+    fn records(&self) -> Vec<Vec<u8>> {
+        self.replies.routes().map(numbers).collect()
+    }
+
+    fn route(&mut self, to: u8) -> Vec<u8> {
+        self.find(NOW, node(to)).map(|path| numbers(&path)).unwrap_or_default()
+    }
+
+    /// The ways of the notices that there are, in order of their ends.
+    fn notices(&mut self) -> Vec<Vec<u8>> {
+        let notices = core::iter::from_fn(|| self.poll_notice());
+        let mut ways: Vec<_> = notices.map(|notice| numbers(&notice.way)).collect();
+        ways.sort_by_key(|way| way.last().copied());
+        ways
+    }
+
+    /// The own link to a node fails under a packet on `route`.
+    fn fails(&mut self, to: u8, route: &[u8]) -> Vec<Vec<u8>> {
+        let route = path(route);
+        self.on_broken(NOW, link(5, to), News::LinkLayer { route: Some(&route) });
+        self.notices()
+    }
+
+    /// An error of `reporter` about a link comes from `from`, and goes on to `also`.
+    fn hears(&mut self, of: (u8, u8), reporter: u8, from: u8, also: Option<u8>) -> Vec<Vec<u8>> {
+        self.hear(of, reporter, from, also);
+        self.notices()
+    }
+
+    fn hear(&mut self, of: (u8, u8), reporter: u8, from: u8, also: Option<u8>) {
+        let header = DsrHeader::default();
+        let (reporter, from, also) = (node(reporter), node(from), also.map(node));
+        let news = News::RouteError { reporter, from, also, header: &header };
+        self.on_broken(NOW, link(of.0, of.1), news);
+    }
+}
+
+const NONE: Vec<Vec<u8>> = Vec::new();
+
+#[test]
+fn who_forwards_a_reply_keeps_the_rest_and_notes_who_gets_it() {
+    let mut five = cache();
+    assert!(five.forwards_reply(&[1, 4, 5, 6, 9], 4));
+    assert_eq!(five.table(), [(vec![5, 6, 9], (1, 9), 0)]);
+    assert_eq!(five.records(), [[4, 5, 6, 9]]);
+    // What is known is not kept twice, also as a part and in the other direction.
+    assert!(!five.forwards_reply(&[2, 3, 5, 6], 3));
+    assert!(!five.forwards_reply(&[1, 4, 5, 6, 9], 4));
+    five.data(&[8, 7, 5]);
+    assert!(!five.forwards_reply(&[2, 3, 5, 7, 8], 3));
+    assert_eq!(five.table().len(), 2);
+    let records = [vec![4, 5, 6, 9], vec![3, 5, 6], vec![3, 5, 7, 8]];
+    assert_eq!(five.records(), records);
+}
+
+#[test]
+fn an_answer_from_the_cache_and_one_of_its_own_are_noted_alike() {
+    let mut five = cache();
+    five.gets_reply(&[5, 6, 9]);
+    five.replies_to(&[1, 4, 5, 6], 4);
+    assert_eq!(five.table(), [(vec![5, 6, 9], (5, 9), 0)]);
+    assert_eq!(five.records(), [[4, 5, 6]]);
+    five.on_learned(NOW, &path(&[5, 3, 2]), LearnedBy::OwnReply);
+    assert_eq!(five.records(), [vec![4, 5, 6], vec![3, 5]]);
+}
+
+#[test]
+fn who_has_asked_keeps_the_route_unless_it_has_it() {
+    let mut five = cache();
+    assert!(five.gets_reply(&[5, 6, 7, 9]));
+    assert!(!five.gets_reply(&[5, 6, 7]));
+    assert!(five.gets_reply(&[5, 8, 9]));
+    assert_eq!(five.table(), [(vec![5, 6, 7, 9], (5, 9), 0), (vec![5, 8, 9], (5, 9), 0)]);
+}
+
+#[test]
+fn requests_teach_nothing() {
+    let mut five = cache();
+    for by in [LearnedBy::Request, LearnedBy::CachedReply] {
+        assert!(!five.on_learned(NOW, &path(&[5, 6, 9]), by));
+    }
+    let control = Carried { path: path(&[4, 5, 6]), next: 1 };
+    assert!(!five.on_heard(NOW, &control, Heard::Forwarded { data: false }));
+    five.on_used(NOW, &path(&[5, 6, 9]), false);
+    assert_eq!((five.table(), five.records()), (vec![], NONE));
+}
+
+#[test]
+fn a_source_counts_its_data_packets_up_to_two() {
+    let mut five = cache();
+    five.gets_reply(&[5, 6, 9]);
+    for data in [1, 2, 2] {
+        five.sends(&[5, 6, 9]);
+        assert_eq!(five.table(), [(vec![5, 6, 9], (5, 9), data)]);
+    }
+    // A part of it is a route of its own: what is behind has heard nothing of this.
+    five.sends(&[5, 6]);
+    assert_eq!(five.table()[1], (vec![5, 6], (5, 6), 1));
+}
+
+/// RFC 4728 §8.1.1: a packet to a neighbour needs no source route.
+#[test]
+fn a_packet_without_a_route_tells_nobody() {
+    let config = DsrConfig { route_to_neighbour: false, ..CONFIG };
+    let mut five = CacheTable::new(node(5), UpdateOptions::PAPER, &config);
+    five.gets_reply(&[5, 6]);
+    five.sends(&[5, 6]);
+    assert_eq!(five.table(), [(vec![5, 6], (5, 6), 0)]);
+}
+
+#[test]
+fn data_makes_the_whole_route_known_and_covers_the_record() {
+    let mut five = cache();
+    five.forwards_reply(&[1, 4, 5, 6, 9], 4);
+    five.forwards_reply(&[2, 3, 5, 6, 9], 3);
+    assert!(five.data(&[1, 4, 5, 6, 9]), "4 and 1 are new");
+    assert_eq!(five.table(), [(vec![1, 4, 5, 6, 9], (1, 9), 1)]);
+    assert_eq!(five.records(), [[3, 5, 6, 9]]);
+    assert!(!five.data(&[1, 4, 5, 6, 9]));
+    assert!(!five.data(&[1, 4, 5, 6, 9]));
+    assert!(five.data(&[2, 3, 5, 6, 9]));
+    assert_eq!(five.table(), [(vec![1, 4, 5, 6, 9], (1, 9), 2), (vec![2, 3, 5, 6, 9], (2, 9), 1)]);
+    assert_eq!(five.records(), NONE);
+}
+
+/// Minimal case: 4 has learned a part of a route, and then all of it by data; when a link behind that
+/// part fails, it has the part still. So has it what it has learned for another source.
+#[test]
+fn data_on_a_longer_route_or_of_another_source_leaves_the_record() {
+    let mut five = cache();
+    five.replies_to(&[4, 5, 6], 4);
+    five.replies_to(&[4, 5, 6, 8], 4);
+    five.data(&[4, 5, 6, 9]);
+    assert_eq!(five.hears((6, 9), 6, 6, None), [[5, 4]]);
+    five.data(&[1, 4, 5, 6, 8]);
+    assert_eq!(five.hears((1, 4), 4, 4, None), [[5, 6]]);
+    assert_eq!(five.records(), [vec![4, 5, 6], vec![4, 5, 6, 8]]);
+    assert_eq!(five.fails(6, &[5, 6]), [[5, 4]]);
+}
+
+/// Minimal case: the reply has come from 6, which has the link, too, and is nearer to it, and 3 has
+/// heard of it before.
+#[test]
+fn who_has_sent_the_reply_is_informed_by_whom_it_does_not_come_from() {
+    let mut five = cache();
+    five.gets_reply(&[5, 6, 7, 9]);
+    assert_eq!(five.clone().hears((7, 9), 9, 3, None), [[5, 6]]);
+    assert_eq!(five.fails(6, &[5, 6]), NONE, "it does not have the link to here");
+}
+
+/// What it has sent itself is known farther on, whatever then fails of another's.
+#[test]
+fn anothers_data_leaves_the_own_route_alone() {
+    let mut five = cache();
+    five.gets_reply(&[5, 6, 9]);
+    five.sends(&[5, 6, 9]);
+    five.data(&[4, 5, 6, 9]);
+    assert_eq!(five.table(), [(vec![5, 6, 9], (5, 9), 1), (vec![4, 5, 6, 9], (4, 9), 1)]);
+}
+
+#[test]
+fn a_destination_keeps_the_route_and_takes_it_back() {
+    let mut five = cache();
+    assert!(five.data(&[1, 2, 3, 5]));
+    five.data(&[1, 2, 3, 5]);
+    assert_eq!(five.table(), [(vec![1, 2, 3, 5], (1, 5), 2)]);
+    assert_eq!(five.route(1), [5, 3, 2, 1]);
+    assert_eq!(five.route(2), [5, 3, 2]);
+}
+
+#[test]
+fn a_salvaged_packet_begins_a_route_where_it_was_salvaged() {
+    let mut five = cache();
+    five.gets_reply(&[5, 6, 9]);
+    assert_eq!(five.take_for_another(NOW, node(9)), Some(path(&[5, 6, 9])));
+    five.sends(&[5, 6, 9]);
+    assert_eq!(five.table(), [(vec![5, 6, 9], (5, 9), 1)]);
+}
+
+#[test]
+fn an_overheard_route_moves_to_the_table_with_its_use() {
+    let mut five = cache();
+    assert!(five.overhears(&[1, 2, 3, 9], 2));
+    assert!(!five.overhears(&[1, 2, 3, 9], 2));
+    assert_eq!(five.table(), []);
+    assert_eq!(five.route(9), [5, 2, 3, 9], "it is found");
+    assert_eq!(five.table(), [], "and stays where it is");
+    assert_eq!(five.take(NOW, node(3)), Some(path(&[5, 2, 3])));
+    assert_eq!(five.table(), [(vec![5, 2, 3], (5, 3), 0)]);
+    five.sends(&[5, 2, 3]);
+    assert_eq!(five.table(), [(vec![5, 2, 3], (5, 3), 1)]);
+    assert_eq!(five.route(9), [], "only what is used");
+    // The table is asked first.
+    five.gets_reply(&[5, 6, 7, 8]);
+    five.overhears(&[6, 4, 8], 1);
+    assert_eq!(five.route(8), [5, 6, 7, 8]);
+}
+
+#[test]
+fn the_oldest_overheard_route_makes_room() {
+    for (most, known) in [(0, [false; 3]), (2, [false, true, true]), (3, [true; 3])] {
+        let mut five = cache_with(UpdateOptions { secondary: most, ..UpdateOptions::PAPER });
+        // Each to one that it begins at: one route from here.
+        for other in [11, 12, 13] {
+            five.on_learned(NOW, &path(&[5, other, other + 10]), LearnedBy::Shortening);
+        }
+        assert_eq!([21, 22, 23].map(|other| !five.route(other).is_empty()), known, "{most}");
+    }
+}
+
+#[test]
+fn the_shortest_route_then_the_more_used_then_the_newest() {
+    let mut five = cache();
+    five.gets_reply(&[5, 6, 7, 9]);
+    five.gets_reply(&[5, 1, 9]);
+    five.gets_reply(&[5, 2, 9]);
+    assert_eq!(five.route(9), [5, 2, 9], "the newest");
+    five.sends(&[5, 1, 9]);
+    assert_eq!(five.route(9), [5, 1, 9], "that has carried a packet");
+    five.sends(&[5, 2, 9]);
+    assert_eq!(five.route(9), [5, 2, 9]);
+    (0..2).for_each(|_| five.sends(&[5, 1, 9]));
+    assert_eq!(five.route(9), [5, 1, 9]);
+    assert_eq!(five.route(5), []);
+    assert_eq!(five.route(3), []);
+}
+
+#[test]
+fn upstream_the_node_before_is_informed() {
+    let mut five = cache();
+    five.data(&[1, 4, 5, 6, 7, 9]);
+    // By the node behind; it is at an end of the link, or not.
+    assert_eq!(five.clone().hears((6, 7), 6, 6, None), [[5, 4]]);
+    assert_eq!(five.clone().hears((7, 9), 7, 6, None), [[5, 4]]);
+    // The ordinary error goes there already.
+    assert_eq!(five.clone().hears((6, 7), 6, 6, Some(4)), NONE);
+    assert!(five.on_broken(NOW, link(7, 6), News::LinkLayer { route: None }), "either direction");
+    assert_eq!(five.table(), []);
+}
+
+/// The news has come around the link to a node between the source and the link's end.
+#[test]
+fn upstream_the_node_behind_is_informed_by_whom_it_does_not_come_from() {
+    let mut five = cache();
+    five.data(&[1, 4, 5, 6, 7, 9]);
+    assert_eq!(five.hears((6, 7), 7, 3, None), [[5, 4], [5, 6]]);
+}
+
+#[test]
+fn the_source_of_a_route_that_has_carried_nothing_informs_nobody() {
+    let mut five = cache();
+    five.gets_reply(&[5, 6, 7, 9]);
+    assert_eq!(five.hears((6, 7), 6, 6, None), NONE);
+    assert_eq!(five.table(), []);
+}
+
+#[test]
+fn downstream_the_node_behind_is_informed() {
+    let mut five = cache();
+    five.data(&[1, 2, 4, 5, 6, 9]);
+    assert_eq!(five.clone().hears((1, 2), 2, 4, None), [[5, 6]]);
+    assert_eq!(five.clone().hears((1, 2), 2, 3, None), [[5, 4], [5, 6]]);
+    let mut last = cache();
+    last.data(&[1, 2, 4, 5]);
+    assert_eq!(last.hears((1, 2), 2, 4, None), NONE);
+}
+
+#[test]
+fn who_has_learned_by_a_reply_is_informed() {
+    let mut five = cache();
+    five.forwards_reply(&[1, 4, 5, 6, 7, 9], 4);
+    five.replies_to(&[1, 3, 5, 6, 7], 3);
+    five.replies_to(&[1, 2, 5, 6], 2);
+    assert_eq!(five.clone().hears((6, 7), 6, 6, None), [[5, 3], [5, 4]]);
+    assert_eq!(five.clone().hears((6, 7), 6, 3, None), [[5, 4]], "who says so knows it");
+    five.hears((6, 7), 6, 6, None);
+    assert_eq!(five.records(), [[2, 5, 6]], "the others are over");
+    assert_eq!(five.hears((6, 7), 6, 6, None), NONE);
+}
+
+/// Minimal case: 4 has learned of the link to 5 by 5's own reply, 5 finds it broken by another's
+/// packet, and the record of what is behind 5 does not have it.
+#[test]
+fn a_record_covers_the_link_to_its_neighbour() {
+    let mut five = cache();
+    five.on_learned(NOW, &path(&[5, 4, 1]), LearnedBy::OwnReply);
+    five.gets_reply(&[5, 3, 4]);
+    assert_eq!(five.fails(4, &[5, 4, 2]), [[5, 3, 4]], "by another way");
+    assert_eq!(five.records(), NONE);
+    let mut alone = cache();
+    alone.on_learned(NOW, &path(&[5, 4, 1]), LearnedBy::OwnReply);
+    assert_eq!(alone.fails(4, &[5, 4, 2]), NONE, "nobody is looked for");
+}
+
+/// Minimal case: the entry that a record was made with goes, because of a link before this node; what
+/// 3 has learned is as good as before.
+#[test]
+fn a_record_outlives_the_entry_that_it_was_made_with() {
+    let mut five = cache();
+    five.data(&[1, 4, 5, 6, 9]);
+    five.replies_to(&[2, 3, 5, 6, 9], 3);
+    assert_eq!(five.hears((1, 4), 4, 4, None), [[5, 6]]);
+    assert_eq!(five.table(), []);
+    assert_eq!(five.hears((6, 9), 6, 6, None), [[5, 3]]);
+}
+
+#[test]
+fn the_end_of_the_link_informs_the_first_beyond_it_that_it_can_reach() {
+    let mut five = cache();
+    (0..2).for_each(|_| {
+        five.data(&[1, 4, 5, 6, 7, 9]);
+    });
+    assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [[5, 4]], "there is no way");
+    five.gets_reply(&[5, 3, 2, 9]);
+    assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [vec![5, 4], vec![5, 3, 2, 9]]);
+    five.gets_reply(&[5, 3, 7]);
+    assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [vec![5, 4], vec![5, 3, 7]]);
+    // Also an overheard way; not one over the link.
+    five.overhears(&[2, 6, 8], 1);
+    assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7, 9]), [vec![5, 4], vec![5, 2, 6]]);
+    // It has come from there.
+    assert_eq!(five.hears((5, 6), 7, 3, None), [[5, 4]]);
+}
+
+#[test]
+fn so_does_the_end_behind_the_link() {
+    let mut five = cache();
+    five.data(&[1, 2, 4, 5, 6]);
+    five.gets_reply(&[5, 3, 2]);
+    assert_eq!(five.clone().fails(4, &[5, 4]), [vec![5, 3, 2], vec![5, 6]]);
+    assert_eq!(five.hears((4, 5), 4, 3, None), [vec![5, 6]], "4 has said so");
+}
+
+#[test]
+fn a_first_packet_that_fails_has_informed_nobody_behind() {
+    let mut five = cache();
+    five.gets_reply(&[5, 3, 7]);
+    five.data(&[1, 4, 5, 6, 7]);
+    assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7]), [[5, 4]]);
+    five.data(&[1, 4, 5, 6, 7]);
+    assert_eq!(five.fails(6, &[1, 4, 5, 6, 7]), [vec![5, 4], vec![5, 3, 7]]);
+}
+
+/// Minimal case: the one packet of a route has got past, and later another's fails.
+#[test]
+fn but_it_has_when_another_fails() {
+    let mut five = cache();
+    five.gets_reply(&[5, 3, 7]);
+    five.data(&[1, 4, 5, 6, 7]);
+    assert_eq!(five.fails(6, &[2, 4, 5, 6]), [vec![5, 4], vec![5, 3, 7]]);
+}
+
+#[test]
+fn a_source_informs_nobody_before_it() {
+    let mut five = cache();
+    (0..2).for_each(|_| five.sends(&[5, 6, 7]));
+    five.gets_reply(&[5, 3, 7]);
+    assert_eq!(five.fails(6, &[5, 6, 7]), [[5, 3, 7]]);
+}
+
+#[test]
+fn who_gets_the_ordinary_error_gets_no_other() {
+    let mut five = cache();
+    five.data(&[1, 4, 5, 6]);
+    let route = path(&[1, 4, 5, 6]);
+    five.on_broken(NOW, link(5, 6), News::LinkLayer { route: Some(&route) });
+    five.on_error(link(5, 6), node(4), &mut DsrHeader::default());
+    assert_eq!(five.notices(), NONE);
+}
+
+#[test]
+fn a_node_is_informed_once_of_a_link_and_of_each_link() {
+    let mut five = cache();
+    five.data(&[1, 4, 5, 6, 7, 9]);
+    five.data(&[2, 4, 5, 6, 7]);
+    five.forwards_reply(&[3, 4, 5, 6, 7, 8], 4);
+    assert_eq!(five.hears((6, 7), 6, 6, None), [[5, 4]]);
+    five.data(&[1, 4, 5, 6, 7]);
+    five.data(&[1, 4, 5, 8, 9]);
+    five.hear((6, 7), 6, 6, None);
+    five.hear((8, 9), 8, 8, None);
+    assert_eq!(five.notices(), [[5, 4], [5, 4]]);
+}
+
+#[test]
+fn overheard_routes_over_the_link_go_and_are_nobodys() {
+    let mut five = cache();
+    five.overhears(&[1, 4, 6, 7], 2);
+    assert_eq!(five.route(7), [5, 4, 6, 7]);
+    assert_eq!(five.hears((7, 6), 7, 3, None), NONE);
+    assert_eq!(five.route(7), []);
+    assert!(five.overhears(&[1, 4, 6, 7], 2), "it may come back");
+}
+
+#[test]
+fn without_the_count_of_data_both_sides_are_informed() {
+    let mut five = cache_with(UpdateOptions { ignore_data: true, ..UpdateOptions::PAPER });
+    five.gets_reply(&[5, 3, 7]);
+    five.data(&[1, 4, 5, 6, 7]);
+    assert_eq!(five.clone().fails(6, &[1, 4, 5, 6, 7]), [vec![5, 4], vec![5, 3, 7]]);
+    five.gets_reply(&[5, 8, 9]);
+    assert_eq!(five.hears((8, 9), 9, 3, None), [[5, 8]]);
+}
+
+#[test]
+fn without_the_records_who_has_a_reply_is_not_informed() {
+    let mut five = cache_with(UpdateOptions { ignore_replies: true, ..UpdateOptions::PAPER });
+    five.forwards_reply(&[1, 4, 5, 6, 7, 9], 4);
+    five.data(&[2, 3, 5, 6, 7, 9]);
+    assert_eq!(five.hears((6, 7), 6, 6, None), [[5, 3]]);
+}
+
+#[test]
+fn what_is_before_the_link_may_stay() {
+    let mut five = cache_with(UpdateOptions { truncate: true, ..UpdateOptions::PAPER });
+    five.data(&[1, 4, 5, 6, 7, 9]);
+    five.data(&[1, 4, 5, 6, 7]);
+    five.data(&[7, 6, 5]);
+    five.forwards_reply(&[2, 3, 5, 6, 7], 3);
+    five.overhears(&[8, 6, 7], 1);
+    assert_eq!(five.hears((6, 7), 6, 6, None), [[5, 3], [5, 4]]);
+    assert_eq!(five.table(), [(vec![1, 4, 5, 6], (1, 9), 1), (vec![6, 5], (7, 5), 1)]);
+    assert_eq!(five.records(), [[3, 5, 6]]);
+    assert_eq!((five.route(6), five.route(7)), (vec![5, 6], vec![]));
+    // Of a link beside this node nothing is left on the other side.
+    five.hears((5, 6), 6, 3, None);
+    assert_eq!(five.table(), [(vec![1, 4, 5], (1, 9), 1)]);
+}
+
+#[test]
+fn without_notices_it_is_a_table_and_no_more() {
+    let mut five = cache_with(UpdateOptions { notify: false, ..UpdateOptions::PAPER });
+    five.data(&[1, 4, 5, 6, 7, 9]);
+    five.forwards_reply(&[2, 3, 5, 6, 7], 3);
+    assert_eq!(five.hears((6, 7), 6, 6, None), NONE);
+    assert_eq!((five.table(), five.records()), (vec![], NONE));
+}
+
+/// A hundred routes, each of which is found again.
+#[test]
+fn the_table_has_no_limit() {
+    let mut five = cache();
+    for n in 10..110 {
+        assert!(five.gets_reply(&[5, n, n + 100]));
+    }
+    assert!((10..110).all(|n| five.route(n + 100) == [5, n, n + 100]));
+}

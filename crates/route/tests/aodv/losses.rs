@@ -1,0 +1,126 @@
+//! What AODV says of packets that are lost (yu-2004 §4).
+
+use base::{Duration, FailedLink, LostPacket, Seq, SignalKind};
+use route::{AodvConfig, DropReason, Hop, LocalRepair};
+use wire::{
+    AodvLosses, AodvMessage, Body, ConnInfo, ConnList, IpHeader, Packet, TcpFlags, TcpSegment,
+};
+
+use crate::net::{Fate, Net, at, ms};
+
+const QUIET: AodvConfig = AodvConfig {
+    jitter: Duration::ZERO,
+    ttl_start: 9,
+    local_repair: LocalRepair::Off,
+    rescue: false,
+    ..AodvConfig::STANDARD
+};
+const EPLN: AodvConfig = AodvConfig { epln: true, ..QUIET };
+
+/// 0 - 1 - 2 - 3, with a route from 0 to 3 and back; then the last link goes.
+fn chain(config: AodvConfig) -> Net {
+    let mut net = Net::chain(config, 4);
+    net.send_segment(0, 3, 0, 100, 0);
+    net.send_segment(3, 0, 0, 0, 100);
+    net.run(ms(1000));
+    net.link(2, 3, false);
+    net.log.clear();
+    net
+}
+
+/// When, at which node, which number, what became of it.
+fn heard(net: &Net) -> Vec<(f64, usize, u32, LostPacket)> {
+    let signals = net.signals.iter().map(|(when, node, signal)| {
+        let SignalKind::PacketLost { ranges, fate } = signal.kind else { panic!("{signal:?}") };
+        assert_eq!(signal.about.flow.unwrap().source.address, at(*node));
+        (when.as_nanos() as f64 / 1e6, *node, ranges.as_slice()[0].start.0, fate)
+    });
+    signals.collect()
+}
+
+fn notices(net: &Net) -> Vec<&String> {
+    net.log.iter().filter(|line| line.contains("losses")).collect()
+}
+
+/// The link layer gives up after 5 ms; a frame takes one.
+#[test]
+fn the_source_of_lost_data_hears_of_it() {
+    let mut net = chain(EPLN);
+    net.send_segment(0, 3, 100, 100, 0);
+    net.run(ms(2000));
+    assert_eq!(notices(&net), ["1007 2 losses 3 by 2 to 1", "1008 1 losses 3 by 2 to 0"]);
+    assert_eq!(heard(&net), [(1009.0, 0, 100, LostPacket::Lost)]);
+    assert_eq!((net.node(2).stats().loss_notices, net.node(1).stats().lost_notices), (1, 0));
+}
+
+/// All that waits for the neighbour is named at once, and what comes after that, for want of a route.
+#[test]
+fn all_that_is_lost_is_named() {
+    let mut net = chain(EPLN);
+    for n in 1..4 {
+        net.send_segment(0, 3, 100 * n, 100, 0);
+    }
+    net.run(ms(2000));
+    let mut numbers: Vec<_> =
+        heard(&net).into_iter().map(|(_, node, seq, _)| (node, seq)).collect();
+    numbers.sort();
+    assert_eq!(numbers, [(0, 100), (0, 200), (0, 300)]);
+    let lost = net.fates.iter().filter(|(.., fate)| matches!(fate, Fate::Dropped(..))).count();
+    assert_eq!(lost, 3);
+}
+
+#[test]
+fn each_switch_by_itself() {
+    let run = |config: AodvConfig| {
+        let mut net = chain(config);
+        net.send_segment(0, 3, 100, 100, 0);
+        net.run(ms(2000));
+        let fates: Vec<_> = heard(&net).into_iter().map(|(.., fate)| fate).collect();
+        fates
+    };
+    assert_eq!(run(QUIET), []);
+    assert_eq!(run(AodvConfig { bead: true, ..QUIET }), []);
+    assert_eq!(run(AodvConfig { elfn: true, ..QUIET }), [LostPacket::Lost]);
+    // Under repair it waits.
+    let near = LocalRepair::Near { max_hops: 9, add_ttl: 2 };
+    let repairs = AodvConfig { rescue: true, local_repair: near, ..EPLN };
+    assert_eq!(run(repairs), [LostPacket::Salvaged, LostPacket::Lost]);
+}
+
+/// Of acknowledgments that 3 has sent to 0 and 1 has lost, 2 hears, which has a route.
+#[test]
+fn an_acknowledgment_goes_again_from_who_has_a_route() {
+    for bead in [true, false] {
+        let mut net = chain(AodvConfig { bead, ..EPLN });
+        net.link(2, 3, true);
+        let segment = TcpSegment { ack: Seq(900), flags: TcpFlags::ACK, ..TcpSegment::default() };
+        let packet = Packet { ip: IpHeader::new(at(3), at(0)), body: Body::Tcp(segment) };
+        let mut list = ConnList::EMPTY;
+        assert!(list.push(&ConnInfo::of(&packet, false).unwrap()));
+        let link = FailedLink { from: at(1), to: at(0) };
+        let losses = AodvLosses { link, reporter: at(1), list };
+        net.inject(2, 1, AodvMessage::Losses(losses), 1, Hop::To(at(2)));
+        let before = net.fates.len();
+        net.run(ms(2000));
+        let delivered = net.fates[before..].iter().any(|(.., fate)| *fate == Fate::Delivered(0));
+        assert_eq!(delivered, bead);
+        assert_eq!(net.node(2).stats().resent_acks, u64::from(bead));
+        // The receiver hears that one is on its way.
+        assert_eq!(net.node(3).stats().resent_acks, 0);
+        assert_eq!(notices(&net).len(), 1);
+    }
+}
+
+/// Nothing is looked for to say something: who has no route back says nothing.
+#[test]
+fn without_a_route_back_nothing_is_said() {
+    let mut net = chain(EPLN);
+    net.send_segment(0, 3, 100, 100, 0);
+    net.run(ms(1002));
+    net.link(1, 2, false);
+    net.run(ms(1500));
+    assert_eq!(heard(&net), []);
+    assert!(!net.log.iter().any(|line| line.contains("RREQ 0")), "{:?}", net.log);
+    let lost = Fate::Dropped(2, DropReason::LinkFailure);
+    assert!(net.fates.iter().any(|(.., fate)| *fate == lost));
+}

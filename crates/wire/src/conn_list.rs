@@ -1,0 +1,645 @@
+//! The connection list of a route error: what a failed link lost, by connection (yu-2004 §4.2).
+//!
+//! The paper names the fields and no format. Here it is an option of DSR's header with a type of its
+//! own that an ignorant node leaves alone (RFC 4728 §6), and the body of an AODV message. It holds one
+//! entry or more:
+//!
+//! ```text
+//!  0                   1                   2                   3
+//!  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+//!                                 +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//!                                 |  Option Type  |  Opt Data Len |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |A|M|T|E| Relays|     Count     |          Source Port          |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                        Source Address                         |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                      Destination Address                      |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |       Destination Port        |  Relay 1 … Relay n, 4 bytes each
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//!
+//! A = 0, lost or salvaged data: Count runs of equal segments that follow each other
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                     First Sequence Number                     |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |       Length of a Segment     |   Segments    |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//!
+//! A = 1, lost acknowledgments: the highest of Count
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                        Sequence Number                        |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |                     Acknowledgment Number                     |
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! |            Window             |  if T: TSval, TSecr, 4 bytes each
+//! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+//! ```
+//!
+//! The addresses, the ports, A ("packet type"), the sequence numbers and M of acknowledgments
+//! (`ack_sent`) are yu-2004's. Ours are: M of data, which says that the packets were salvaged; the
+//! lengths of segments, without which a number says nothing of what is lost; of an acknowledgment all
+//! that a valid one needs (sequence number, window as it stands in the header, timestamps for RFC 7323,
+//! E for the congestion echo of RFC 3168); that only the highest acknowledgment is there, because
+//! a node that sends one again sends that; and the relays of §4.3.1's extension, nodes that had salvaged
+//! the packets before, the last one first.
+
+use base::{Endpoint, FlowKey, Seq};
+
+use crate::cursor::{Reader, Writer};
+use crate::{
+    Body, DecodeError, DsrHeader, DsrOption, EncodeError, IpHeader, Nodes, Packet, TcpFlags,
+    TcpSegment, Timestamps,
+};
+
+/// The type of DSR's option: RFC 4728 leaves it free, and its bits say that a node which does not know
+/// it does nothing about it.
+pub const CONN_LIST: u8 = 30;
+/// The type of the option in which a packet lists the nodes that have salvaged it (yu-2004 §4.3.1, the
+/// extension): addresses, the last but one first; the last one is where its source route begins.
+pub const SALVAGERS: u8 = 29;
+
+/// The most bytes of a list: as many as a header has room for in memory, less the option's own two.
+pub const CONN_LIST_MAX: usize = 68;
+
+/// The most relays of an entry.
+pub const RELAYS_MAX: usize = 8;
+
+/// Without relays, runs and what an acknowledgment has.
+const FIXED: usize = 14;
+const RUN: usize = 7;
+const ACK: usize = 10;
+const TIMESTAMPS: usize = 8;
+
+/// The most runs of an entry: as many as there is room for.
+const RUNS_MAX: usize = (CONN_LIST_MAX - FIXED) / RUN;
+
+const IS_ACK: u8 = 0x80;
+const MARK: u8 = 0x40;
+const HAS_TIMESTAMPS: u8 = 0x20;
+const ECHO: u8 = 0x10;
+const RELAYS: u8 = 0x0f;
+
+const MALFORMED: DecodeError = DecodeError::DsrOption { kind: CONN_LIST };
+
+/// An entry of a list: what one connection has lost on a link, in one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnInfo {
+    /// The connection, in the direction of the packets.
+    pub flow: FlowKey,
+    /// Nodes that can pass the news on towards the packets' source; the first is the next.
+    pub relays: Nodes,
+    /// The packets.
+    pub packets: ConnPackets,
+}
+
+/// What an entry says of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnPackets {
+    /// Data.
+    Data {
+        /// It has another route; else it is lost.
+        salvaged: bool,
+        /// What it was.
+        runs: Runs,
+    },
+    /// Acknowledgments without data, lost.
+    Acks {
+        /// One of them has been sent again.
+        sent: bool,
+        /// How many are lost; 255 stands for more, too.
+        count: u8,
+        /// The highest.
+        highest: Ack,
+    },
+}
+
+/// Segments of one length that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Run {
+    /// Where the first begins.
+    pub start: Seq,
+    /// How many sequence numbers each has.
+    pub len: u16,
+    /// How many they are.
+    pub count: u8,
+}
+
+/// Runs of segments, in the order in which they were added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Runs {
+    list: [Run; RUNS_MAX],
+    len: u8,
+}
+
+/// What has to be known of an acknowledgment to send it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// Its sequence number.
+    pub seq: Seq,
+    /// What it acknowledges.
+    pub ack: Seq,
+    /// The window as it stands in the header.
+    pub window: u16,
+    /// RFC 7323: who has agreed on them drops segments without.
+    pub timestamps: Option<Timestamps>,
+    /// RFC 3168: it echoes congestion.
+    pub ece: bool,
+}
+
+impl Runs {
+    /// Adds a segment, `false` if there is no room. One without a sequence number is none.
+    pub fn push(&mut self, start: Seq, len: u16) -> bool {
+        if len == 0 {
+            return false;
+        }
+        let used = usize::from(self.len);
+        if let Some(last) = used.checked_sub(1).and_then(|last| self.list.get_mut(last))
+            && last.len == len
+            && last.end() == start
+            && last.count < u8::MAX
+        {
+            last.count += 1;
+            return true;
+        }
+        self.add(Run { start, len, count: 1 })
+    }
+
+    fn add(&mut self, run: Run) -> bool {
+        let Some(free) = self.list.get_mut(usize::from(self.len)) else { return false };
+        *free = run;
+        self.len += 1;
+        true
+    }
+
+    /// The runs.
+    pub fn as_slice(&self) -> &[Run] {
+        self.list.get(..usize::from(self.len)).unwrap_or_default()
+    }
+
+    /// The segments: where each begins, and its length.
+    pub fn segments(&self) -> impl Iterator<Item = (Seq, u16)> {
+        self.as_slice().iter().flat_map(|run| {
+            (0..u32::from(run.count)).map(|n| (run.start + n * u32::from(run.len), run.len))
+        })
+    }
+}
+
+impl Run {
+    /// One past its last sequence number.
+    pub fn end(&self) -> Seq {
+        self.start + u32::from(self.len) * u32::from(self.count)
+    }
+}
+
+impl ConnInfo {
+    /// What is to be said of a packet of TCP's; `None`: it is none, or neither data nor an
+    /// acknowledgment.
+    pub fn of(packet: &Packet, salvaged: bool) -> Option<Self> {
+        let Body::Tcp(segment) = &packet.body else { return None };
+        if segment.flags.contains(TcpFlags::RST) {
+            return None;
+        }
+        let flow = FlowKey {
+            source: Endpoint::new(packet.ip.source, segment.source_port),
+            destination: Endpoint::new(packet.ip.destination, segment.destination_port),
+        };
+        let packets = if segment.sequence_len() > 0 {
+            let mut runs = Runs::default();
+            let len = u16::try_from(segment.sequence_len()).ok()?;
+            runs.push(segment.seq, len);
+            ConnPackets::Data { salvaged, runs }
+        } else if segment.flags.contains(TcpFlags::ACK) {
+            let highest = Ack {
+                seq: segment.seq,
+                ack: segment.ack,
+                window: segment.window,
+                timestamps: segment.options.timestamps,
+                ece: segment.flags.contains(TcpFlags::ECE),
+            };
+            ConnPackets::Acks { sent: false, count: 1, highest }
+        } else {
+            return None;
+        };
+        Some(Self { flow, relays: Nodes::EMPTY, packets })
+    }
+
+    /// Takes what `other` says of the same connection into this entry; `false`: it says something
+    /// else, or there is no room.
+    pub fn join(&mut self, other: &Self) -> bool {
+        if (self.flow, self.relays) != (other.flow, other.relays) {
+            return false;
+        }
+        match (&mut self.packets, &other.packets) {
+            (
+                ConnPackets::Data { salvaged, runs },
+                ConnPackets::Data { salvaged: theirs, runs: more },
+            ) if salvaged == theirs => {
+                let mut joined = *runs;
+                let fits = more.segments().all(|(start, len)| joined.push(start, len));
+                if fits {
+                    *runs = joined;
+                }
+                fits
+            }
+            (
+                ConnPackets::Acks { sent: false, count, highest },
+                ConnPackets::Acks { sent: false, count: more, highest: other },
+            ) => {
+                *count = count.saturating_add(*more);
+                if other.ack.at_or_after(highest.ack) {
+                    *highest = *other;
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The acknowledgment to be sent again (yu-2004 §4.3.2), from and to the ends of the connection,
+    /// any node that sends it; `None`: there is none, or one is on its way.
+    pub fn renewed_ack(&self) -> Option<Packet> {
+        let ConnPackets::Acks { sent: false, highest, .. } = self.packets else { return None };
+        let FlowKey { source, destination } = self.flow;
+        let mut segment = TcpSegment {
+            source_port: source.port,
+            destination_port: destination.port,
+            seq: highest.seq,
+            ack: highest.ack,
+            flags: TcpFlags::ACK,
+            window: highest.window,
+            ..TcpSegment::default()
+        };
+        if highest.ece {
+            segment.flags = segment.flags.with(TcpFlags::ECE);
+        }
+        segment.options.timestamps = highest.timestamps;
+        let ip = IpHeader::new(source.address, destination.address);
+        Some(Packet { ip, body: Body::Tcp(segment) })
+    }
+
+    /// Notes that an acknowledgment has been sent again.
+    pub const fn note_sent(&mut self) {
+        if let ConnPackets::Acks { sent, .. } = &mut self.packets {
+            *sent = true;
+        }
+    }
+
+    /// Its length (bytes).
+    fn size(&self) -> usize {
+        FIXED
+            + 4 * self.relays.len()
+            + match &self.packets {
+                ConnPackets::Data { runs, .. } => RUN * runs.as_slice().len(),
+                ConnPackets::Acks { highest, .. } => {
+                    ACK + if highest.timestamps.is_some() { TIMESTAMPS } else { 0 }
+                }
+            }
+    }
+
+    fn write(&self, to: &mut Writer<'_>) -> Result<(), EncodeError> {
+        let mut flags = self.relays.len() as u8 & RELAYS;
+        let count = match &self.packets {
+            ConnPackets::Data { salvaged, runs } => {
+                flags |= if *salvaged { MARK } else { 0 };
+                runs.len
+            }
+            ConnPackets::Acks { sent, count, highest } => {
+                flags |= IS_ACK | if *sent { MARK } else { 0 };
+                flags |= if highest.timestamps.is_some() { HAS_TIMESTAMPS } else { 0 };
+                flags |= if highest.ece { ECHO } else { 0 };
+                *count
+            }
+        };
+        to.bytes(&[flags, count])?;
+        to.u16(self.flow.source.port)?;
+        to.u32(self.flow.source.address.to_bits())?;
+        to.u32(self.flow.destination.address.to_bits())?;
+        to.u16(self.flow.destination.port)?;
+        for relay in self.relays.as_slice() {
+            to.u32(relay.to_bits())?;
+        }
+        match &self.packets {
+            ConnPackets::Data { runs, .. } => {
+                for run in runs.as_slice() {
+                    to.u32(run.start.0)?;
+                    to.u16(run.len)?;
+                    to.u8(run.count)?;
+                }
+            }
+            ConnPackets::Acks { highest, .. } => {
+                to.u32(highest.seq.0)?;
+                to.u32(highest.ack.0)?;
+                to.u16(highest.window)?;
+                if let Some(Timestamps { value, echo }) = highest.timestamps {
+                    to.u32(value)?;
+                    to.u32(echo)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let [flags, count] = from.take()?;
+        let source_port = from.u16()?;
+        let (source, destination) = (from.address()?, from.address()?);
+        let flow = FlowKey {
+            source: Endpoint::new(source, source_port),
+            destination: Endpoint::new(destination, from.u16()?),
+        };
+        let mut relays = Nodes::EMPTY;
+        if usize::from(flags & RELAYS) > RELAYS_MAX {
+            return Err(MALFORMED);
+        }
+        for _ in 0..flags & RELAYS {
+            relays.push(from.address()?);
+        }
+        let marked = flags & MARK != 0;
+        let packets = if flags & IS_ACK == 0 {
+            let mut runs = Runs::default();
+            if flags & (HAS_TIMESTAMPS | ECHO) != 0 || count == 0 {
+                return Err(MALFORMED);
+            }
+            for _ in 0..count {
+                let run = Run { start: Seq(from.u32()?), len: from.u16()?, count: from.u8()? };
+                if run.len == 0 || run.count == 0 || !runs.add(run) {
+                    return Err(MALFORMED);
+                }
+            }
+            ConnPackets::Data { salvaged: marked, runs }
+        } else {
+            let (seq, ack, window) = (Seq(from.u32()?), Seq(from.u32()?), from.u16()?);
+            let timestamps = if flags & HAS_TIMESTAMPS == 0 {
+                None
+            } else {
+                Some(Timestamps { value: from.u32()?, echo: from.u32()? })
+            };
+            let highest = Ack { seq, ack, window, timestamps, ece: flags & ECHO != 0 };
+            ConnPackets::Acks { sent: marked, count, highest }
+        };
+        Ok(Self { flow, relays, packets })
+    }
+}
+
+/// A list as it is on the air.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct ConnList {
+    bytes: [u8; CONN_LIST_MAX],
+    len: u8,
+}
+
+impl core::fmt::Debug for ConnList {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.entries()).finish()
+    }
+}
+
+impl Default for ConnList {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl ConnList {
+    /// No entry.
+    pub const EMPTY: Self = Self { bytes: [0; CONN_LIST_MAX], len: 0 };
+
+    /// Adds an entry; `false` if there is no room.
+    pub fn push(&mut self, info: &ConnInfo) -> bool {
+        let len = info.size();
+        let Some(room) = self.bytes.get_mut(usize::from(self.len)..) else { return false };
+        let written = Writer::new(room, len).and_then(|mut to| info.write(&mut to));
+        if written.is_ok() {
+            self.len += len as u8;
+        }
+        written.is_ok()
+    }
+
+    /// Reads a list.
+    ///
+    /// # Errors
+    /// It ends within an entry, has an entry that says nothing, more than [`CONN_LIST_MAX`] bytes, or
+    /// none.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut list = Self::EMPTY;
+        let room = list.bytes.get_mut(..bytes.len()).ok_or(MALFORMED)?;
+        room.copy_from_slice(bytes);
+        list.len = bytes.len() as u8;
+        let mut rest = Reader(bytes);
+        if bytes.is_empty() {
+            return Err(DecodeError::Truncated);
+        }
+        while !rest.0.is_empty() {
+            ConnInfo::read(&mut rest)?;
+        }
+        Ok(list)
+    }
+
+    /// Its entries.
+    pub fn entries(&self) -> impl Iterator<Item = ConnInfo> + use<> {
+        let (bytes, len) = (self.bytes, usize::from(self.len));
+        let mut at = 0;
+        core::iter::from_fn(move || {
+            let mut rest = Reader(bytes.get(at..len).filter(|rest| !rest.is_empty())?);
+            let info = ConnInfo::read(&mut rest).ok()?;
+            at = len - rest.0.len();
+            Some(info)
+        })
+    }
+
+    /// Its length (bytes).
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Nothing in it?
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+    }
+}
+
+impl DsrHeader {
+    /// Its connection list; one that makes no sense is none.
+    pub fn conn_list(&self) -> Option<ConnList> {
+        self.more().find_map(|option| match option {
+            DsrOption::Other { kind: CONN_LIST, data } => ConnList::decode(data).ok(),
+            _ => None,
+        })
+    }
+
+    /// Has it a connection list, of whatever content?
+    pub fn has_conn_list(&self) -> bool {
+        self.more().any(|option| matches!(option, DsrOption::Other { kind: CONN_LIST, .. }))
+    }
+
+    /// Puts this list in place of the one that it has; an empty one takes that out. `false` if there
+    /// is no room.
+    pub fn set_conn_list(&mut self, list: &ConnList) -> bool {
+        self.without(CONN_LIST);
+        list.is_empty() || self.add(DsrOption::Other { kind: CONN_LIST, data: list.as_bytes() })
+    }
+
+    /// The nodes that have salvaged the packet before the one at which its source route begins; the
+    /// last of them first.
+    pub fn salvagers(&self) -> Nodes {
+        let mut nodes = Nodes::EMPTY;
+        for option in self.more() {
+            if let DsrOption::Other { kind: SALVAGERS, data } = option {
+                let mut from = Reader(data);
+                while let Ok(node) = from.address()
+                    && nodes.len() < RELAYS_MAX
+                {
+                    nodes.push(node);
+                }
+            }
+        }
+        nodes
+    }
+
+    /// Lists these; `false` if there is no room.
+    pub fn set_salvagers(&mut self, nodes: &Nodes) -> bool {
+        self.without(SALVAGERS);
+        let mut bytes = [0; 4 * RELAYS_MAX];
+        let len = 4 * nodes.len().min(RELAYS_MAX);
+        for (place, node) in bytes.chunks_exact_mut(4).zip(nodes.as_slice()) {
+            place.copy_from_slice(&node.octets());
+        }
+        let data = bytes.get(..len).unwrap_or_default();
+        data.is_empty() || self.add(DsrOption::Other { kind: SALVAGERS, data })
+    }
+}
+
+#[cfg(test)]
+mod test {
+    extern crate std;
+
+    use std::vec::Vec;
+
+    use base::Ipv4Addr;
+
+    use super::*;
+    use crate::Payload;
+
+    fn packet(seq: u32, len: u32, ack: u32) -> Packet {
+        let segment = TcpSegment {
+            source_port: 1000,
+            destination_port: 80,
+            seq: Seq(seq),
+            ack: Seq(ack),
+            flags: TcpFlags::ACK,
+            window: 512,
+            payload: Payload::new(0, 0, len),
+            ..TcpSegment::default()
+        };
+        let ip = IpHeader::new(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 9));
+        Packet { ip, body: Body::Tcp(segment) }
+    }
+
+    fn joined(packets: &[Packet]) -> ConnInfo {
+        let mut infos = packets.iter().map(|packet| ConnInfo::of(packet, false).unwrap());
+        let mut first = infos.next().unwrap();
+        assert!(infos.all(|info| first.join(&info)));
+        first
+    }
+
+    #[test]
+    fn segments_in_a_row_are_one_run() {
+        let lost =
+            [0u32, 1460, 2920, 5840].map(|at| packet((u32::MAX - 1459).wrapping_add(at), 1460, 7));
+        let info = joined(&lost);
+        let ConnPackets::Data { salvaged: false, runs } = info.packets else { panic!("{info:?}") };
+        assert_eq!(runs.as_slice().iter().map(|run| run.count).collect::<Vec<_>>(), [3, 1]);
+        let starts: Vec<_> = runs.segments().map(|(start, _)| start.0).collect();
+        assert_eq!(starts, [u32::MAX - 1459, 0, 1460, 4380]);
+        assert_eq!(info.size(), 14 + 2 * 7);
+    }
+
+    #[test]
+    fn of_acknowledgments_the_highest_is_kept_also_beyond_the_wrap() {
+        let info = joined(&[packet(5, 0, u32::MAX - 10), packet(5, 0, 20), packet(5, 0, u32::MAX)]);
+        let ConnPackets::Acks { count: 3, highest, sent: false } = info.packets else {
+            panic!("{info:?}")
+        };
+        assert_eq!(highest.ack, Seq(20));
+        let renewed = info.renewed_ack().unwrap();
+        assert_eq!(renewed, packet(5, 0, 20));
+        let mut sent = info;
+        sent.note_sent();
+        assert_eq!(sent.renewed_ack(), None);
+    }
+
+    #[test]
+    fn data_and_acknowledgments_and_connections_are_entries_of_their_own() {
+        let mut data = ConnInfo::of(&packet(0, 100, 5), false).unwrap();
+        assert!(!data.join(&ConnInfo::of(&packet(0, 0, 5), false).unwrap()));
+        assert!(!data.join(&ConnInfo::of(&packet(100, 100, 5), true).unwrap()));
+        let mut other = packet(100, 100, 5);
+        other.ip.source = Ipv4Addr::new(10, 0, 0, 2);
+        assert!(!data.join(&ConnInfo::of(&other, false).unwrap()));
+        // A SYN takes a number; a RST is nobody's loss.
+        let Body::Tcp(segment) = &mut other.body else { unreachable!() };
+        segment.payload = Payload::EMPTY;
+        segment.flags = TcpFlags::SYN;
+        assert!(matches!(
+            ConnInfo::of(&other, false).unwrap().packets,
+            ConnPackets::Data { runs, .. } if runs.as_slice() == [Run { start: Seq(100), len: 1, count: 1 }]
+        ));
+        let Body::Tcp(segment) = &mut other.body else { unreachable!() };
+        segment.flags = TcpFlags::RST.with(TcpFlags::ACK);
+        assert_eq!(ConnInfo::of(&other, false), None);
+    }
+
+    #[test]
+    fn a_list_is_read_as_it_was_written_and_has_so_much_room() {
+        let mut acks = joined(&[packet(5, 0, 20)]);
+        let ConnPackets::Acks { highest, .. } = &mut acks.packets else { unreachable!() };
+        (highest.timestamps, highest.ece) = (Some(Timestamps { value: 3, echo: 4 }), true);
+        acks.relays.push(Ipv4Addr::new(10, 0, 0, 4));
+        let data = joined(&[packet(0, 1460, 5), packet(1460, 1460, 5)]);
+        let mut list = ConnList::EMPTY;
+        assert!(list.push(&acks) && list.push(&data));
+        assert_eq!(list.as_bytes().len(), 36 + 21);
+        assert!(!list.push(&data), "no room");
+        assert_eq!(list.entries().collect::<Vec<_>>(), [acks, data]);
+        assert_eq!(ConnList::decode(list.as_bytes()), Ok(list));
+        let mut header = DsrHeader::default();
+        assert!(header.set_conn_list(&list));
+        assert_eq!((header.conn_list(), header.size()), (Some(list), 4 + 60));
+        assert!(header.set_conn_list(&ConnList::EMPTY));
+        assert_eq!(header, DsrHeader::default());
+        for end in 1..list.as_bytes().len() {
+            let cut = ConnList::decode(&list.as_bytes()[..end]);
+            assert_eq!(cut.is_ok(), end == 36, "{end}");
+        }
+    }
+
+    /// The bytes of the drawing.
+    #[test]
+    fn the_bytes_are_those_of_the_drawing() {
+        let mut list = ConnList::EMPTY;
+        assert!(list.push(&joined(&[packet(0x0102_0304, 1460, 5)])));
+        let ends = [0x03, 0xe8, 10, 0, 0, 1, 10, 0, 0, 9, 0, 80];
+        let run = [1, 2, 3, 4, 0x05, 0xb4, 1];
+        assert_eq!(list.as_bytes(), [&[0, 1][..], &ends, &run].concat());
+        let mut list = ConnList::EMPTY;
+        assert!(list.push(&joined(&[packet(0x0102_0304, 0, 5)])));
+        let ack = [1, 2, 3, 4, 0, 0, 0, 5, 2, 0];
+        assert_eq!(list.as_bytes(), [&[0x80, 1][..], &ends, &ack].concat());
+    }
+
+    #[test]
+    fn salvagers_are_listed() {
+        let mut header = DsrHeader::default();
+        let nodes = Nodes::new(&[3, 4].map(|n| Ipv4Addr::new(10, 0, 0, n))).unwrap();
+        assert!(header.set_salvagers(&nodes));
+        assert_eq!((header.salvagers(), header.size()), (nodes, 4 + 12));
+        assert!(header.set_salvagers(&Nodes::EMPTY));
+        assert_eq!(header, DsrHeader::default());
+    }
+}
