@@ -39,9 +39,13 @@ impl Event {
 }
 
 /// A heap with four children a node: half as deep as a binary one, with the children side by side.
+/// What is taken leaves the top open, because most events put the next one in: that goes to the open
+/// place and down from there, in one pass where taking and putting would be two.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agenda {
     heap: Vec<Event>,
+    /// The first place holds an event that has been taken.
+    open: bool,
     taken: u64,
 }
 
@@ -49,15 +53,22 @@ const CHILDREN: usize = 4;
 
 impl Agenda {
     pub fn with_capacity(events: usize) -> Self {
-        Self { heap: Vec::with_capacity(events), taken: 0 }
+        Self { heap: Vec::with_capacity(events), open: false, taken: 0 }
     }
 
     #[inline]
     pub fn next(&self) -> Option<Event> {
-        self.heap.first().copied()
+        match self.open {
+            false => self.heap.first().copied(),
+            true => self.heap.iter().skip(1).take(CHILDREN).min().copied(),
+        }
     }
 
     pub fn push(&mut self, event: Event) {
+        if self.open {
+            self.open = false;
+            return self.sink(event);
+        }
         let mut hole = self.heap.len();
         self.heap.push(event);
         while hole > 0 {
@@ -77,32 +88,58 @@ impl Agenda {
     }
 
     pub fn pop(&mut self) -> Option<Event> {
-        let last = self.heap.pop()?;
+        self.pop_until(u64::MAX)
+    }
+
+    /// The next event, if it is no later than `until`.
+    #[inline]
+    pub fn pop_until(&mut self, until: u64) -> Option<Event> {
+        if self.open {
+            self.close();
+        }
+        let first = self.heap.first().copied().filter(|event| event.at() <= until)?;
+        self.open = true;
         self.taken += 1;
-        let Some(&first) = self.heap.first() else { return Some(last) };
+        Some(first)
+    }
+
+    /// Nothing was put in the open place.
+    fn close(&mut self) {
+        self.open = false;
+        if let Some(last) = self.heap.pop()
+            && !self.heap.is_empty()
+        {
+            self.sink(last);
+        }
+    }
+
+    /// Puts an event in the first place, and lets it sink to its own.
+    fn sink(&mut self, event: Event) {
         let mut hole = 0;
         loop {
             let start = hole * CHILDREN + 1;
             let end = (start + CHILDREN).min(self.heap.len());
-            let Some(children) = self.heap.get(start..end) else { break };
-            let mut least = start;
-            let mut event = match children.first() {
-                Some(&event) => event,
+            let (least, child) = match self.heap.get(start..end) {
+                Some(&[a, b, c, d]) => {
+                    let (ab, cd) = (a.min(b), c.min(d));
+                    let in_ab = start + usize::from(b < a);
+                    let in_cd = start + 2 + usize::from(d < c);
+                    if cd < ab { (in_cd, cd) } else { (in_ab, ab) }
+                }
+                Some(few) => {
+                    let few = few.iter().copied().zip(start..);
+                    let Some((child, least)) = few.min() else { break };
+                    (least, child)
+                }
                 None => break,
             };
-            for (offset, &child) in children.iter().enumerate().skip(1) {
-                if child < event {
-                    (least, event) = (start + offset, child);
-                }
-            }
-            if last <= event {
+            if event <= child {
                 break;
             }
-            self.heap[hole] = event;
+            self.heap[hole] = child;
             hole = least;
         }
-        self.heap[hole] = last;
-        Some(first)
+        self.heap[hole] = event;
     }
 }
 
@@ -125,6 +162,13 @@ mod test {
             if round % 3 == 0 {
                 kept.sort_unstable();
                 assert_eq!(agenda.pop(), Some(kept.remove(0)));
+                assert_eq!(agenda.next(), kept.first().copied());
+            }
+            if round % 7 == 0 && !kept.is_empty() {
+                kept.sort_unstable();
+                let first = kept[0].at();
+                assert!(first == 0 || agenda.pop_until(first - 1).is_none());
+                assert_eq!(agenda.pop_until(first), Some(kept.remove(0)));
             }
         }
         kept.sort_unstable();

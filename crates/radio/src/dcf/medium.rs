@@ -78,11 +78,16 @@ impl Dcf {
         hearers: &[Hearer],
     ) -> u64 {
         let mut scratch = core::mem::take(&mut self.scratch);
+        let mut delays = core::mem::take(&mut self.delays);
+        delays.clear();
+        // By themselves: roots one after the other do not wait for what a station makes of the frame.
+        let nanos_per_metre = self.nanos_per_metre;
+        delays.extend(hearers.iter().map(|to| travel(to.distance_squared, nanos_per_metre)));
         let (mut count, mut furthest) = (0, 0);
         let summed = self.interference.is_on();
         let at = Instant::from_nanos(now);
         let moved = if SHADOWED { self.field.moved(from, at) } else { 0.0 };
-        for hearer in hearers {
+        for (hearer, &delay) in hearers.iter().zip(&delays) {
             let square = hearer.distance_squared;
             let (signal, strong) = if SHADOWED {
                 let moved = moved + self.field.moved(hearer.node, at);
@@ -94,11 +99,13 @@ impl Dcf {
             } else {
                 (square as f32, square <= self.receive_squared)
             };
-            let delay = travel(square, self.nanos_per_metre);
             let new =
                 Arrival { at: now + delay, until: end + delay, signal, flight: number, strong };
             let station = &mut self.stations[hearer.node as usize];
-            let fate = if !summed && station.is_plain() && station.rx_end <= new.at {
+            let fate = if !summed
+                && station.rx_end <= new.at
+                && station.is_unmoved(new.at, &self.timing)
+            {
                 occupy(station, new, self.timing.nav_of_bad, self.config.eifs_when_only_sensed)
             } else {
                 self.arrive(hearer.node, new)
@@ -111,7 +118,7 @@ impl Dcf {
             furthest = furthest.max(if strong { delay } else { 0 });
         }
         self.flights.get(number).heard.extend_from_slice(&scratch[..count]);
-        self.scratch = scratch;
+        (self.scratch, self.delays) = (scratch, delays);
         furthest
     }
 

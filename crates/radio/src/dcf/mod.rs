@@ -73,6 +73,8 @@ pub struct Dcf {
     interference: Interference,
     agenda: Agenda,
     hearers: Vec<Hearer>,
+    /// How long the frame that is being put on the air travels to each of them (ns).
+    delays: Vec<u64>,
     /// Who can decode the frame that is being put on the air.
     scratch: Box<[Heard]>,
     recorder: Recorder,
@@ -103,6 +105,7 @@ impl Dcf {
             interference: Interference::new(if summed { nodes as usize } else { 0 }),
             agenda: Agenda::with_capacity(2 * nodes as usize + 16),
             hearers: Vec::with_capacity(nodes as usize),
+            delays: Vec::with_capacity(nodes as usize),
             scratch: vec![Heard::NOBODY; nodes as usize].into_boxed_slice(),
             recorder: Recorder::default(),
             frames: 0,
@@ -138,8 +141,7 @@ impl Dcf {
     /// something to report, which is added to `reports`. Gives the instant at which it is then.
     pub fn run(&mut self, until: Instant, reports: &mut Vec<Report>) -> Instant {
         let had = reports.len();
-        while let Some(event) = self.agenda.next().filter(|event| event.at() <= until.as_nanos()) {
-            self.agenda.pop();
+        while let Some(event) = self.agenda.pop_until(until.as_nanos()) {
             self.advance(event.at());
             match event.kind() {
                 Kind::End => self.on_end(event.whose(), reports),

@@ -117,14 +117,18 @@ impl Station {
         self.phase <= Phase::Contend
     }
 
-    /// Has it no back-off under way, and no RTS to watch?
+    /// Does a frame that arrives at `at` leave its back-off as it is, and has it no RTS to watch? It counts no
+    /// slots, or waits for the medium and counts none yet.
     #[inline]
-    pub fn is_plain(&self) -> bool {
-        !self.counts() & !self.is(NAV_OF_RTS)
+    pub fn is_unmoved(&self, at: u64, timing: &Timing) -> bool {
+        let waits = self.count_from(timing) > at + ROUNDING;
+        let unmoved = !self.counts() | (waits & !self.is(DIRECT));
+        unmoved & !self.is(NAV_OF_RTS)
     }
 
     /// From when on slots count, as far as is known: DIFS after the medium is free, physically and
     /// by the NAV, or EIFS after what was not understood (§9.2.3).
+    #[inline]
     pub fn count_from(&self, timing: &Timing) -> u64 {
         let space = if self.is(BAD) { timing.after_bad } else { timing.difs };
         (self.rx_end + space).max(self.nav.max(self.held) + timing.difs)
