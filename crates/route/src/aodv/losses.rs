@@ -12,8 +12,11 @@
 //! - *Nobody salvages* but by a repair or another route of the same table, after which the packet has the
 //!   same source; so there is nobody between, and no list of salvagers.
 //! - *A notification that is lost* is not tried again: a table has one route.
-//! - *An acknowledgment is sent again* by a node on the way of the notification whose route to the TCP
-//!   sender is valid, or by the receiver's.
+//! - *An acknowledgment is sent again* by a node on the way of the notification, or by the receiver's, whose
+//!   route to the TCP sender is valid and leads elsewhere than to where the notification comes from. With one
+//!   route to a destination that is rare.
+//!
+//! - *What ns-2.35's errors take out of the queue* (`purge_on_error`) is nobody's news.
 //!
 //! Nothing here looks for a route.
 
@@ -21,6 +24,7 @@ use base::{FailedLink, Instant, Ipv4Addr};
 use wire::{AodvLosses, AodvMessage, ConnInfo, ConnList, ConnPackets, Packet, Routed};
 
 use super::Aodv;
+use super::table::Route;
 use crate::losses::signals;
 use crate::{Hop, Output};
 
@@ -61,6 +65,18 @@ impl Aodv {
         }
     }
 
+    /// A packet that waited behind the first is lost here, at its sender: its TCP hears of it (§4.3.3).
+    pub(super) fn signal_own_loss(&mut self, link: FailedLink, packet: &Packet) {
+        if !self.config.epln || packet.ip.source != self.address {
+            return;
+        }
+        if let Some(info) = ConnInfo::of(packet, false) {
+            signals(&info, link, self.address).for_each(|signal| {
+                self.outbox.push(Output::Signal(signal));
+            });
+        }
+    }
+
     /// Says what has been noted, to each source.
     pub(super) fn report_losses(&mut self, now: Instant, link: FailedLink) {
         while let Some(source) = self.losses.first_source() {
@@ -86,11 +102,11 @@ impl Aodv {
     }
 
     /// A notification comes. All its entries are of one source.
-    pub(super) fn on_losses(&mut self, now: Instant, losses: &AodvLosses) {
+    pub(super) fn on_losses(&mut self, now: Instant, from: Ipv4Addr, losses: &AodvLosses) {
         let mut rest = ConnList::EMPTY;
         let mut source = None;
         for mut info in losses.list.entries() {
-            self.renew_ack(now, &mut info);
+            self.renew_ack(now, from, &mut info);
             if info.flow.source.address == self.address {
                 for signal in signals(&info, losses.link, losses.reporter) {
                     self.outbox.push(Output::Signal(signal));
@@ -107,13 +123,16 @@ impl Aodv {
     }
 
     /// §4.3.2: sends the last of the lost acknowledgments again, if there is a route.
-    fn renew_ack(&mut self, now: Instant, info: &mut ConnInfo) {
+    /// Not over the neighbour that the notification comes from: that is the way on which they were lost, whose
+    /// RERR may still be on its way.
+    fn renew_ack(&mut self, now: Instant, from: Ipv4Addr, info: &mut ConnInfo) {
         if !self.config.bead {
             return;
         }
         let Some(ack) = info.renewed_ack() else { return };
         let route = self.table.get(ack.ip.destination);
-        if ack.ip.destination == self.address || !route.is_some_and(|route| route.is_valid()) {
+        let leads = |route: &Route| route.is_valid() && route.next_hop != from;
+        if ack.ip.destination == self.address || !route.is_some_and(leads) {
             return;
         }
         info.note_sent();

@@ -295,7 +295,7 @@ impl Aodv {
             AodvMessage::Reply(reply) => self.on_reply(now, from, reply),
             AodvMessage::Error(error) => self.on_error(now, from, error),
             AodvMessage::ReplyAck => self.awaited.remove(from),
-            AodvMessage::Losses(losses) => self.on_losses(now, losses),
+            AodvMessage::Losses(losses) => self.on_losses(now, from, losses),
         }
     }
 

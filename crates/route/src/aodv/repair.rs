@@ -51,14 +51,23 @@ impl Aodv {
                 route.state = State::Repairing;
             }
             self.break_link(now, to, repair.map(|_| destination));
+            // yu-2004 §4.3.1: the own TCP hears of the failure, then a route is looked for.
+            let own = self.config.rescue && packet.packet.ip.source == self.address;
+            if own {
+                self.note_first(link, &packet.packet, true);
+            }
             let saved = self.rescue(now, packet);
-            self.note_first(link, &packet.packet, saved);
+            if !own {
+                self.note_first(link, &packet.packet, saved);
+            }
             if let Some(radius) = repair {
                 self.begin_repair(now, destination, radius);
             }
         }
         while let Some(packet) = queued() {
-            self.rescue(now, packet);
+            if !self.rescue(now, packet) {
+                self.signal_own_loss(link, &packet.packet);
+            }
         }
         self.report_losses(now, link);
     }

@@ -64,10 +64,8 @@ impl Dsr {
     /// §4.3.1: the link to `to` did not carry these packets, the first of which has shown that.
     pub(super) fn report_losses(&mut self, now: Instant, to: Ipv4Addr, failed: &[Failed]) {
         for (place, one) in failed.iter().enumerate() {
+            // Its own TCP has heard of it, and a lost notification goes on by the cache.
             if one.packet.packet.ip.source == self.address {
-                if place == 0 {
-                    self.signal_own_loss(to, one);
-                }
                 continue;
             }
             let Some(source) = source_of(&one.packet) else { continue };
@@ -75,28 +73,38 @@ impl Dsr {
                 self.send_error_with(now, to, &one.packet, &ConnList::EMPTY);
                 continue;
             }
-            // One error to each source, with all that is lost of it.
             let before = failed.get(..place).unwrap_or_default();
             let same = |other: &&Failed| source_of(&other.packet) == Some(source);
-            if before.iter().filter(same).any(|other| !other.is_lost_notice()) {
+            let is_first = !before.iter().filter(same).any(|other| !other.is_lost_notice());
+            let says = place == 0 || self.config.error_per_source && is_first;
+            if one.packet.is_control() {
+                if says {
+                    self.send_error_with(now, to, &without_news(&one.packet), &ConnList::EMPTY);
+                }
                 continue;
             }
+            // One error to each source, with all that is lost of it.
+            if before.iter().filter(same).any(|other| !other.packet.is_control()) {
+                continue;
+            }
+            let own = source == self.address;
             let mut infos = core::mem::take(&mut self.losses);
             for (place, other) in failed.iter().enumerate() {
                 if source_of(&other.packet) == Some(source) {
-                    infos.note(self.loss_of(other, place == 0));
+                    infos.note(self.loss_of(other, place == 0 && !own));
                 }
             }
-            if source == self.address {
+            if own {
                 self.notify_ends(now, to, salvages(&one.packet), &infos);
             } else {
                 let mut reported = false;
                 for list in infos.lists() {
                     reported = true;
-                    self.stats.loss_notices += 1;
-                    self.send_error_with(now, to, &one.packet, &list);
+                    if self.send_error_with(now, to, &one.packet, &list) {
+                        self.stats.loss_notices += 1;
+                    }
                 }
-                if !reported && (place == 0 || self.config.error_per_source) {
+                if !reported && says {
                     self.send_error_with(now, to, &one.packet, &ConnList::EMPTY);
                 }
             }
@@ -120,14 +128,14 @@ impl Dsr {
         says.then_some(info)
     }
 
-    /// §4.3.1: this node is the TCP sender of the packet that failed, which goes on as soon as there is
-    /// a route.
-    fn signal_own_loss(&mut self, to: Ipv4Addr, failed: &Failed) {
-        let link = FailedLink { from: self.address, to };
-        if (self.config.elfn || self.config.epln)
-            && let Some(info) = ConnInfo::of(&failed.packet.packet, failed.fate == Fate::Saved)
+    /// §4.3.1: this node is the TCP sender of the packet that failed. Its TCP hears of that first; then the
+    /// packet takes another route, or waits for one.
+    pub(super) fn signal_own_failure(&mut self, to: Ipv4Addr, packet: &Routed) {
+        if packet.packet.ip.source == self.address
+            && (self.config.elfn || self.config.epln)
+            && let Some(info) = ConnInfo::of(&packet.packet, true)
         {
-            self.signal_loss(&info, link, self.address);
+            self.signal_loss(&info, FailedLink { from: self.address, to }, self.address);
         }
     }
 
@@ -149,14 +157,15 @@ impl Dsr {
         let Some(error) = header.errors().next().copied() else { return };
         let DsrErrorKind::NodeUnreachable(to) = error.kind else { return };
         let nested = header.errors().nth(1).is_some();
+        let salvage = met_before(header);
         let mut rest = ConnList::EMPTY;
         for mut info in list.entries() {
             if info.flow.source.address == self.address {
                 self.signal_loss(&info, FailedLink { from: error.source, to }, from);
-                self.renew_ack(now, &mut info, error.salvage);
+                self.renew_ack(now, &mut info, salvage);
                 continue;
             }
-            let renewed = self.renew_ack(now, &mut info, error.salvage);
+            let renewed = self.renew_ack(now, &mut info, salvage);
             if nested {
                 // It fits: it was there.
                 rest.push(&info);
@@ -173,12 +182,11 @@ impl Dsr {
             return;
         }
         let Some(header) = &mut packet.dsr else { return };
-        let Some((list, error)) = header.conn_list().zip(header.errors().next().copied()) else {
-            return;
-        };
+        let Some(list) = header.conn_list() else { return };
+        let salvage = met_before(header);
         let mut after = ConnList::EMPTY;
         for mut info in list.entries() {
-            self.renew_ack(now, &mut info, error.salvage);
+            self.renew_ack(now, &mut info, salvage);
             after.push(&info);
         }
         header.set_conn_list(&after);
@@ -283,6 +291,24 @@ impl Dsr {
         }
         header.set_salvagers(&nodes);
     }
+}
+
+/// How often the packets had been salvaged that the list of a header is about: its first error was the last
+/// one in it, those around it are about notifications.
+fn met_before(header: &DsrHeader) -> u8 {
+    header.errors().last().map_or(0, |error| error.salvage)
+}
+
+/// A routing packet whose news goes on with the packet itself, so that an error about its link has none of it.
+fn without_news(packet: &Routed) -> Routed {
+    let mut packet = *packet;
+    if is_loss_notice(&packet)
+        && let Some(header) = &mut packet.dsr
+    {
+        header.errors = Default::default();
+        header.set_conn_list(&ConnList::EMPTY);
+    }
+    packet
 }
 
 /// Where the packet's source route begins.

@@ -74,6 +74,7 @@ impl Dsr {
         packet: Routed,
         mut queued: impl FnMut() -> Option<Routed>,
     ) {
+        self.signal_own_failure(to, &packet);
         let mut failed = core::mem::take(&mut self.failed);
         let fate = self.save(now, packet, Some(to));
         failed.push(Failed { packet, fate });

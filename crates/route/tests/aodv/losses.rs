@@ -87,12 +87,24 @@ fn each_switch_by_itself() {
     assert_eq!(run(repairs), [LostPacket::Salvaged, LostPacket::Lost]);
 }
 
-/// Of acknowledgments that 3 has sent to 0 and 1 has lost, 2 hears, which has a route.
+/// Of acknowledgments that 3 has sent to 0 and 1 has lost, 2 hears. It sends the last one again if its route to 0 does
+/// not lead to where the news comes from.
 #[test]
 fn an_acknowledgment_goes_again_from_who_has_a_route() {
-    for bead in [true, false] {
-        let mut net = chain(AodvConfig { bead, ..EPLN });
-        net.link(2, 3, true);
+    for (bead, other_way) in [(true, true), (false, true), (true, false)] {
+        let config = AodvConfig { bead, ..EPLN };
+        let mut net = match other_way {
+            true => Net::new(config, 5, 1),
+            false => Net::chain(config, 4),
+        };
+        if other_way {
+            [(0, 4), (4, 2), (2, 3)].into_iter().for_each(|(a, b)| net.link(a, b, true));
+        }
+        net.send_segment(0, 3, 0, 100, 0);
+        net.send_segment(3, 0, 0, 0, 100);
+        net.run(ms(1000));
+        net.link(1, 2, true);
+        net.log.clear();
         let segment = TcpSegment { ack: Seq(900), flags: TcpFlags::ACK, ..TcpSegment::default() };
         let packet = Packet { ip: IpHeader::new(at(3), at(0)), body: Body::Tcp(segment) };
         let mut list = ConnList::EMPTY;
@@ -103,12 +115,25 @@ fn an_acknowledgment_goes_again_from_who_has_a_route() {
         let before = net.fates.len();
         net.run(ms(2000));
         let delivered = net.fates[before..].iter().any(|(.., fate)| *fate == Fate::Delivered(0));
-        assert_eq!(delivered, bead);
-        assert_eq!(net.node(2).stats().resent_acks, u64::from(bead));
-        // The receiver hears that one is on its way.
+        let again = bead && other_way;
+        assert_eq!((delivered, net.node(2).stats().resent_acks), (again, u64::from(again)));
+        // The receiver hears that one is on its way, or has no other route itself.
         assert_eq!(net.node(3).stats().resent_acks, 0);
         assert_eq!(notices(&net).len(), 1);
     }
+}
+
+/// What waits behind the first at its own sender, where nothing is rescued: TCP hears of each.
+#[test]
+fn a_sender_hears_of_all_that_its_own_link_has_lost() {
+    let mut net = chain(EPLN);
+    net.link(0, 1, false);
+    for n in 1..4 {
+        net.send_segment(0, 3, 100 * n, 100, 0);
+    }
+    net.run(ms(2000));
+    let numbers: Vec<_> = heard(&net).into_iter().map(|(_, node, seq, _)| (node, seq)).collect();
+    assert_eq!(numbers, [(0, 100), (0, 200), (0, 300)]);
 }
 
 /// Nothing is looked for to say something: who has no route back says nothing.

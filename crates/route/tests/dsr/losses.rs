@@ -159,6 +159,67 @@ fn who_has_salvaged_before_passes_the_news_on() {
     }
 }
 
+/// A notification that its forwarder salvages is not lost: its source hears that the link is gone, and TCP hears
+/// of the loss once.
+#[test]
+fn a_salvaged_notification_arrives_once() {
+    // 0 - 1 - 2 - 3; what 2 says of its link to 3 takes 1 to 4 to 0 when 1 has lost 0.
+    let mut net = Net::new(YU, 5, 1);
+    for (a, b) in [(0, 1), (1, 2), (2, 3), (1, 4), (4, 0)] {
+        net.link(a, b, true);
+    }
+    for path in [&[0, 1, 2, 3][..], &[1, 4, 0], &[2, 1, 0], &[2, 1, 4, 0]] {
+        net.teach(path);
+    }
+    net.link(2, 3, false);
+    net.send_segment(0, 3, 100, 100, 0);
+    net.run(ms(3));
+    net.link(0, 1, false);
+    net.run(ms(500));
+    assert_eq!(net.nodes[1].stats().salvaged, 1);
+    let heard: Vec<_> =
+        signals(&net).into_iter().map(|(_, node, seq, fate)| (node, seq, fate)).collect();
+    assert_eq!(heard, [(0, 100, LOST)]);
+    // 1 informs 2 of the link to 0, without the list.
+    let to_2: Vec<_> = net.errors().filter(|sent| sent.to == Some(2)).collect();
+    assert_eq!((to_2.len(), infos(&to_2[0].packet).len()), (1, 0));
+    nobody_searched(&net);
+    net.balance();
+}
+
+/// C has salvaged a packet, its next link fails, too, and it has a third way: nothing is lost, and nothing said.
+#[test]
+fn who_salvages_its_own_salvaged_packet_again_says_nothing() {
+    let mut net = figure_2(YU);
+    net.link(2, 7, true);
+    net.link(7, 4, true);
+    net.teach(&[2, 7, 4]);
+    net.link(2, 7, false);
+    net.send_segment(0, 4, 100, 100, 0);
+    net.run(ms(4));
+    let before = net.nodes[2].stats().loss_notices;
+    net.run(ms(500));
+    assert_eq!(net.nodes[2].stats().salvaged, 2);
+    // The first is the news for A that the packet was salvaged; the last one is F's, passed on.
+    assert_eq!((before, net.nodes[2].stats().loss_notices), (1, 2));
+    let fates: Vec<_> = signals(&net).into_iter().map(|(.., fate)| fate).collect();
+    assert_eq!(fates, [SALVAGED, LOST]);
+    net.balance();
+}
+
+/// A sender's TCP hears that its packet has failed before its node looks for another route.
+#[test]
+fn a_sender_hears_of_its_failure_before_the_search() {
+    let mut net = Net::chain(DsrConfig { elfn: true, ..YU }, 3);
+    net.teach(&[0, 1, 2]);
+    net.link(0, 1, false);
+    net.send_segment(0, 2, 100, 100, 0);
+    net.run(ms(500));
+    assert_eq!(signals(&net)[0].1, 0);
+    assert_eq!(net.signals_before_search, Some(1));
+    net.balance();
+}
+
 /// A link loses what waits for it, of several connections: one error for each source, with one entry
 /// for each connection.
 #[test]

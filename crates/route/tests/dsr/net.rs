@@ -52,6 +52,8 @@ pub struct Net {
     pub salvaged: Vec<(usize, u8)>,
     /// News for hosts, at which node.
     pub signals: Vec<(Instant, usize, Signal)>,
+    /// How many signals hosts had got when the first search began.
+    pub signals_before_search: Option<usize>,
     /// Routes found and lost, at which node, to whom.
     pub news: Vec<(Instant, usize, bool, Ipv4Addr)>,
     /// Says whether a frame is lost, although there is a link.
@@ -81,6 +83,7 @@ impl Net {
             searches: Vec::new(),
             salvaged: Vec::new(),
             signals: Vec::new(),
+            signals_before_search: None,
             news: Vec::new(),
             loses: Box::new(|_| false),
             watch: Box::new(|_, _, _| {}),
@@ -172,7 +175,10 @@ impl Net {
                 }
                 Output::RouteFound(to) => self.news.push((self.now, node, true, to)),
                 Output::RouteLost(to) => self.news.push((self.now, node, false, to)),
-                Output::Searching(to) => self.searches.push((node, to)),
+                Output::Searching(to) => {
+                    self.signals_before_search.get_or_insert(self.signals.len());
+                    self.searches.push((node, to));
+                }
                 Output::Salvaged { times, .. } => self.salvaged.push((node, times)),
                 Output::Signal(signal) => self.signals.push((self.now, node, signal)),
                 Output::Copied => self.offered += 1,
