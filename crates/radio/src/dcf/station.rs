@@ -121,9 +121,9 @@ impl Station {
     /// slots, or waits for the medium and counts none yet.
     #[inline]
     pub fn is_unmoved(&self, at: u64, timing: &Timing) -> bool {
-        let waits = self.count_from(timing) > at + ROUNDING;
-        let unmoved = !self.counts() | (waits & !self.is(DIRECT));
-        unmoved & !self.is(NAV_OF_RTS)
+        // Most stations count nothing: only of the others is it asked when they begin.
+        !self.is(NAV_OF_RTS)
+            && (!self.counts() || !self.is(DIRECT) && self.count_from(timing) > at + ROUNDING)
     }
 
     /// From when on slots count, as far as is known: DIFS after the medium is free, physically and
