@@ -33,8 +33,7 @@ impl Dcf {
                 self.desks[node as usize].draw(&self.config)
             };
         }
-        let at = self.stations[node as usize].sends_at(&self.timing).max(now);
-        self.arm(node, at);
+        self.arm_back_off(node);
     }
 
     /// A back-off for the packet that the station has, or for its next one.
@@ -48,7 +47,17 @@ impl Dcf {
             return;
         }
         station.phase = Phase::Contend;
-        let at = station.sends_at(&self.timing);
+        self.arm_back_off(node);
+    }
+
+    /// The timer is set for the end of the back-off, or before it for when nothing has followed the
+    /// RTS that holds it up.
+    fn arm_back_off(&mut self, node: u32) {
+        let station = &self.stations[node as usize];
+        let mut at = station.sends_at(&self.timing);
+        if station.is(NAV_OF_RTS) {
+            at = at.min(self.desks[node as usize].nav_checked + 1);
+        }
         self.arm(node, at);
     }
 
@@ -79,15 +88,11 @@ impl Dcf {
                 if station.is(NAV_OF_RTS) {
                     self.after_rts(node, now, false);
                 }
-                let station = &mut self.stations[node as usize];
-                let at = station.sends_at(&self.timing);
-                if station.is(COMMITTED) || at <= now {
+                let station = &self.stations[node as usize];
+                if station.is(COMMITTED) || station.sends_at(&self.timing) <= now {
                     self.send_first(now, node);
-                } else if station.is(NAV_OF_RTS) {
-                    let checked = self.desks[node as usize].nav_checked + 1;
-                    self.arm(node, at.min(checked));
                 } else {
-                    self.arm(node, at);
+                    self.arm_back_off(node);
                 }
             }
             Phase::AwaitCts | Phase::AwaitAck => self.check_deadline(now, node, reports),

@@ -106,20 +106,24 @@ fn in_ns2_data_waits_for_an_idle_medium_and_asks_again() {
 fn a_nav_set_by_an_rts_ends_when_nothing_follows() {
     // 1 is out of reach, so nothing follows the RTS that 2 hears.
     let places = [(0.0, 0.0), (300.0, 0.0), (0.0, 100.0)];
-    let run = |config| {
+    let run = |config, packet_comes| {
         let mut air = with_ranges(at_once(config), &places, 250.0, 250.0);
         air.send(1_000, 0, 1, 1400);
-        air.send(1_100, 2, None, 20);
+        air.send(packet_comes, 2, None, 20);
         let frames = air.run(50);
         frames.iter().find(|frame| frame.from == 2).unwrap().at.as_nanos()
     };
     let heard = 1_000_000 + 352_000 + 334;
     // 2 × SIFS + CTS + 2 slots after the RTS, and a DIFS. One attempt, as 0 would ask again before.
     let limited = DcfConfig { short_retry_limit: 1, ..WITH_RTS };
-    assert_eq!(run(limited), heard + 2 * SIFS + 304_000 + 2 * SLOT + DIFS);
     let never = DcfConfig { rts_nav_ends: false, ..limited };
     let duration = 3 * 10 + 304 + 192 + 1436 * 4 + 304;
-    assert_eq!(run(never), heard + duration * 1_000 + DIFS);
+    // While the RTS is heard, and while it is not known yet that nothing follows.
+    for packet_comes in [1_100, 1_400] {
+        let waited = run(limited, packet_comes) - heard;
+        assert_eq!(waited, 2 * SIFS + 304_000 + 2 * SLOT + DIFS, "{packet_comes} µs");
+        assert_eq!(run(never, packet_comes), heard + duration * 1_000 + DIFS);
+    }
 }
 
 #[test]
