@@ -25,7 +25,8 @@ const PRESETS: &[Preset] = &[
 ];
 
 /// The timers of 4.4BSD (netinet/tcp_timer.h, tcp_subr.c). With nothing measured, its first timeout
-/// is ((TCPTV_SRTTBASE >> 2) + (TCPTV_SRTTDFLT << 2)) >> 1, which is 6 s.
+/// is ((TCPTV_SRTTBASE >> 2) + (TCPTV_SRTTDFLT << 2)) >> 1, which is 6 s. It stops to connect after 75 s
+/// (TCPTV_KEEP_INIT): its third SYN after the first has gone by then, its fourth never goes.
 const BSD: &str = r#"
 growth = "reno"
 tick = { rtt = "500 ms", timer = "500 ms" }
@@ -42,6 +43,7 @@ max_rto = "64 s"
 persist_min = "5 s"
 persist_max = "60 s"
 max_retries = 12
+max_syn_retries = 3
 source_quench = true
 challenge_old_acks = true
 clear_srtt_after = 4
@@ -64,6 +66,7 @@ max_rto = "64 s"
 persist_min = "1 s"
 persist_max = "60 s"
 max_retries = 15
+max_syn_retries = 6
 source_quench = false
 challenge_old_acks = true
 "#;
@@ -89,6 +92,7 @@ max_rto = "60 s"
 persist_min = "1 s"
 persist_max = "60 s"
 max_retries = 1000000
+max_syn_retries = 1000000
 source_quench = false
 challenge_old_acks = false
 clear_srtt_after = 4
@@ -140,6 +144,7 @@ max_rto = "120 s"
 persist_min = "200 ms"
 persist_max = "120 s"
 max_retries = 15
+max_syn_retries = 6
 source_quench = false
 challenge_old_acks = true
 "#;

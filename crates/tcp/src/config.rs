@@ -38,8 +38,6 @@ macro_rules! config {
             pub delayed_ack: Option<DelayedAck>,
             /// Offer SACK (RFC 2018).
             pub sack: bool,
-            /// Timeouts of a SYN before the attempt is given up.
-            pub max_syn_retries: u32,
             $(
                 $(#[$doc])*
                 #[doc = option_default_doc!($kind $($default)+)]
@@ -60,7 +58,6 @@ macro_rules! config {
                         on_tick: false,
                     }),
                     sack: true,
-                    max_syn_retries: 6,
                     $($name: default!($($default)+),)*
                 }
             }

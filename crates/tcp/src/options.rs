@@ -104,6 +104,8 @@ macro_rules! options {
             /// before the connection is given up (RFC 9293 §3.8.3). While an aid holds the
             /// connection, that is the aid's to decide.
             max_retries: count(15),
+            /// Timeouts of a SYN before the attempt to connect is given up (RFC 9293 §3.8.3).
+            max_syn_retries: count(6),
             /// Maximum segment lifetime: TIME-WAIT lasts twice that (RFC 9293 §3.4.2).
             msl: time(30 s),
             /// Probe an idle connection this often (RFC 9293 §3.8.4).
