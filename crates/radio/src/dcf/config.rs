@@ -287,6 +287,8 @@ pub(super) struct Timing {
     pub after_bad: u64,
     /// The NAV that what was not understood leaves behind.
     pub nav_of_bad: u64,
+    /// What is understood ends an EIFS (§9.2.3.4): slots may count earlier than was known before.
+    pub eifs_ends: bool,
     pub preamble: u64,
     pub rts: u64,
     pub cts: u64,
@@ -326,6 +328,7 @@ impl Timing {
             eifs,
             after_bad: if config.eifs_is_nav { eifs + difs } else { eifs },
             nav_of_bad: if config.eifs_is_nav { eifs } else { 0 },
+            eifs_ends: !config.eifs_is_nav,
             preamble,
             rts,
             cts,

@@ -52,7 +52,7 @@ impl Dcf {
 
     /// The timer is set for the end of the back-off, or before it for when nothing has followed the
     /// RTS that holds it up.
-    fn arm_back_off(&mut self, node: u32) {
+    pub(super) fn arm_back_off(&mut self, node: u32) {
         let station = &self.stations[node as usize];
         let mut at = station.sends_at(&self.timing);
         if station.is(NAV_OF_RTS) {

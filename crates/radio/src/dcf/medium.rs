@@ -11,7 +11,7 @@ use super::agenda::{Event, Kind};
 use super::config::Capture;
 use super::flight::{Fate, FrameKind, Heard};
 use super::record::{AirFrame, Outcome};
-use super::station::{BAD, COMMITTED, DIRECT, NAV_OF_RTS, NONE, Station, Suspension};
+use super::station::{BAD, COMMITTED, DIRECT, NAV_OF_RTS, NONE, Phase, Station, Suspension};
 use crate::Hearer;
 
 /// A frame to put on the air.
@@ -108,7 +108,9 @@ impl Dcf {
             {
                 occupy(station, new, self.timing.nav_of_bad, self.config.eifs_when_only_sensed)
             } else {
-                self.arrive(hearer.node, new)
+                let fate = self.arrive(hearer.node, new);
+                self.after_eifs(hearer.node);
+                fate
             };
             // Each is written, and kept by counting it.
             if let Some(place) = scratch.get_mut(count) {
@@ -147,6 +149,16 @@ impl Dcf {
         let station = &mut self.stations[node as usize];
         station.tx_end = end;
         station.held = station.held.max(end);
+        self.after_eifs(node);
+    }
+
+    /// An EIFS may have ended, and with it what the station's timer was set for.
+    #[inline]
+    fn after_eifs(&mut self, node: u32) {
+        let station = &self.stations[node as usize];
+        if self.timing.eifs_ends && station.phase == Phase::Contend && !station.is(COMMITTED) {
+            self.arm_back_off(node);
+        }
     }
 
     /// What a frame does to a station that has something to do with it, and what becomes of the

@@ -117,13 +117,14 @@ impl Station {
         self.phase <= Phase::Contend
     }
 
-    /// Does a frame that arrives at `at` leave its back-off as it is, and has it no RTS to watch? It counts no
-    /// slots, or waits for the medium and counts none yet.
+    /// Does a frame that arrives at `at` leave its back-off as it is, and has it no RTS to watch? It
+    /// counts no slots, or waits for the medium, counts none yet, and is in no EIFS that may end.
     #[inline]
     pub fn is_unmoved(&self, at: u64, timing: &Timing) -> bool {
+        let moves = if timing.eifs_ends { DIRECT | BAD } else { DIRECT };
         // Most stations count nothing: only of the others is it asked when they begin.
         !self.is(NAV_OF_RTS)
-            && (!self.counts() || !self.is(DIRECT) && self.count_from(timing) > at + ROUNDING)
+            && (!self.counts() || !self.is(moves) && self.count_from(timing) > at + ROUNDING)
     }
 
     /// From when on slots count, as far as is known: DIFS after the medium is free, physically and

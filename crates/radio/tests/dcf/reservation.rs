@@ -127,6 +127,24 @@ fn a_nav_set_by_an_rts_ends_when_nothing_follows() {
 }
 
 #[test]
+fn an_eifs_ends_with_a_frame_that_is_understood() {
+    // 2 senses the data of 0, and understands the acknowledgment of 1, which ends before the EIFS does.
+    let config = DcfConfig {
+        eifs_when_only_sensed: true,
+        eifs_at_1_mbps: true,
+        basic_rate: base::Rate::from_bps(2_000_000),
+        ..at_once(DcfConfig::STANDARD)
+    };
+    let mut air = with_ranges(config, &row(3), 250.0, 550.0);
+    air.send(1_000, 0, 1, 1000);
+    air.send(2_000, 2, None, 100);
+    let frames = air.run(50);
+    let order: Vec<_> = frames.iter().map(|frame| (frame.kind, frame.from)).collect();
+    assert_eq!(order, [(DATA, 0), (ACK, 1), (DATA, 2)]);
+    assert_eq!(frames[2].at.as_nanos(), end(&frames[1]) + 667 + DIFS);
+}
+
+#[test]
 fn before_2003_every_seventh_failed_rts_cost_a_packet() {
     let error = base::Chance::from_probability(0.2);
     let base = DcfConfig { frame_error: error, ..DcfConfig::NS2 };
