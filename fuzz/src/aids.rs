@@ -33,6 +33,10 @@ pub fn atcp(input: &[u8]) {
     play("atcp", ICMP, passes_or_drops, input);
 }
 
+pub fn atcp_partial(input: &[u8]) {
+    play("atcp-partial", ICMP, |verdict, _| verdict == Verdict::Pass, input);
+}
+
 pub fn tcp_f(input: &[u8]) {
     play("tcp-f", ROUTES, |verdict, _| verdict == Verdict::Pass, input);
 }

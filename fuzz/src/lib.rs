@@ -29,6 +29,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "movement", run: movement::run },
     Target { name: "tcp", run: tcp_pair::run },
     Target { name: "atcp", run: aids::atcp },
+    Target { name: "atcp-partial", run: aids::atcp_partial },
     Target { name: "tcp-f", run: aids::tcp_f },
     Target { name: "elfn", run: aids::elfn },
     Target { name: "epln", run: aids::epln },

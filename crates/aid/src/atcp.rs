@@ -37,21 +37,22 @@ mod state;
 mod test;
 
 use base::{
-    Act, Done, Duration, Instant, ProbeSpacing, Release, Seq, SeqRange, Setting, Signal,
-    SignalKind, TcpView,
+    Act, Done, Duration, Instant, ProbeSpacing, Release, SeqRange, Setting, Signal, SignalKind,
+    TcpView,
 };
 use wire::{TcpFlags, TcpSegment};
 
 use crate::Verdict;
-use crate::kit::{Context, DEFAULT_MSS, DEFAULT_RTO, Machine, Protocol, resume};
+use crate::kit::{
+    Acknowledgment, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, Duplicates, Machine,
+    Protocol, resume,
+};
 use crate::options::Configure;
 pub use options::{
     AtcpOptions, CongestedUntil, DuplicatesKept, Echo, LeaveLoss, Resend, Restore, Retransmission,
 };
 pub use state::{Cause, State};
 
-/// tcp_rexmtthresh: the duplicate acknowledgment at which TCP retransmits (RFC 5681 §3.2).
-const DUPLICATE_THRESHOLD: u32 = 3;
 /// The longest timeout of ATCP's own retransmission timer, that of 4.4BSD.
 const MAX_TIMEOUT: Duration = Duration::from_secs(64);
 
@@ -61,22 +62,11 @@ pub struct Atcp {
     options: AtcpOptions,
     /// The driver holds TCP until ATCP asks it to resume.
     holds_tcp: bool,
+    /// Counted in all states, because TCP counts in all.
     duplicates: Duplicates,
     loss: Loss,
     /// TCP's window of before the loss state, to be given back when TCP has taken the segment.
     owed: Option<u32>,
-}
-
-/// The duplicate acknowledgments that TCP has seen, so that ATCP knows which one TCP would take
-/// for the third. Those that are swallowed do not count: TCP did not see them. They need not be in
-/// a row (RFC 5681 §3.2), and are counted in all states, because TCP counts in all.
-#[derive(Clone, Copy, Debug, Default)]
-struct Duplicates {
-    /// SND.UNA when they came.
-    of: Seq,
-    passed: u32,
-    /// The window field of the last acknowledgment.
-    window: Option<u16>,
 }
 
 /// What the loss state keeps.
@@ -87,14 +77,6 @@ struct Loss {
     /// at_timer: when ATCP retransmits again.
     deadline: Instant,
     timeout: Duration,
-}
-
-/// What an acknowledgment is to the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Acknowledgment {
-    New,
-    Duplicate,
-    Other,
 }
 
 impl Atcp {
@@ -161,36 +143,6 @@ impl Atcp {
 
     fn backed_off(&self, timeout: Duration) -> Duration {
         if self.options.backoff { timeout.times(2).min(MAX_TIMEOUT) } else { timeout }
-    }
-
-    fn classify(&self, segment: &TcpSegment, view: &TcpView) -> Acknowledgment {
-        let Some(outstanding) = view.outstanding() else { return Acknowledgment::Other };
-        if !segment.flags.contains(TcpFlags::ACK) {
-            Acknowledgment::Other
-        } else if segment.ack.after(outstanding.start) && segment.ack.at_or_before(outstanding.end)
-        {
-            Acknowledgment::New
-        } else if segment.ack == outstanding.start
-            && segment.sequence_len() == 0
-            // Before the first acknowledgment there is nothing to compare with. Counting one more
-            // than TCP does is harmless, one fewer lets TCP see its third.
-            && self.duplicates.window.is_none_or(|window| window == segment.window)
-        {
-            // RFC 5681 §2
-            Acknowledgment::Duplicate
-        } else {
-            Acknowledgment::Other
-        }
-    }
-
-    /// A duplicate that nothing hides from TCP.
-    fn count_duplicate(&mut self, una: Seq) {
-        self.duplicates.passed = self.duplicates_of(una).saturating_add(1);
-        self.duplicates.of = una;
-    }
-
-    fn duplicates_of(&self, una: Seq) -> u32 {
-        if self.duplicates.of == una { self.duplicates.passed } else { 0 }
     }
 
     fn is_new_data(segment: &TcpSegment, view: &TcpView) -> bool {
@@ -328,7 +280,7 @@ impl Protocol for Atcp {
         if segment.flags.intersects(control) {
             return Verdict::Pass;
         }
-        let acknowledgment = self.classify(segment, view);
+        let acknowledgment = self.duplicates.classify(segment, view);
         let echo = segment.flags.contains(TcpFlags::ECE);
         let ends_loss = cx.state() == State::Loss && acknowledgment == Acknowledgment::New;
         let echo_later = echo && ends_loss && self.options.echo == Echo::AfterAck;
@@ -336,9 +288,7 @@ impl Protocol for Atcp {
         if echo && !echo_later {
             self.transition(cx, Cause::CongestionEcho);
         }
-        if segment.flags.contains(TcpFlags::ACK) {
-            self.duplicates.window = Some(segment.window);
-        }
+        self.duplicates.keep_window(segment);
         match (cx.state(), acknowledgment) {
             // The driver resumes TCP before it hands the segment on, as atcp_input() does.
             (State::Loss, Acknowledgment::New) => {
@@ -364,13 +314,13 @@ impl Protocol for Atcp {
             (State::Normal, Acknowledgment::Duplicate) if persists(view) => {}
             (State::Normal, Acknowledgment::Duplicate) => {
                 // Beyond the threshold TCP has already responded, in the congested state.
-                if self.duplicates_of(segment.ack) == DUPLICATE_THRESHOLD - 1 {
+                if self.duplicates.of(segment.ack) == DUPLICATE_THRESHOLD - 1 {
                     self.transition(cx, Cause::ThirdDuplicate);
                     return Verdict::Drop;
                 }
-                self.count_duplicate(segment.ack);
+                self.duplicates.count(segment.ack);
             }
-            (_, Acknowledgment::Duplicate) => self.count_duplicate(segment.ack),
+            (_, Acknowledgment::Duplicate) => self.duplicates.count(segment.ack),
             _ => {}
         }
         Verdict::Pass

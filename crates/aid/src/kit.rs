@@ -12,6 +12,7 @@ mod acts;
 mod context;
 mod defaults;
 mod diagram;
+mod duplicates;
 mod machine;
 mod named;
 pub mod standby;
@@ -24,6 +25,7 @@ pub(crate) use defaults::{DEFAULT_MSS, DEFAULT_RTO};
 #[cfg(test)]
 pub(crate) use diagram::assert_committed;
 pub use diagram::diagram;
+pub(crate) use duplicates::{Acknowledgment, DUPLICATE_THRESHOLD, Duplicates};
 pub use machine::{Machine, Protocol};
 pub use named::Named;
 pub(crate) use named::named;

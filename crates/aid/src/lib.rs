@@ -13,6 +13,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod atcp;
+pub mod atcp_partial;
 pub mod carry;
 pub mod cwnd_limit;
 pub mod elfn;

@@ -12,6 +12,7 @@ use crate::options::{self, Configure, OptionError, OptionInfo, OptionValue};
 /// Every aid.
 pub const AIDS: &[Listed] = &[
     Listed::of::<crate::atcp::AtcpOptions>(),
+    Listed::of::<crate::atcp_partial::AtcpPartialOptions>(),
     Listed::of::<crate::tcp_f::TcpFOptions>(),
     Listed::of::<crate::elfn::ElfnOptions>(),
     Listed::of::<crate::epln::EplnOptions>(),

@@ -43,6 +43,11 @@ pub struct Flow {
     /// helps the sender's (`liu-singh-2001` §III-A has a layer at both ends), else `"none"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_aid: Option<Aid>,
+    /// When the sender's host is to be told that the destination cannot be reached, as if a router had
+    /// said so by ICMP (`westin-2003` §4.8): in ascending order. Nothing is said at a time when nothing
+    /// is outstanding. Only over TCP, and only in the lab. Default: never.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreachable_at: Vec<Time>,
 }
 
 fn one() -> u32 {

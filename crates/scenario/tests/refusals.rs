@@ -686,6 +686,12 @@ help: right would be, for example, "20 ms""#,
 help: it is at least 1 ms"#,
     ),
     (
+        "times that fall",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"unreachable_at = ["5 s", "2 s"]"#,
+        "test.toml:25:18: 2 s comes after 5 s\nhelp: write the times in ascending order",
+    ),
+    (
         "PRR without SACK",
         r#"recovery = "reno""#,
         r#"recovery = "reno", prr = true"#,

@@ -143,6 +143,9 @@ pub struct Run<'a, N: NetworkAtWork> {
     /// Nothing is to go beyond this: somebody wants to look.
     pause: Instant,
     events: Events,
+    /// How many entities of [`Class::Fault`] are the network's. After these comes one for each flow,
+    /// whose sender is told at given times that its destination cannot be reached.
+    faults: usize,
     handled: u64,
     packets: Packets<N::Unit>,
     net: N,
@@ -201,7 +204,14 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             now: Instant::ZERO,
             end: Instant::ZERO + duration,
             pause: Instant::FAR_FUTURE,
-            events: Events::new([faults, entities, sockets.len(), sockets.len(), flows.len()]),
+            events: Events::new([
+                faults + flows.len(),
+                entities,
+                sockets.len(),
+                sockets.len(),
+                flows.len(),
+            ]),
+            faults,
             handled: 0,
             packets: Packets::default(),
             net,
@@ -233,6 +243,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             if let Some(at) = self.flows[number].next {
                 self.events.wake(Class::Application, number as u32, at);
             }
+            self.wake_unreachable(number);
         }
         N::open(self);
     }
@@ -262,6 +273,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
         self.fingerprint.event(at, class as u8, entity);
         let number = entity as usize;
         match class {
+            Class::Fault if number >= self.faults => self.on_unreachable(number - self.faults),
             Class::Fault | Class::Network => N::on_event(self, class, number),
             Class::Aid | Class::Tcp => self.on_socket_timer(class, number),
             Class::Application => self.on_application(number),

@@ -69,7 +69,20 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     for (name, aid) in [("aid", Some(&flow.aid)), ("receiver_aid", flow.receiver_aid.as_ref())] {
         aid.map_or(Ok(()), |aid| self::aid(&format!("{key}.{name}"), aid, flow.transport))?;
     }
-    Ok(())
+    unreachable_at(&format!("{key}.unreachable_at"), flow)
+}
+
+/// When a sender is told that its destination cannot be reached.
+fn unreachable_at(key: &str, flow: &Flow) -> Checked {
+    must(flow.unreachable_at.is_empty() || flow.transport == Transport::Tcp, key, || {
+        "`unreachable_at` with transport = \"udp\"\nonly TCP is told; leave it out".into()
+    })?;
+    let falls = flow.unreachable_at.windows(2).find(|pair| pair[0] >= pair[1]);
+    falls.map_or(Ok(()), |pair| {
+        must(false, key, || {
+            format!("{} comes after {}\nwrite the times in ascending order", pair[1], pair[0])
+        })
+    })
 }
 
 /// What goes back on a flow's connection.

@@ -1,10 +1,10 @@
 //! What hosts do: packets delivered to sockets, timers, applications, and what is told of flows.
 
-use base::{Instant, Ipv4Addr, Signal};
+use base::{About, FlowKey, Instant, Ipv4Addr, Scope, Signal, SignalKind};
 use link::Place;
 use node::Arrived;
 use path::DISCARD;
-use scenario::Transport;
+use scenario::{Time, Transport};
 use tcp::{Event as TcpEvent, Transmit};
 use wire::{Body, Packet, Payload, UdpDatagram};
 
@@ -45,6 +45,32 @@ impl<N: NetworkAtWork> Run<'_, N> {
     pub(super) fn on_signal(&mut self, node: usize, signal: &Signal) {
         self.hosts[node].on_signal(self.now, signal);
         self.serve_peers(node, signal.about.destination);
+    }
+
+    /// The next time at which the sender of a flow is to be told that its destination cannot be reached.
+    pub(super) fn wake_unreachable(&mut self, flow: usize) {
+        let told = self.flows[flow].told_unreachable;
+        if let Some(&Time(at)) = self.scenario.flows[flow].unreachable_at.get(told) {
+            let entity = (self.faults + flow) as u32;
+            self.events.wake(Class::Fault, entity, Instant::ZERO + at);
+        }
+    }
+
+    /// The sender of a flow is told so, as if a router had answered its first outstanding segment.
+    pub(super) fn on_unreachable(&mut self, flow: usize) {
+        self.flows[flow].told_unreachable += 1;
+        self.wake_unreachable(flow);
+        let SocketAt { node, number: Some(number), .. } = self.sockets[flow * 2] else { return };
+        let Some(tcp) = self.hosts[node].socket(number).map(|socket| socket.tcp()) else { return };
+        let Some(outstanding) = tcp.view().outstanding() else { return };
+        let key = FlowKey { source: tcp.local(), destination: tcp.remote() };
+        let about = About {
+            destination: Some(key.destination.address),
+            flow: Some(key),
+            seq: Some(outstanding.start),
+            ..About::default()
+        };
+        self.on_signal(node, &Signal { kind: SignalKind::Unreachable(Scope::Host), about });
     }
 
     /// Each connection of a node, or each to this peer, may have something to do.

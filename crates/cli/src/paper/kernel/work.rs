@@ -227,16 +227,32 @@ impl Building<'_> {
             self.cut = true;
         }
         let scenario = Scenario::parse(&job.file, text, &set).map_err(experiment::Error::from)?;
-        if matches!(by, By::Kernel(_)) && scenario.flows.iter().any(|flow| flow.back.is_some()) {
-            return Err(Failure::Input(format!(
-                "--kernel: {}: `back` sends data both ways on one connection, and a kernel's \
-                 transfers go one way\nhelp: leave out `back`, or run other figures: --figure ID",
-                job.file
-            )));
+        if matches!(by, By::Kernel(_)) {
+            no_kernel_can(&scenario).map_err(|(key, why)| {
+                Failure::Input(format!(
+                    "--kernel: {}: `{key}` {why}\n\
+                     help: leave out `{key}`, or run other figures: --figure ID",
+                    job.file
+                ))
+            })?;
         }
         self.plan.jobs.push(Job::new(scenario, job.file.clone(), set));
         Ok(self.plan.jobs.len() - 1)
     }
+}
+
+/// The key of a scenario's flows that a kernel's transfers have nothing for, and why.
+fn no_kernel_can(scenario: &Scenario) -> Result<(), (&'static str, &'static str)> {
+    for flow in &scenario.flows {
+        if flow.back.is_some() {
+            let why = "sends data both ways on one connection, and a kernel's transfers go one way";
+            return Err(("back", why));
+        }
+        if !flow.unreachable_at.is_empty() {
+            return Err(("unreachable_at", "is what only hosts of the simulator are told"));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -337,11 +353,16 @@ mod test {
         assert!(wrong.contains("--figure 9") && wrong.contains("8, 13, 14, 15, 17, 18"), "{wrong}");
         let wrong = asked(&["--congestion-control", "a b"]).unwrap_err();
         assert!(wrong.contains("a name, as in cubic"), "{wrong}");
-        let mut whole = plan(Source::find("liu-singh-2001").unwrap()).unwrap();
-        for job in &mut whole.jobs {
-            job.set.push(("flow.0.back".into(), "ftp".into()));
+        for (key, value, why) in [
+            ("back", "ftp", "`back` sends data both ways on one connection"),
+            ("unreachable_at", "[\"5 s\"]", "`unreachable_at` is what only hosts"),
+        ] {
+            let mut whole = plan(Source::find("liu-singh-2001").unwrap()).unwrap();
+            for job in &mut whole.jobs {
+                job.set.push((format!("flow.0.{key}"), value.into()));
+            }
+            let wrong = asked_of(&whole, &["--figure", "8"]).unwrap_err();
+            assert!(wrong.contains(why), "{wrong}");
         }
-        let wrong = asked_of(&whole, &["--figure", "8"]).unwrap_err();
-        assert!(wrong.contains("`back` sends data both ways on one connection"), "{wrong}");
     }
 }

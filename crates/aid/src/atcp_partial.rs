@@ -1,0 +1,290 @@
+//! The part of ATCP that westin-2003 built into the TCPs of ns-2, and doubts.
+//!
+//! It differs from the whole ATCP ([`atcp`](crate::atcp)) in that TCP sees each loss and responds to
+//! it: the third duplicate acknowledgment reaches TCP, and a timeout happens. What is left of ATCP is
+//! that after duplicates the window is given back (§3.2.1, §4.1.2), and the disconnected state.
+//!
+//! - *Loss* begins after TCP's response. After duplicates TCP persists: its one retransmission has
+//!   left, and nothing follows but a segment each timeout. The first new acknowledgment ends it, and the
+//!   window is what it was before the duplicates. After a timeout TCP's window is one segment and its
+//!   timer does the same as a persist timer, so nothing is done, then or at the end (§4.1.2, §4.3.2).
+//! - *Disconnected*: the window is one segment, TCP goes back to the first unacknowledged one
+//!   ([`step_back`](AtcpPartialOptions::step_back)), and sends that at each timeout. Anything that
+//!   arrives ends it, and slow start follows (§4.8.1, §4.8.3). Without a persist timer of its own, its
+//!   first probe waits for a retransmission timeout, and each gap is twice the last.
+//! - *A congestion mark* keeps it from the loss state ([`ecn`](AtcpPartialOptions::ecn)).
+//!
+//! Read so where the text is silent: the saved window is that before the third duplicate, and is given
+//! back when TCP has taken the acknowledgment, as its end of fast recovery would take it away again;
+//! the slow-start threshold is TCP's.
+
+mod state;
+#[cfg(test)]
+mod test;
+
+use alloc::boxed::Box;
+
+use base::{
+    Act, Done, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, SeqRange, Setting,
+    Signal, SignalKind, TcpView,
+};
+use wire::{TcpFlags, TcpSegment};
+
+use crate::kit::{
+    Acknowledgment, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, Duplicates, Machine,
+    Protocol, resume,
+};
+use crate::options::{AidOption, Configure, Set};
+use crate::{Aid, Verdict};
+pub use state::{Cause, State};
+
+/// The longest gap between probes: the retransmission timer's longest.
+const LONGEST_GAP: Duration = Duration::from_secs(64);
+
+/// What westin-2003 §3.2.1 and §4.8.3 vary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtcpPartialOptions {
+    /// What a congestion mark leads to.
+    pub ecn: Ecn,
+    /// Whether TCP goes back to the first unacknowledged segment when it is disconnected.
+    pub step_back: bool,
+    /// Whether the first unacknowledged segment goes again at once when it is disconnected.
+    pub retransmit: bool,
+}
+
+/// What a congestion mark leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Ecn {
+    /// The normal state, as in ATCP's reference code (westin-2003 §3.2.1).
+    #[default]
+    Normal,
+    /// The congested state, as in liu-singh-2001.
+    Congested,
+}
+
+impl Default for AtcpPartialOptions {
+    fn default() -> Self {
+        Self { ecn: Ecn::Normal, step_back: true, retransmit: false }
+    }
+}
+
+impl Configure for AtcpPartialOptions {
+    const NAME: &'static str = "atcp-partial";
+    const ABOUT: &'static str =
+        "the part of ATCP in a thesis (Westin 2003): the window comes back after duplicates";
+    const OPTIONS: &'static [AidOption<Self>] = &[
+        AidOption {
+            name: "ecn",
+            about: "what a congestion mark leads to: the normal state, or the congested one",
+            set: Set::Choice(&[
+                ("normal", |o| o.ecn = Ecn::Normal),
+                ("congested", |o| o.ecn = Ecn::Congested),
+            ]),
+        },
+        AidOption {
+            name: "step_back",
+            about: "go back to the first unacknowledged segment when disconnected",
+            set: Set::Flag(|o| &mut o.step_back),
+        },
+        AidOption {
+            name: "retransmit",
+            about: "send the first unacknowledged segment at once when disconnected",
+            set: Set::Flag(|o| &mut o.retransmit),
+        },
+    ];
+
+    fn build(self) -> Box<dyn Aid> {
+        Box::new(AtcpPartial::new(self))
+    }
+}
+
+/// The partial ATCP to one connection. It has no timer: TCP's probes are its clock.
+#[derive(Clone, Debug)]
+pub struct AtcpPartial {
+    options: AtcpPartialOptions,
+    duplicates: Duplicates,
+    /// The third duplicate is on its way up, and TCP's window before it (bytes).
+    third: Option<Option<u32>>,
+    /// The window of before the loss state (bytes).
+    saved: Option<u32>,
+    /// The window to give back when TCP has taken the segment (bytes).
+    owed: Option<u32>,
+    /// The driver holds TCP.
+    holds_tcp: bool,
+}
+
+impl AtcpPartial {
+    /// To a new connection.
+    pub fn new(options: AtcpPartialOptions) -> Machine<Self> {
+        Machine::new(Self {
+            options,
+            duplicates: Duplicates::default(),
+            third: None,
+            saved: None,
+            owed: None,
+            holds_tcp: false,
+        })
+    }
+
+    /// TCP persists with its retransmission timer: a segment each timeout.
+    fn persist(cx: &mut Context<'_, State>, step_back: bool, cwnd: Setting<u32>) {
+        let first = cx.view.rto.value().unwrap_or(DEFAULT_RTO).min(LONGEST_GAP);
+        cx.ask(Act::Hold {
+            probe: Some(ProbeSpacing { first, max: LONGEST_GAP, size: ProbeSize::Segment }),
+            step_back,
+            freeze_timers: false,
+            cwnd,
+            release: Release::Resume,
+        });
+    }
+
+    /// The first unacknowledged segment, once.
+    fn retransmit(cx: &mut Context<'_, State>) {
+        let Some(outstanding) = cx.view.outstanding() else { return };
+        let segment = cx.view.mss.value().unwrap_or(DEFAULT_MSS).max(1);
+        let end = outstanding.start + segment.min(outstanding.len());
+        let range = SeqRange::new(outstanding.start, end);
+        cx.ask(Act::Resend { range, ahead_of_queue: false });
+    }
+
+    fn release(&self, cx: &mut Context<'_, State>) {
+        if self.holds_tcp {
+            cx.ask(resume(Setting::Keep));
+        }
+    }
+
+    fn on_echo(&mut self, cx: &mut Context<'_, State>) {
+        let cause = match self.options.ecn {
+            Ecn::Normal => Cause::PlainEcho,
+            Ecn::Congested => Cause::CongestionEcho,
+        };
+        self.transition(cx, cause);
+    }
+}
+
+/// Has a timeout been responded to, and is this what it sends again? After the first new
+/// acknowledgment the window is larger than one segment.
+fn follows_timeout(segment: &TcpSegment, view: &TcpView) -> bool {
+    let mss = view.mss.value().unwrap_or(DEFAULT_MSS);
+    view.recovery.value() == Some(RecoveryState::Loss)
+        && view.cwnd.value().is_some_and(|cwnd| cwnd <= mss)
+        && view.una.value() == Some(segment.seq)
+        && segment.sequence_len() > 0
+}
+
+impl Protocol for AtcpPartial {
+    type State = State;
+    const NAME: &'static str = AtcpPartialOptions::NAME;
+
+    fn on_transition(&mut self, cx: &mut Context<'_, State>, from: State, cause: Cause) {
+        match (from, cx.state(), cause) {
+            (_, State::Loss, Cause::ThirdDuplicate) => {
+                Self::persist(cx, false, Setting::Keep);
+                // What TCP would send now, it sends only after the hold.
+                Self::retransmit(cx);
+            }
+            (_, State::Disconnected, _) => {
+                self.saved = None;
+                let segment = cx.view.mss.value().unwrap_or(DEFAULT_MSS);
+                Self::persist(cx, self.options.step_back, Setting::Value(segment));
+                if self.options.retransmit {
+                    Self::retransmit(cx);
+                }
+            }
+            (State::Loss, State::Normal, Cause::NewAck) => {
+                self.owed = self.saved.take();
+                self.release(cx);
+            }
+            (State::Loss | State::Disconnected, _, _) => {
+                self.saved = None;
+                self.release(cx);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_down(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+        let view = cx.view;
+        match cx.state() {
+            State::Normal if follows_timeout(segment, view) => {
+                self.transition(cx, Cause::Timeout);
+            }
+            State::Congested if view.max.value().is_none_or(|max| segment.end().after(max)) => {
+                self.transition(cx, Cause::TcpSends);
+            }
+            _ => {}
+        }
+        Verdict::Pass
+    }
+
+    fn on_up(&mut self, cx: &mut Context<'_, State>, segment: &TcpSegment) -> Verdict {
+        let view = cx.view;
+        let control = TcpFlags::SYN.with(TcpFlags::RST);
+        if segment.flags.intersects(control) {
+            return Verdict::Pass;
+        }
+        let acknowledgment = self.duplicates.classify(segment, view);
+        self.duplicates.keep_window(segment);
+        self.transition(cx, Cause::Packet);
+        let echo = segment.flags.contains(TcpFlags::ECE);
+        if echo {
+            self.on_echo(cx);
+        }
+        match acknowledgment {
+            Acknowledgment::New => self.transition(cx, Cause::NewAck),
+            Acknowledgment::Duplicate => {
+                self.duplicates.count(segment.ack);
+                let is_third = self.duplicates.of(segment.ack) == DUPLICATE_THRESHOLD;
+                let persists = view.persisting.value() == Some(true);
+                if is_third && cx.state() == State::Normal && !echo && !persists {
+                    self.third = Some(view.cwnd.value());
+                }
+            }
+            Acknowledgment::Other => {}
+        }
+        Verdict::Pass
+    }
+
+    fn on_taken(&mut self, cx: &mut Context<'_, State>) {
+        if let Some(cwnd) = self.third.take() {
+            self.saved = cwnd;
+            self.transition(cx, Cause::ThirdDuplicate);
+        }
+        let cwnd = self.owed.take();
+        if let Some(cwnd) = cwnd.filter(|cwnd| cx.view.cwnd.value().is_some_and(|now| now < *cwnd))
+        {
+            cx.ask(resume(Setting::Value(cwnd)));
+        }
+    }
+
+    fn wants_taken(&self) -> bool {
+        self.third.is_some() || self.owed.is_some()
+    }
+
+    fn on_signal(&mut self, cx: &mut Context<'_, State>, signal: &Signal) {
+        match signal.kind {
+            SignalKind::Unreachable(_) => self.transition(cx, Cause::Unreachable),
+            SignalKind::EcnEcho => self.on_echo(cx),
+            _ => {}
+        }
+    }
+
+    fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: Done) {
+        match (act, done) {
+            (Act::Hold { .. }, Done::Done) => self.holds_tcp = true,
+            (Act::Resume { .. }, _) => self.holds_tcp = false,
+            (Act::Hold { .. }, Done::Unsupported) => {
+                self.transition(cx, Cause::Refused);
+                cx.step_aside();
+                self.release(cx);
+            }
+            _ => {}
+        }
+    }
+
+    fn on_closed(&mut self) {
+        // Nobody is left to be resumed.
+        (self.third, self.saved, self.owed) = (None, None, None);
+        self.holds_tcp = false;
+    }
+}

@@ -1,0 +1,227 @@
+//! The partial ATCP's time lines: westin-2003 §3.2.1, §4.1.2, §4.3 and §4.8, on the scripted driver.
+
+use std::vec::Vec;
+
+use base::{About, Instant, Scope, Seq};
+
+use super::*;
+use crate::kit::{self, States};
+use crate::scripted::{Event, Response, Scripted, Tcp};
+use crate::way_out::{self, TCPS_LONGEST, flag};
+
+type Line = Scripted<Machine<AtcpPartial>>;
+
+fn nth(n: u32) -> Seq {
+    Tcp::START + 100 * n
+}
+
+/// Ten segments of 100 bytes leave, and more wait.
+fn ten_sent(options: AtcpPartialOptions) -> Line {
+    let mut line = Scripted::new(AtcpPartial::new(options));
+    line.write(5_000);
+    assert_eq!(sent(&mut line), (0..10).map(nth).collect::<Vec<_>>());
+    line
+}
+
+/// What left since this was asked last.
+fn sent(line: &mut Line) -> Vec<Seq> {
+    let sent = line.take().into_iter().filter_map(|event| match event {
+        Event::Sent(segment) | Event::Resent { segment, .. } => Some(segment.seq),
+        _ => None,
+    });
+    sent.collect()
+}
+
+fn responses(line: &Line) -> Vec<Response> {
+    let responses = line.record.iter().filter_map(|(_, event)| match event {
+        Event::Responded(response) => Some(*response),
+        _ => None,
+    });
+    responses.collect()
+}
+
+fn unreachable(line: &mut Line) {
+    let kind = SignalKind::Unreachable(Scope::Host);
+    line.signal(Signal { kind, about: About { seq: Some(line.tcp.una()), ..About::default() } });
+}
+
+fn duplicates(line: &mut Line, copies: u32) {
+    for _ in 0..copies {
+        line.receive_ack(line.tcp.una());
+    }
+}
+
+#[test]
+fn tcp_responds_to_duplicates_and_the_window_comes_back() {
+    let mut line = ten_sent(AtcpPartialOptions::default());
+    line.receive_ack(nth(1));
+    let (cwnd, una) = (line.tcp.cwnd(), line.tcp.una());
+    assert_eq!(cwnd, 1_100);
+    line.take();
+    duplicates(&mut line, 3);
+    assert_eq!((line.aid.state(), responses(&line)), ("loss", [Response::FastRetransmit].to_vec()));
+    assert_eq!(sent(&mut line), [una], "once");
+    duplicates(&mut line, 6);
+    assert_eq!(sent(&mut line), [], "persist mode: no window for what fast recovery would send");
+    line.receive_ack(nth(12));
+    assert_eq!(line.aid.state(), "normal");
+    assert_eq!(line.tcp.cwnd(), cwnd);
+    assert!(line.tcp.ssthresh() < cwnd, "what TCP has made of it");
+    assert_eq!(sent(&mut line).len(), 11, "at the rate of before");
+}
+
+#[test]
+fn persist_mode_sends_a_segment_each_timeout() {
+    let mut line = ten_sent(AtcpPartialOptions::default());
+    duplicates(&mut line, 3);
+    line.take();
+    line.run_until(Instant::from_secs(8));
+    let times: Vec<_> = line.record.iter().map(|(at, event)| (at.as_millis(), *event)).collect();
+    let at = |n: usize, millis, len| matches!(times[n], (at, Event::Sent(s)) if (at, s.seq, s.payload.len) == (millis, nth(0), len));
+    assert!(
+        times.len() == 3 && at(0, 1_000, 100) && at(1, 3_000, 100) && at(2, 7_000, 100),
+        "{times:?}"
+    );
+    assert_eq!(line.aid.state(), "loss");
+}
+
+#[test]
+fn a_timeout_is_tcps_and_nothing_comes_back() {
+    let mut line = ten_sent(AtcpPartialOptions::default());
+    line.run_until(Instant::from_secs(1));
+    assert_eq!((line.aid.state(), responses(&line)), ("loss", [Response::Timeout].to_vec()));
+    assert_eq!((sent(&mut line), line.tcp.cwnd()), ([nth(0)].to_vec(), 100));
+    line.receive_ack(nth(1));
+    assert_eq!((line.aid.state(), line.tcp.cwnd()), ("normal", 200));
+    // The same without the aid.
+    assert!(line.record.iter().all(|(_, event)| !matches!(event, Event::Asked(..))));
+}
+
+#[test]
+fn a_mark_keeps_it_out_of_the_loss_state() {
+    for (ecn, state) in [(Ecn::Normal, "normal"), (Ecn::Congested, "congested")] {
+        let options = AtcpPartialOptions { ecn, ..AtcpPartialOptions::default() };
+        let mut line = ten_sent(options.clone());
+        let marked = |line: &Line| {
+            let ack = line.peers(line.tcp.una());
+            TcpSegment { flags: ack.flags.with(TcpFlags::ECE), ..ack }
+        };
+        for _ in 0..3 {
+            let ack = marked(&line);
+            line.receive(ack);
+        }
+        assert_eq!(line.aid.state(), state);
+        let mut line = ten_sent(options);
+        duplicates(&mut line, 3);
+        let ack = marked(&line);
+        line.receive(ack);
+        assert_eq!(line.aid.state(), state, "and takes it out of it");
+        assert!(!line.tcp.is_persisting());
+        line.receive_ack(nth(10));
+        assert_eq!(line.aid.state(), "normal", "something new was sent");
+        assert!(line.tcp.cwnd() < 1_000, "nothing is given back");
+    }
+}
+
+/// §4.8.1: the next number goes back, a probe each timeout, and anything that arrives ends it.
+#[test]
+fn disconnected_goes_back_and_waits_for_anything() {
+    let mut line = ten_sent(AtcpPartialOptions::default());
+    line.receive_ack(nth(1));
+    line.take();
+    unreachable(&mut line);
+    assert_eq!((line.aid.state(), line.tcp.cwnd()), ("disconnected", 100));
+    assert_eq!((line.tcp.nxt(), sent(&mut line)), (nth(1), [].to_vec()));
+    unreachable(&mut line);
+    assert_eq!(line.take(), [], "a second one changes nothing");
+    duplicates(&mut line, 1);
+    assert_eq!((line.aid.state(), line.tcp.cwnd()), ("normal", 100));
+    assert_eq!(sent(&mut line), [nth(1)], "from the first unacknowledged one on");
+    line.receive_ack(nth(2));
+    assert_eq!(sent(&mut line), [nth(2), nth(3)], "slow start");
+}
+
+/// §4.8.3: TCP is quiet for a while, and goes on where it was.
+#[test]
+fn without_the_step_back_it_goes_on_where_it_was() {
+    let options = AtcpPartialOptions { step_back: false, ..AtcpPartialOptions::default() };
+    let mut line = ten_sent(options);
+    unreachable(&mut line);
+    assert_eq!(line.tcp.nxt(), nth(10));
+    for n in 1..10 {
+        line.receive_ack(nth(n));
+    }
+    assert_eq!((line.aid.state(), line.tcp.cwnd()), ("normal", 1_000));
+    let sent = sent(&mut line);
+    assert!(sent.iter().all(|seq| !seq.before(nth(10))) && !sent.is_empty(), "{sent:?}");
+}
+
+/// §4.8.3, over AODV.
+#[test]
+fn a_segment_goes_again_at_once_if_it_is_told_to() {
+    let options = AtcpPartialOptions { retransmit: true, ..AtcpPartialOptions::default() };
+    let mut line = ten_sent(options);
+    unreachable(&mut line);
+    assert_eq!(sent(&mut line), [nth(0)]);
+    line.receive_ack(nth(1));
+    assert_eq!(line.aid.state(), "normal");
+    assert_eq!(sent(&mut line), [nth(1), nth(2)]);
+}
+
+#[test]
+fn an_answered_probe_ends_it() {
+    let mut line = ten_sent(AtcpPartialOptions::default());
+    unreachable(&mut line);
+    line.run_until(Instant::from_secs(1));
+    assert_eq!(sent(&mut line), [nth(0)]);
+    line.receive_ack(nth(1));
+    assert_eq!((line.aid.state(), line.tcp.is_persisting()), ("normal", false));
+}
+
+#[test]
+fn a_driver_that_cannot_hold_is_left_alone() {
+    let mut line = ten_sent(AtcpPartialOptions::default());
+    line.refuses = |act| matches!(act, Act::Hold { .. });
+    unreachable(&mut line);
+    assert_eq!(line.aid.state(), "normal");
+    line.take();
+    duplicates(&mut line, 3);
+    assert_eq!(responses(&line), [Response::FastRetransmit]);
+    assert!(line.record.iter().all(|(_, event)| !matches!(event, Event::Asked(..))));
+}
+
+#[test]
+fn transitions_are_those_of_the_thesis() {
+    use Cause::*;
+    use State::*;
+    kit::assert_transitions::<State>(
+        &[
+            (Normal, ThirdDuplicate, Loss),
+            (Normal, Timeout, Loss),
+            (Loss, NewAck, Normal),
+            (Normal, CongestionEcho, Congested),
+            (Loss, CongestionEcho, Congested),
+            (Loss, PlainEcho, Normal),
+            (Congested, TcpSends, Normal),
+            (Normal, Unreachable, Disconnected),
+            (Congested, Unreachable, Disconnected),
+            (Loss, Unreachable, Disconnected),
+            (Disconnected, Packet, Normal),
+        ],
+        &[Refused, State::CLOSED],
+    );
+}
+
+#[test]
+fn the_diagram_is_drawn_from_the_code() {
+    kit::assert_committed::<State>("atcp_partial");
+}
+
+#[test]
+fn there_is_a_way_out_of_every_state() {
+    way_out::check(|random| {
+        let ecn = if flag(random) { Ecn::Normal } else { Ecn::Congested };
+        let options = AtcpPartialOptions { ecn, step_back: flag(random), retransmit: flag(random) };
+        (AtcpPartial::new(options), LONGEST_GAP.max(TCPS_LONGEST))
+    });
+}
