@@ -126,12 +126,13 @@ impl Agenda {
                     let in_cd = start + 2 + usize::from(d < c);
                     if cd < ab { (in_cd, cd) } else { (in_ab, ab) }
                 }
-                Some(few) => {
-                    let few = few.iter().copied().zip(start..);
-                    let Some((child, least)) = few.min() else { break };
-                    (least, child)
+                Some(&[a, b, c]) => {
+                    let (ab, in_ab) = if b < a { (b, start + 1) } else { (a, start) };
+                    if c < ab { (start + 2, c) } else { (in_ab, ab) }
                 }
-                None => break,
+                Some(&[a, b]) if b < a => (start + 1, b),
+                Some(&[a, ..]) => (start, a),
+                Some(_) | None => break,
             };
             if event <= child {
                 break;

@@ -108,8 +108,11 @@ impl Dcf {
             {
                 occupy(station, new, self.timing.nav_of_bad, self.config.eifs_when_only_sensed)
             } else {
+                let was_bad = station.is(BAD);
                 let fate = self.arrive(hearer.node, new);
-                self.after_eifs(hearer.node);
+                if was_bad {
+                    self.after_eifs(hearer.node);
+                }
                 fate
             };
             // Each is written, and kept by counting it.
@@ -134,6 +137,7 @@ impl Dcf {
     fn turn_to_sending(&mut self, now: u64, end: u64, node: u32) {
         let station = &mut self.stations[node as usize];
         debug_assert!(station.tx_end <= now, "a station sends one frame at a time");
+        let was_bad = station.is(BAD);
         if station.counts() {
             self.suspend(node, now);
         }
@@ -149,7 +153,9 @@ impl Dcf {
         let station = &mut self.stations[node as usize];
         station.tx_end = end;
         station.held = station.held.max(end);
-        self.after_eifs(node);
+        if was_bad {
+            self.after_eifs(node);
+        }
     }
 
     /// An EIFS may have ended, and with it what the station's timer was set for.
