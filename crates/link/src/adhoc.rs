@@ -137,12 +137,30 @@ impl AdhocQueue {
 
     /// The same for a packet that is to go before all of its class, or behind them.
     pub fn enqueue_at(&mut self, now: Instant, item: Item, place: Place) -> Enqueued {
+        self.enqueue_in_lane(now, item, |lane| lane.enqueue(now, item, place))
+    }
+
+    /// The same for a packet that is to go before the first of its class that is later.
+    pub fn enqueue_before(
+        &mut self,
+        now: Instant,
+        item: Item,
+        is_later: impl FnMut(&Item) -> bool,
+    ) -> Enqueued {
+        self.enqueue_in_lane(now, item, |lane| lane.enqueue_before(now, item, is_later))
+    }
+
+    fn enqueue_in_lane(
+        &mut self,
+        now: Instant,
+        item: Item,
+        enqueue: impl FnOnce(&mut InterfaceQueue<Item>) -> Enqueued,
+    ) -> Enqueued {
         let own = match self.priority {
             Priority::None | Priority::RoutingFirst => 0,
             Priority::Classes => item.class as usize,
         };
-        let verdict = self.lanes.get_mut(own).map(|lane| lane.enqueue(now, item, place));
-        let Some(verdict) = verdict else { return Enqueued::Refused };
+        let Some(verdict) = self.lanes.get_mut(own).map(enqueue) else { return Enqueued::Refused };
         if matches!(verdict, Enqueued::Accepted { .. }) {
             self.lanes.iter_mut().for_each(|lane| lane.on_busy(now));
         }

@@ -168,6 +168,24 @@ impl<F: Waits> InterfaceQueue<F> {
         Enqueued::Accepted { mark: due && self.mark_survives(), pushed_out }
     }
 
+    /// A frame arrives, and goes before the first one that waits and is later. Where it finds the queue
+    /// full, it is the one that is dropped.
+    pub(crate) fn enqueue_before(
+        &mut self,
+        now: Instant,
+        frame: F,
+        is_later: impl FnMut(&F) -> bool,
+    ) -> Enqueued {
+        let later = self.waiting.iter().position(is_later);
+        let verdict = self.enqueue(now, frame, Place::Tail);
+        if let (Enqueued::Accepted { .. }, Some(place)) = (verdict, later)
+            && let Some(last) = self.waiting.pop_back()
+        {
+            self.waiting.insert(place, last);
+        }
+        verdict
+    }
+
     /// A frame arrives that is to wait apart, whatever the transmitter does, until
     /// [`join`](Self::join). The caller has made sure that there is room.
     pub(crate) fn enqueue_apart(&mut self, now: Instant, frame: F) -> Enqueued {

@@ -61,6 +61,22 @@ fn routing_goes_first_and_the_tail_makes_room() {
     assert_eq!(queue.counters().overflows, 2);
 }
 
+/// As a queue that sorts TCP's segments does (westin-2003 §5.2), here by the handle.
+#[test]
+fn a_packet_goes_before_the_first_that_is_later() {
+    let mut queue = queue(4, Priority::Classes);
+    let mut sorted = |id: u32, class: Class| {
+        let now = Instant::from_millis(1);
+        queue.enqueue_before(now, item(id, 1, class), |other| other.id > id)
+    };
+    for (id, class) in [(5, Class::Other), (3, Class::Other), (9, Class::Other), (4, Class::Ack)] {
+        assert_eq!(sorted(id, class), KEPT);
+    }
+    assert_eq!(sorted(4, Class::Other), KEPT);
+    assert_eq!(sorted(1, Class::Other), FULL, "what comes is dropped, and nothing for it");
+    assert_eq!(drain(&mut queue), [4, 3, 4, 5, 9], "classes first");
+}
+
 /// queue/dsr-priqueue.cc: four queues with a limit each, served in strict order.
 #[test]
 fn classes_have_queues_of_their_own() {

@@ -48,6 +48,8 @@ pub enum Drop {
     Arp,
     /// A request for a route had come as far as a route may lead.
     RouteTooLong,
+    /// A copy of it waited in the same queue already.
+    Repeated,
 }
 
 /// Packets went missing, or came from nowhere: a mistake in driftway.
@@ -64,7 +66,7 @@ impl std::error::Error for Unbalanced {}
 
 impl Drop {
     /// Every reason.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::BitError,
         Self::QueueOverflow,
         Self::Red,
@@ -85,6 +87,7 @@ impl Drop {
         Self::BadRoute,
         Self::Arp,
         Self::RouteTooLong,
+        Self::Repeated,
     ];
 
     /// Its name in results.
@@ -110,6 +113,7 @@ impl Drop {
             Self::BadRoute => "bad-route",
             Self::Arp => "arp",
             Self::RouteTooLong => "route-too-long",
+            Self::Repeated => "repeated",
         }
     }
 }

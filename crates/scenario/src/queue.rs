@@ -17,6 +17,15 @@ pub struct Queue {
     /// is full with one packet less than `packets` (ns-2.35 has such queues). Default true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_place: Option<bool>,
+    /// Ad hoc networks only: a TCP segment goes before those of its connection that come later in the
+    /// stream, so that what routing puts in again does not overtake it (`westin-2003` §5.2). Default
+    /// false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sorted: Option<bool>,
+    /// Ad hoc networks only: a TCP segment with data is dropped as `repeated` where a copy of it waits
+    /// already (`westin-2003` §5.2). Default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discards_repeated: Option<bool>,
     /// Drop-tail only: an ECN-capable packet is marked if at least this many wait at its arrival.
     /// Default: no marks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,6 +104,8 @@ impl Default for Queue {
             discipline: Discipline::DropTail,
             priority: None,
             last_place: None,
+            sorted: None,
+            discards_repeated: None,
             ecn_threshold: None,
             source_quench: false,
             min_threshold: None,

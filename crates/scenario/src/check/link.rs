@@ -24,9 +24,12 @@ pub(super) fn change(key: &str, change: &LinkChange) -> Checked {
 }
 
 fn of_a_link(key: &str, queue: &Queue) -> Checked {
-    for (name, written) in
-        [("priority", queue.priority.is_some()), ("last_place", queue.last_place.is_some())]
-    {
+    for (name, written) in [
+        ("priority", queue.priority.is_some()),
+        ("last_place", queue.last_place.is_some()),
+        ("sorted", queue.sorted.is_some()),
+        ("discards_repeated", queue.discards_repeated.is_some()),
+    ] {
         must(!written, format!("{key}.queue.{name}"), || {
             format!(
                 "a queue of a link has no `{name}`\nthose of networks of kind \"adhoc\" have it"

@@ -9,6 +9,7 @@ mod arp;
 mod feedback;
 mod ledger;
 mod neighbours;
+mod order;
 mod relay;
 mod routing;
 mod seek;
@@ -33,6 +34,7 @@ use air::Air;
 use arp::Waiting;
 use ledger::Ledger;
 use neighbours::LinkWatch;
+use order::Order;
 use routing::Routing;
 use seek::Seeker;
 use tell::Telling;
@@ -53,6 +55,8 @@ pub struct AdhocAtWork {
     /// Nodes whose routing may want something.
     stirred: VecDeque<usize>,
     ledger: Ledger,
+    /// What queues do with TCP's segments.
+    order: Order,
     /// What the link layer takes for a packet, down at its sender and up at its receiver, in one: a
     /// packet is so long on its way from routing to the interface queue, and no time on its way up.
     delay: Duration,
@@ -200,6 +204,7 @@ impl AdhocAtWork {
         air: Air,
         nodes: Vec<Node>,
         delay: Duration,
+        order: Order,
         strengths: Option<Neighbours>,
         link_watch: Option<LinkWatch>,
     ) -> Self {
@@ -211,6 +216,7 @@ impl AdhocAtWork {
             stirred: VecDeque::with_capacity(nodes.len()),
             nodes,
             ledger: Ledger::default(),
+            order,
             delay,
             telling: Telling::default(),
             paused: None,

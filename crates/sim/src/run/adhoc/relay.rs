@@ -188,6 +188,10 @@ impl Run<'_, AdhocAtWork> {
     fn put_in_queue(&mut self, node: usize, item: Item, place: Place) {
         let queue = &mut self.net.nodes[node].queue;
         let verdict = match place {
+            Place::Tail if self.net.order.looks() => match self.put_in_order(node, item) {
+                Some(verdict) => verdict,
+                None => return,
+            },
             Place::Tail => queue.enqueue(self.now, item),
             Place::Front => queue.enqueue_at(self.now, item, place),
         };
@@ -212,7 +216,7 @@ impl Run<'_, AdhocAtWork> {
     }
 
     /// A node's queue drops a packet.
-    fn overflow(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
+    pub(super) fn overflow(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
         if let Some(lost) = self.drop_queued(node, id, to, why) {
             self.net.nodes[node].feedback.on_overflow(self.now, &lost.packet);
             self.serve_feedback(node);

@@ -10,6 +10,7 @@ use scenario::{Adhoc, Scenario, Time};
 use super::super::RunError;
 use super::air::Air;
 use super::neighbours::LinkWatch;
+use super::order::Order;
 use super::routing::Routing;
 use super::seek::Seeker;
 use super::{AdhocAtWork, Node};
@@ -60,7 +61,8 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         },
         stirred: false,
     });
-    Ok(AdhocAtWork::new(air, nodes.collect(), delay, strengths, link_watch))
+    let order = Order::of(&adhoc.queue);
+    Ok(AdhocAtWork::new(air, nodes.collect(), delay, order, strengths, link_watch))
 }
 
 /// How each node says that it could not deliver a packet, or that a route has failed.
