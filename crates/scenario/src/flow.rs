@@ -43,9 +43,9 @@ pub struct Flow {
     /// helps the sender's (`liu-singh-2001` §III-A has a layer at both ends), else `"none"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_aid: Option<Aid>,
-    /// When the sender's host is to be told that the destination cannot be reached, as if a router had
-    /// said so by ICMP (`westin-2003` §4.8): in ascending order. Nothing is said at a time when nothing
-    /// is outstanding. Only over TCP, and only in the lab. Default: never.
+    /// When the sender's host gets the signal "destination unreachable", as if a router had sent it by
+    /// ICMP (`westin-2003` §4.8): in ascending order. A time at which nothing is outstanding is passed
+    /// over. Only over TCP, and only in the lab. Default: never.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreachable_at: Vec<Time>,
 }

@@ -47,8 +47,8 @@ pub struct FlowAtWork {
     counted_out: bool,
     /// When the application acts next.
     pub next: Option<Instant>,
-    /// How often its sender was told that the destination cannot be reached (`unreachable_at`).
-    pub told_unreachable: usize,
+    /// Signals of an unreachable destination that its sender has had (`unreachable_at`).
+    pub unreachable_signals: usize,
     /// What its gaps are drawn from, if they are.
     gaps: RandomStream,
     /// First transmissions not delivered yet: end offset and time.
@@ -155,7 +155,7 @@ impl FlowAtWork {
             gave_up: None,
             counted_out: false,
             next: Some(start),
-            told_unreachable: 0,
+            unreachable_signals: 0,
             gaps: RandomStream::new(seed, "cbr", stream.into()),
             sent: VecDeque::with_capacity(256),
             forgotten: 0,

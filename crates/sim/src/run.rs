@@ -144,7 +144,7 @@ pub struct Run<'a, N: NetworkAtWork> {
     pause: Instant,
     events: Events,
     /// How many entities of [`Class::Fault`] are the network's. After these comes one for each flow,
-    /// whose sender is told at given times that its destination cannot be reached.
+    /// for the signals of an unreachable destination at given times.
     faults: usize,
     handled: u64,
     packets: Packets<N::Unit>,

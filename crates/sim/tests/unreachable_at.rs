@@ -1,13 +1,13 @@
-//! Senders that are told at given times that their destination cannot be reached (westin-2003 §4.8).
+//! Signals of an unreachable destination at given times (westin-2003 §4.8).
 
 mod common;
 
 use common::{aid_states, parse, traced};
 
-fn told(flow: &str) -> String {
+fn signalled(flow: &str) -> String {
     format!(
         r#"
-        name = "told"
+        name = "signalled"
         duration = "20 s"
         [network]
         kind = "path"
@@ -25,9 +25,9 @@ fn told(flow: &str) -> String {
 }
 
 #[test]
-fn an_aid_is_told_and_goes_on_with_what_arrives() {
+fn an_aid_gets_the_signal_and_goes_on_with_what_arrives() {
     let times = "aid = \"atcp-partial\"\nunreachable_at = [\"0.5 s\", \"5 s\", \"8 s\"]";
-    let (_, trace) = traced(&parse(&told(times)), 1);
+    let (_, trace) = traced(&parse(&signalled(times)), 1);
     let states = aid_states(&trace.flows[0]);
     let disconnected = states.iter().filter(|(_, state)| state == "disconnected");
     let when: Vec<_> = disconnected.map(|(at, _)| *at).collect();
@@ -41,7 +41,7 @@ fn an_aid_is_told_and_goes_on_with_what_arrives() {
 
 #[test]
 fn without_an_aid_nothing_comes_of_it() {
-    let run = |flow| common::run(&parse(&told(flow)), 1).flows[0].clone();
+    let run = |flow| common::run(&parse(&signalled(flow)), 1).flows[0].clone();
     assert_eq!(run("unreachable_at = [\"5 s\", \"8 s\"]"), run(""));
 }
 
@@ -50,7 +50,7 @@ fn each_variant_of_the_thesis_changes_the_run() {
     let run = |options: &str| {
         let aid =
             format!("aid = {{ name = \"atcp-partial\"{options} }}\nunreachable_at = [\"5 s\"]");
-        common::run(&parse(&told(&aid)), 1).flows[0].clone()
+        common::run(&parse(&signalled(&aid)), 1).flows[0].clone()
     };
     let plain = run("");
     assert!(plain.retransmissions > Some(0), "all that was outstanding goes again");

@@ -158,7 +158,7 @@ fn without_the_step_back_it_goes_on_where_it_was() {
 
 /// §4.8.3, over AODV.
 #[test]
-fn a_segment_goes_again_at_once_if_it_is_told_to() {
+fn a_segment_goes_again_at_once_where_that_is_set() {
     let options = AtcpPartialOptions { retransmit: true, ..AtcpPartialOptions::default() };
     let mut line = ten_sent(options);
     unreachable(&mut line);

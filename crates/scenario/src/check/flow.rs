@@ -72,10 +72,11 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     unreachable_at(&format!("{key}.unreachable_at"), flow)
 }
 
-/// When a sender is told that its destination cannot be reached.
+/// Checks the times at which a sender's destination is reported unreachable.
 fn unreachable_at(key: &str, flow: &Flow) -> Checked {
     must(flow.unreachable_at.is_empty() || flow.transport == Transport::Tcp, key, || {
-        "`unreachable_at` with transport = \"udp\"\nonly TCP is told; leave it out".into()
+        "`unreachable_at` with transport = \"udp\"\nonly TCP gets such a signal; leave it out"
+            .into()
     })?;
     let falls = flow.unreachable_at.windows(2).find(|pair| pair[0] >= pair[1]);
     falls.map_or(Ok(()), |pair| {

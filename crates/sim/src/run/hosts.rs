@@ -47,18 +47,19 @@ impl<N: NetworkAtWork> Run<'_, N> {
         self.serve_peers(node, signal.about.destination);
     }
 
-    /// The next time at which the sender of a flow is to be told that its destination cannot be reached.
+    /// Wakes the run for the next signal of an unreachable destination to the sender of a flow.
     pub(super) fn wake_unreachable(&mut self, flow: usize) {
-        let told = self.flows[flow].told_unreachable;
-        if let Some(&Time(at)) = self.scenario.flows[flow].unreachable_at.get(told) {
+        let next = self.flows[flow].unreachable_signals;
+        if let Some(&Time(at)) = self.scenario.flows[flow].unreachable_at.get(next) {
             let entity = (self.faults + flow) as u32;
             self.events.wake(Class::Fault, entity, Instant::ZERO + at);
         }
     }
 
-    /// The sender of a flow is told so, as if a router had answered its first outstanding segment.
+    /// Signals the sender of a flow that its destination cannot be reached, as if a router had answered
+    /// its first outstanding segment.
     pub(super) fn on_unreachable(&mut self, flow: usize) {
-        self.flows[flow].told_unreachable += 1;
+        self.flows[flow].unreachable_signals += 1;
         self.wake_unreachable(flow);
         let SocketAt { node, number: Some(number), .. } = self.sockets[flow * 2] else { return };
         let Some(tcp) = self.hosts[node].socket(number).map(|socket| socket.tcp()) else { return };

@@ -249,7 +249,7 @@ fn no_kernel_can(scenario: &Scenario) -> Result<(), (&'static str, &'static str)
             return Err(("back", why));
         }
         if !flow.unreachable_at.is_empty() {
-            return Err(("unreachable_at", "is what only hosts of the simulator are told"));
+            return Err(("unreachable_at", "is a signal to hosts of the simulator only"));
         }
     }
     Ok(())
@@ -355,7 +355,7 @@ mod test {
         assert!(wrong.contains("a name, as in cubic"), "{wrong}");
         for (key, value, why) in [
             ("back", "ftp", "`back` sends data both ways on one connection"),
-            ("unreachable_at", "[\"5 s\"]", "`unreachable_at` is what only hosts"),
+            ("unreachable_at", "[\"5 s\"]", "`unreachable_at` is a signal to hosts"),
         ] {
             let mut whole = plan(Source::find("liu-singh-2001").unwrap()).unwrap();
             for job in &mut whole.jobs {
