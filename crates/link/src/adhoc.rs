@@ -128,11 +128,13 @@ impl AdhocQueue {
 
     /// A packet is to be sent. It is accepted or dropped, never refused.
     pub fn enqueue(&mut self, now: Instant, item: Item) -> Enqueued {
-        let place = match self.priority {
-            Priority::RoutingFirst if item.class == Class::Routing => Place::Front,
-            _ => Place::Tail,
-        };
+        let place = if self.goes_first(item) { Place::Front } else { Place::Tail };
         self.enqueue_at(now, item, place)
+    }
+
+    /// Is it of a kind that goes to the front?
+    fn goes_first(&self, item: Item) -> bool {
+        self.priority == Priority::RoutingFirst && item.class == Class::Routing
     }
 
     /// The same for a packet that is to go before all of its class, or behind them.
@@ -140,13 +142,16 @@ impl AdhocQueue {
         self.enqueue_in_lane(now, item, |lane| lane.enqueue(now, item, place))
     }
 
-    /// The same for a packet that is to go before the first of its class that is later.
+    /// A packet is to go before the first of its class that is later, unless its kind goes first.
     pub fn enqueue_before(
         &mut self,
         now: Instant,
         item: Item,
         is_later: impl FnMut(&Item) -> bool,
     ) -> Enqueued {
+        if self.goes_first(item) {
+            return self.enqueue_at(now, item, Place::Front);
+        }
         self.enqueue_in_lane(now, item, |lane| lane.enqueue_before(now, item, is_later))
     }
 

@@ -77,6 +77,17 @@ fn a_packet_goes_before_the_first_that_is_later() {
     assert_eq!(drain(&mut queue), [4, 3, 4, 5, 9], "classes first");
 }
 
+#[test]
+fn a_queue_that_sorts_lets_routing_go_first() {
+    let mut queue = queue(4, Priority::RoutingFirst);
+    for (id, class) in [(2, Class::Other), (1, Class::Other), (3, Class::Routing)] {
+        let now = Instant::from_millis(1);
+        let verdict = queue.enqueue_before(now, item(id, 1, class), |other| other.id > id);
+        assert_eq!(verdict, KEPT);
+    }
+    assert_eq!(drain(&mut queue), [3, 1, 2]);
+}
+
 /// queue/dsr-priqueue.cc: four queues with a limit each, served in strict order.
 #[test]
 fn classes_have_queues_of_their_own() {

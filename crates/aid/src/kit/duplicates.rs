@@ -24,7 +24,7 @@ pub(crate) enum Acknowledgment {
 pub(crate) struct Duplicates {
     /// SND.UNA when they came.
     of: Seq,
-    pub passed: u32,
+    passed: u32,
     /// The window field of the last acknowledgment.
     window: Option<u16>,
 }

@@ -55,7 +55,7 @@ fn a_window_update_is_no_duplicate() {
         line.receive(TcpSegment { window, ..line.peers(nth(0)) });
     }
     // The first had nothing before it to differ from.
-    assert_eq!((line.aid.state, line.aid.protocol.duplicates.passed), (State::Normal, 1));
+    assert_eq!((line.aid.state, line.aid.protocol.duplicates.of(nth(0))), (State::Normal, 1));
 }
 
 #[test]
