@@ -49,6 +49,8 @@ Examples:
       one run of radios for Wireshark, frame by frame, with a comment on each packet that died
   driftway run adhoc.toml --out results --events && driftway report results
       what happened when and where, as one table, and plots of it
+  driftway run 'paper:yu-2004#50-1/paths/20 m/s' --out results --events
+      one run of a point of a paper's figure, with what happened in it
 
 In the JSON document every name ends with its unit: _s seconds, _bps bits per second, _bytes bytes
 (1 kB = 1000 bytes), _ratio none. `ci90` and `ci95` are intervals of the mean (Student's t).
@@ -272,7 +274,7 @@ traces. Without it (Debian: apt-get install ns2) that table is left out, unless 
 /// Which scenario, with what changed.
 #[derive(Debug, Args)]
 pub struct ScenarioArgs {
-    /// The scenario file
+    /// The scenario file; a paper's by paper:NAME/FILE or, a point of a figure, paper:NAME#FIGURE/ARM/POINT
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: PathBuf,
     /// Change a key, e.g. network.hops=8; flow=3 keeps the first 3 flows

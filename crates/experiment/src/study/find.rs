@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rust_embed::Embed;
 use scenario::{File, Scenario, nearest};
 
+use super::point;
 use crate::error::Error;
 
 /// The papers that come with driftway.
@@ -197,15 +198,20 @@ impl Source {
     }
 }
 
-/// The scenario in a file, or that of a paper which is named as `paper:NAME/FILE`, with keys set.
+/// The scenario in a file, or that of a paper which is named as `paper:NAME/FILE`, or as
+/// `paper:NAME#FIGURE/ARM/POINT` ([`point`]), with keys set.
 ///
 /// # Errors
 /// There is none, or it is wrong.
 pub fn scenario(file: &Path, set: &[(String, String)]) -> Result<Scenario, Error> {
     let named = file.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    if let Some((paper, named)) = named.and_then(|named| named.split_once(point::SEPARATOR)) {
+        return point::scenario(paper, named, set);
+    }
     let Some((paper, name)) = named.and_then(|named| named.split_once('/')) else {
         if named.is_some() {
-            let help = "a paper's scenario is named as in paper:liu-singh-2001/figure-8.toml";
+            let help = "a paper's scenario is named as in paper:liu-singh-2001/figure-8.toml, \
+                        or by figure, arm and point, as in 'paper:yu-2004#50-1/elfn/20 m/s'";
             return Err(Error::refused_with(
                 format!("{}: this names no scenario of a paper", file.display()),
                 help,

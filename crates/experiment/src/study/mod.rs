@@ -10,6 +10,7 @@ pub mod measure;
 pub mod number;
 pub mod outcome;
 pub mod plan;
+pub mod point;
 pub mod reference;
 pub mod results;
 pub mod select;

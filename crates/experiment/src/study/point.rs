@@ -1,0 +1,107 @@
+//! One point of a paper's figure as a scenario: `paper:NAME#FIGURE/ARM/POINT`, as in
+//! `'paper:yu-2004#50-1/elfn/20 m/s'`. A figure without an axis has one point, which is not named.
+
+use scenario::{Scenario, nearest};
+
+use super::check::figure_names;
+use super::find::Source;
+use super::plan::{Plan, plan};
+use crate::error::Error;
+
+/// What separates a paper's name from one of its points.
+pub const SEPARATOR: char = '#';
+
+/// The scenario of the point `named` (`FIGURE/ARM/POINT`) of the paper called `paper`, with more keys set.
+///
+/// # Errors
+/// There is no such paper, figure, arm or point; the message has the nearest name, or all of them. A key
+/// that is wrong.
+pub fn scenario(paper: &str, named: &str, set: &[(String, String)]) -> Result<Scenario, Error> {
+    let plan = plan(Source::find(paper)?)?;
+    let job = find(&plan, named)?;
+    if set.is_empty() {
+        return Ok(plan.jobs[job].scenario.clone());
+    }
+    let job = &plan.jobs[job];
+    let file = job.file.rsplit('/').next().unwrap_or(&job.file);
+    let all: Vec<_> = job.set.iter().chain(set).cloned().collect();
+    Ok(Scenario::parse(&plan.source.place(file), &plan.source.read(file)?, &all)?)
+}
+
+/// The number of the point's job.
+fn find(plan: &Plan, named: &str) -> Result<usize, Error> {
+    let mut parts = named.splitn(3, '/');
+    let study = &plan.study;
+    let figure = choose("figure", parts.next(), &figure_names(study), plan)?;
+    let planned = &plan.figures[figure];
+    let arms: Vec<&str> = planned.arms.iter().map(|&arm| study.arms[arm].name.as_str()).collect();
+    let arm = choose("arm", parts.next(), &arms, plan)?;
+    let titles: Vec<&str> = planned.xs.iter().map(super::plan::X::title).collect();
+    let point = match (parts.next(), &titles[..]) {
+        (None, [_]) => 0,
+        (point, titles) => choose("point", point, titles, plan)?,
+    };
+    Ok(planned.jobs[arm][point])
+}
+
+/// The place of `name` among `names`; spaces do not count.
+fn choose(what: &str, name: Option<&str>, names: &[&str], plan: &Plan) -> Result<usize, Error> {
+    let plain = |name: &str| name.replace(' ', "");
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        let message = format!("{}: name the {what} whose scenario it is to be", plan.source.name);
+        return Err(Error::refused_with(message, known(names)));
+    };
+    names.iter().position(|of| plain(of) == plain(name)).ok_or_else(|| {
+        let near = nearest(name, names.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+        let message = format!("{}: there is no {what} `{name}`", plan.source.name);
+        Error::refused_with(message, near + &known(names))
+    })
+}
+
+fn known(names: &[&str]) -> String {
+    format!("known are {}", names.join(", "))
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    fn wrong(named: &str) -> String {
+        let error = scenario("yu-2004", named, &[]).unwrap_err();
+        assert!(error.is_input(), "{named}");
+        error.to_string()
+    }
+
+    #[test]
+    fn a_point_has_the_keys_of_its_figure_its_arm_and_its_place() {
+        let of = |named: &str, set: &[(String, String)]| scenario("yu-2004", named, set).unwrap();
+        let plan = plan(Source::find("yu-2004").unwrap()).unwrap();
+        let figure = &plan.figures[0];
+        assert_eq!(plan.study.figures[0].id, "50-1");
+        let arm = figure.arms.iter().position(|&arm| plan.study.arms[arm].name == "paths").unwrap();
+        let there = &plan.jobs[figure.jobs[arm][3]].scenario;
+        assert_eq!(of("50-1/paths/20 m/s", &[]).show(), there.show());
+        assert_eq!(of("50-1/paths/20m/s", &[]).show(), there.show());
+        let set = [("network.routing.bead".to_owned(), "false".to_owned())];
+        let less = of("50-1/paths/20 m/s", &set).show();
+        assert_eq!(less, there.show().replace("bead = true", "bead = false"));
+        assert_ne!(less, there.show());
+    }
+
+    #[test]
+    fn a_figure_without_an_axis_has_one_point() {
+        assert_eq!(scenario("chandran-1998", "7/timers-box", &[]).unwrap().flows.len(), 1);
+    }
+
+    #[test]
+    fn what_is_not_there_is_answered_with_what_is() {
+        assert!(wrong("50-11/elfn/5 m/s").contains("did you mean `50-10`?"));
+        assert!(wrong("50-1/elf/5 m/s").contains("did you mean `elfn`?"));
+        assert!(wrong("50-1/elfn/6 m/s").contains("10 m/s, 15 m/s, 20 m/s"));
+        assert!(wrong("50-1/elfn").contains("name the point"));
+        assert!(wrong("50-1").contains("name the arm"));
+        assert!(wrong("").contains("name the figure"));
+        assert!(wrong("50-1/elfn/5 m/s/7").contains("no point"));
+    }
+}
