@@ -207,6 +207,8 @@ Examples:
       all of it: tables and verdicts here, and a page with the figures in results/index.html
   driftway paper liu-singh-2001 --figure 8 --json
       one figure, and the statements about it, as one document
+  driftway paper yu-2004 --reading paper
+      all figures in one reading of what the paper leaves open
   driftway paper liu-singh-2001 --numbers
       every number that its README and its causes cite, beside what a run gives
   driftway paper liu-singh-2001 --kernel --quick
@@ -403,6 +405,9 @@ pub struct PaperArgs {
     /// Only this figure; can be given several times
     #[arg(long, value_name = "N")]
     pub figure: Vec<String>,
+    /// Only this reading of what the paper leaves open, and what is judged in it
+    #[arg(long, value_name = "NAME", conflicts_with = "kernel")]
+    pub reading: Option<String>,
     /// How many runs a point [default: as many as the paper has]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub runs: Option<NonZeroU64>,
@@ -428,10 +433,10 @@ pub struct PaperArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Hold each number that its texts cite against what a run gives
-    #[arg(long, conflicts_with_all = ["figure", "runs", "quick", "kernel", "out", "json"])]
+    #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "out", "json"])]
     pub numbers: bool,
     /// Write results.csv and the README's tables beside the paper
-    #[arg(long, conflicts_with_all = ["figure", "runs", "quick", "kernel", "numbers"])]
+    #[arg(long, conflicts_with_all = ["figure", "reading", "runs", "quick", "kernel", "numbers"])]
     pub record: bool,
     /// Print one JSON document instead of tables
     #[arg(long)]

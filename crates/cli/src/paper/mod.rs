@@ -18,6 +18,7 @@ use experiment::study::cited;
 use experiment::study::document::{Document, Timing};
 use experiment::study::find::Source;
 use experiment::study::kept::{self, Kept};
+use experiment::study::only::only;
 use experiment::study::outcome::Outcome;
 use experiment::study::plan::{Plan, plan};
 use experiment::study::results::{self, Results};
@@ -47,7 +48,10 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
     if args.kernel {
         return kernel::kernel(args);
     }
-    let plan = plan(Source::find(&args.name)?)?;
+    let mut plan = plan(Source::find(&args.name)?)?;
+    if let Some(reading) = &args.reading {
+        plan = only(plan, reading)?;
+    }
     if args.numbers {
         return numbers::numbers(&plan, args.jobs, args.fresh);
     }

@@ -8,6 +8,7 @@ pub mod format;
 pub mod kept;
 pub mod measure;
 pub mod number;
+pub mod only;
 pub mod outcome;
 pub mod plan;
 pub mod point;

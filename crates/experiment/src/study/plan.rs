@@ -96,6 +96,15 @@ pub fn plan(source: Source) -> Result<Plan, Error> {
     let file = source.study()?;
     let mut study: Study = file.read()?;
     study.write_out();
+    replan(source, study)
+}
+
+/// Plans a study of which a part was left out since it was read, with its defaults written out.
+///
+/// # Errors
+/// What is wrong first, and where in the file.
+pub fn replan(source: Source, study: Study) -> Result<Plan, Error> {
+    let file = source.study()?;
     check::names(&file, &study)?;
     let mut planner = Planner {
         source: &source,
