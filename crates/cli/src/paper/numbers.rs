@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::process::Command;
 
 use experiment::study::cited::{self, Checked, Line};
+use experiment::study::find::Source;
 use experiment::study::plan::Plan;
 
 use crate::failure::Failure;
@@ -17,7 +18,9 @@ use crate::text::{count, value, wrapped};
 /// A file that is wrong; a run that broke; a number that is not what is found.
 pub fn numbers(plan: &Plan, jobs: Option<NonZeroU64>, fresh: bool) -> Result<(), Failure> {
     let asked = Asked { jobs, fresh, runs: 0 };
-    let checked = runner::with(asked, |runner| cited::check(plan, runner, shell))?;
+    let checked = runner::with(asked, |runner| {
+        cited::check(plan, runner, |command| shell(&plan.source, command))
+    })?;
     let mut out = anstream::stdout().lock();
     for (at, line) in checked.lines.iter().enumerate() {
         write!(out, "{}", print(line))?;
@@ -62,14 +65,16 @@ fn failure(checked: &Checked, wrong: usize) -> Failure {
     Failure::Failed(what.join(", "))
 }
 
-/// What a command writes. It runs in a directory of its own, with this program as `driftway`.
-fn shell(command: &str) -> Result<String, String> {
+/// What a command writes. It runs in a directory of its own, with this program as `driftway` and the
+/// paper's files in `papers/NAME`.
+fn shell(source: &Source, command: &str) -> Result<String, String> {
     let failed = |what: &dyn std::fmt::Display| format!("it can't be run: {what}");
     let dir = tempfile::tempdir().map_err(|error| failed(&error))?;
     let own = std::env::current_exe().map_err(|error| failed(&error))?;
     let bin = dir.path().join("bin");
     std::fs::create_dir(&bin).map_err(|error| failed(&error))?;
     std::os::unix::fs::symlink(own, bin.join("driftway")).map_err(|error| failed(&error))?;
+    source.unpack(dir.path()).map_err(|error| failed(&error))?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut paths = vec![bin];
     paths.extend(std::env::split_paths(&path));

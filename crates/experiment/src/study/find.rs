@@ -2,6 +2,7 @@
 //! others in a file.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rust_embed::Embed;
@@ -185,6 +186,29 @@ impl Source {
         }
     }
 
+    /// Puts its files into `papers/NAME` of the directory `root`, where commands of a paper look for them.
+    ///
+    /// # Errors
+    /// They can't be written.
+    pub fn unpack(&self, root: &Path) -> io::Result<()> {
+        let papers = root.join(PAPERS);
+        std::fs::create_dir_all(&papers)?;
+        let own = papers.join(&self.name);
+        match &self.place {
+            Place::Dir { dir, .. } | Place::Given { dir, .. } => {
+                std::os::unix::fs::symlink(std::path::absolute(dir)?, own)
+            }
+            Place::BuiltIn => {
+                std::fs::create_dir(&own)?;
+                let files = BuiltIn::iter().filter_map(|path| {
+                    let file = path.strip_prefix(&self.name)?.strip_prefix('/')?;
+                    Some((own.join(file), BuiltIn::get(&path)?.data))
+                });
+                files.into_iter().try_for_each(|(path, data)| std::fs::write(path, data))
+            }
+        }
+    }
+
     /// As a command line names it.
     pub fn argument(&self) -> String {
         match &self.place {
@@ -251,6 +275,20 @@ mod test {
         assert!(source.read("no-such.toml").is_err());
         assert!(built_in().contains("liu-singh-2001"));
         assert_eq!(source.place("figure-8.toml"), "paper:liu-singh-2001/figure-8.toml");
+    }
+
+    #[test]
+    fn the_files_of_a_paper_are_unpacked_wherever_it_is() {
+        let text = |source: &Source| {
+            let root = tempfile::tempdir().unwrap();
+            source.unpack(root.path()).unwrap();
+            std::fs::read_to_string(root.path().join("papers/yu-2004/why.sh")).unwrap()
+        };
+        let built_in = Source { name: "yu-2004".into(), place: Place::BuiltIn };
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/yu-2004");
+        let beside = Source::find(dir.to_str().unwrap()).unwrap();
+        assert!(text(&built_in).starts_with("#!/bin/sh"));
+        assert_eq!(text(&built_in), text(&beside));
     }
 
     #[test]

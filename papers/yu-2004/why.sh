@@ -1,0 +1,35 @@
+#!/bin/sh
+# Why a figure came out as it did: three tables from the events of one run (seed 1) of each arm at 5 and 20 m/s.
+#
+#     sh papers/yu-2004/why.sh FIGURE ARM…
+#
+#     standby    how long TCP stood by, and how soon after it a timeout came
+#     air        what the air carried, in seconds of all nodes together
+#     timeouts   what had become of each segment that timed out, and of its acknowledgment
+#
+# For example: sh papers/yu-2004/why.sh 50-1 elfn paths. A run's events take up to 2 GB in TMPDIR for a while.
+# DRIFTWAY is the program, if it is not on the path.
+set -eu
+[ $# -ge 2 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+driftway=${DRIFTWAY:-driftway} here=$(dirname "$0") figure=$1
+shift
+command -v "$driftway" > /dev/null || { echo "why.sh: $driftway: not found; DRIFTWAY names it" >&2; exit 2; }
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+for table in standby air timeouts; do
+    awk -v header=1 -f "$here/why-$table.awk" > "$dir/$table"
+done
+for arm in "$@"; do
+    for speed in 5 20; do
+        "$driftway" run "paper:yu-2004#$figure/$arm/$speed m/s" --events --out "$dir/run" > "$dir/run.txt"
+        for table in standby air timeouts; do
+            awk -v name="$arm, $speed m/s" -f "$here/why-$table.awk" "$dir/run/events-seed-1.csv" >> "$dir/$table"
+        done
+        rm -r "$dir/run"
+    done
+done
+echo "Figure $figure, seed 1"
+for table in standby air timeouts; do
+    echo
+    cat "$dir/$table"
+done
