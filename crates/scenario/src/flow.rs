@@ -48,6 +48,12 @@ pub struct Flow {
     /// over. Only over TCP, and only in the lab. Default: never.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreachable_at: Vec<Time>,
+    /// Ad hoc networks only: until this time the sender's host gets that signal at each failure of a
+    /// link at its own node, with a packet to the flow's destination. What `westin-2003` §4.8 finds step
+    /// by step (run, add the first failure to `unreachable_at`, run again) ends with the same times,
+    /// as a signal changes nothing before it. Only over TCP, and only in the lab. Default: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreachable_until: Option<Time>,
 }
 
 fn one() -> u32 {

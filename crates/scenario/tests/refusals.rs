@@ -692,6 +692,13 @@ help: it is at least 1 ms"#,
         "test.toml:25:18: 2 s comes after 5 s\nhelp: write the times in ascending order",
     ),
     (
+        "signals at link failures where links do not fail",
+        r#"tcp = { recovery = "reno" }"#,
+        r#"unreachable_until = "5 s""#,
+        r#"test.toml:25:21: `unreachable_until` in a network of kind "path"
+help: link layers give up in ad hoc networks only; here there is `unreachable_at`"#,
+    ),
+    (
         "PRR without SACK",
         r#"recovery = "reno""#,
         r#"recovery = "reno", prr = true"#,

@@ -143,9 +143,10 @@ pub struct Run<'a, N: NetworkAtWork> {
     /// Nothing is to go beyond this: somebody wants to look.
     pause: Instant,
     events: Events,
-    /// How many entities of [`Class::Fault`] are the network's. After these comes one for each flow,
-    /// for the signals of an unreachable destination at given times.
-    faults: usize,
+    /// How many entities of [`Class::Network`] are the network's. After these comes one for each flow,
+    /// for the signals of an unreachable destination: of one instant they are the network's last events,
+    /// so that a signal at the time of a link failure finds routing as the failure has left it.
+    entities: usize,
     handled: u64,
     packets: Packets<N::Unit>,
     net: N,
@@ -205,13 +206,13 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             end: Instant::ZERO + duration,
             pause: Instant::FAR_FUTURE,
             events: Events::new([
-                faults + flows.len(),
-                entities,
+                faults,
+                entities + flows.len(),
                 sockets.len(),
                 sockets.len(),
                 flows.len(),
             ]),
-            faults,
+            entities,
             handled: 0,
             packets: Packets::default(),
             net,
@@ -273,7 +274,9 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
         self.fingerprint.event(at, class as u8, entity);
         let number = entity as usize;
         match class {
-            Class::Fault if number >= self.faults => self.on_unreachable(number - self.faults),
+            Class::Network if number >= self.entities => {
+                self.on_unreachable(number - self.entities);
+            }
             Class::Fault | Class::Network => N::on_event(self, class, number),
             Class::Aid | Class::Tcp => self.on_socket_timer(class, number),
             Class::Application => self.on_application(number),

@@ -34,6 +34,8 @@ pub enum FlowEvent {
     Timeout,
     /// Loss recovery began without a timeout.
     FastRetransmit,
+    /// The sender's host got the signal that its destination cannot be reached.
+    Unreachable,
     /// The aid is in this state from now on.
     AidState(Cow<'static, str>),
     /// The receiving application has everything up to this offset.
@@ -145,6 +147,10 @@ impl FlowTrace {
     pub fn fast_retransmit(&mut self, now: Instant) {
         self.events.push((now, FlowEvent::FastRetransmit));
     }
+    /// The sender's host gets the signal that its destination cannot be reached.
+    pub fn unreachable(&mut self, now: Instant) {
+        self.events.push((now, FlowEvent::Unreachable));
+    }
     /// The aid is in `state` from now on. A state that it is in already leaves no mark, so that a
     /// driver can say it after every event.
     pub fn aid_state(&mut self, now: Instant, state: &'static str) {
@@ -185,6 +191,9 @@ impl FlowTrace {
                 FlowEvent::FastRetransmit => {
                     out.write_record([at, "fast-retransmit", "", "", "", "", "", ""])
                 }
+                FlowEvent::Unreachable => {
+                    out.write_record([at, "unreachable", "", "", "", "", "", ""])
+                }
                 FlowEvent::AidState(state) => {
                     out.write_record([at, "aid-state", "", "", "", "", state.as_ref(), ""])
                 }
@@ -218,6 +227,7 @@ impl FlowTrace {
                 "acked" => FlowEvent::Acked(number(row, 2, header)?),
                 "timeout" => FlowEvent::Timeout,
                 "fast-retransmit" => FlowEvent::FastRetransmit,
+                "unreachable" => FlowEvent::Unreachable,
                 "aid-state" => FlowEvent::AidState(cell(row, 6).to_owned().into()),
                 "delivered" => FlowEvent::Delivered(number(row, 2, header)?),
                 _ => return Err(malformed(row, 1, header)),

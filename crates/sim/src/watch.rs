@@ -110,6 +110,16 @@ impl Watch<'_> {
         }
     }
 
+    /// The sender's host gets the signal that its destination cannot be reached.
+    pub fn unreachable(&mut self, at: At) {
+        if let Some(trace) = &mut self.trace {
+            trace.flow(at.flow).unreachable(at.now);
+        }
+        if let Some(log) = &mut self.log {
+            log.tell(at.entry(Event::Unreachable));
+        }
+    }
+
     /// The aid is in `state`, perhaps since before.
     pub fn aid_state(&mut self, at: At, state: &'static str) {
         if let Some(trace) = &mut self.trace {

@@ -1,8 +1,9 @@
-//! Signals of an unreachable destination at given times (westin-2003 §4.8).
+//! Signals of an unreachable destination at given times, and at link failures (westin-2003 §4.8).
 
 mod common;
 
-use common::{aid_states, parse, traced};
+use common::{aid_states, logged, parse, traced};
+use sim::log::{Entry, Event};
 
 fn signalled(flow: &str) -> String {
     format!(
@@ -56,4 +57,67 @@ fn each_variant_of_the_thesis_changes_the_run() {
     assert!(plain.retransmissions > Some(0), "all that was outstanding goes again");
     assert_eq!(run(", step_back = false").retransmissions, Some(0));
     assert_eq!(run(", step_back = false, retransmit = true").retransmissions, Some(1));
+}
+
+/// Two nodes beside each other whose MAC gives up under load (westin-2003 §4.2).
+fn one_hop(routing: &str, options: &str, signals: &str) -> String {
+    format!(
+        r#"
+        name = "one hop"
+        duration = "12 s"
+        [network]
+        kind = "adhoc"
+        nodes = 2
+        area = ["200 m", "100 m"]
+        mobility = {{ positions = [["0 m", "0 m"], ["100 m", "0 m"]] }}
+        mac = {{ kind = "dcf", cts_resets_short_count = false }}
+        routing = {{ protocol = "{routing}" }}
+        compat = "ns-2"
+        [[flow]]
+        from = 0
+        to = 1
+        start = "1 s"
+        application = "ftp"
+        tcp = {{ preset = "ns-2", recovery = "tahoe", mss = "1000 B", window = 20 }}
+        aid = {{ name = "atcp-partial"{options} }}
+        {signals}
+        "#
+    )
+}
+
+/// The first failure of the sender's link after `past` and before `end` (ns).
+fn next_failure(rows: &[Entry], past: u64, end: u64) -> Option<u64> {
+    let failed = rows.iter().filter(|row| {
+        matches!(row.event, Event::LinkFailure | Event::FalseLinkFailure)
+            && (row.node, row.destination) == (0, Some(1))
+    });
+    failed.map(|row| row.time_s.as_nanos()).find(|at| past < *at && *at < end)
+}
+
+#[test]
+fn signals_at_link_failures_are_what_repeated_runs_find() {
+    for (routing, options) in
+        [("dsr", ""), ("dsr", ", step_back = false"), ("aodv", ""), ("aodv", ", retransmit = true")]
+    {
+        let direct = one_hop(routing, options, "unreachable_until = \"8 s\"");
+        let (direct, rows) = logged(&parse(&direct), 3);
+        let mut times: Vec<u64> = Vec::new();
+        // Section 4.8: find the first sign of a route break, signal it, run again, find the next.
+        let (repeated, again) = loop {
+            let list: Vec<_> = times.iter().map(|at| format!("\"{at} ns\"")).collect();
+            let signals = format!("unreachable_at = [{}]", list.join(", "));
+            let (result, rows) = logged(&parse(&one_hop(routing, options, &signals)), 3);
+            let past = times.last().copied().unwrap_or(0);
+            match next_failure(&rows, past, 8_000_000_000) {
+                Some(at) => times.push(at),
+                None => break (result, rows),
+            }
+        };
+        assert!(times.len() > 3, "{routing}{options}: {times:?}");
+        assert_eq!(repeated.fingerprint, direct.fingerprint, "{routing}{options}");
+        assert_eq!(again, rows, "{routing}{options}");
+        let signalled = rows.iter().filter(|row| row.event == Event::Unreachable);
+        let signalled: Vec<_> = signalled.map(|row| row.time_s.as_nanos()).collect();
+        assert!(!signalled.is_empty() && signalled.iter().all(|at| times.contains(at)));
+    }
 }

@@ -69,7 +69,8 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     for (name, aid) in [("aid", Some(&flow.aid)), ("receiver_aid", flow.receiver_aid.as_ref())] {
         aid.map_or(Ok(()), |aid| self::aid(&format!("{key}.{name}"), aid, flow.transport))?;
     }
-    unreachable_at(&format!("{key}.unreachable_at"), flow)
+    unreachable_at(&format!("{key}.unreachable_at"), flow)?;
+    unreachable_until(&format!("{key}.unreachable_until"), flow, network)
 }
 
 /// Checks the times at which a sender's destination is reported unreachable.
@@ -83,6 +84,25 @@ fn unreachable_at(key: &str, flow: &Flow) -> Checked {
         must(false, key, || {
             format!("{} comes after {}\nwrite the times in ascending order", pair[1], pair[0])
         })
+    })
+}
+
+/// Checks until when link failures report a sender's destination unreachable.
+fn unreachable_until(key: &str, flow: &Flow, network: &Network) -> Checked {
+    if flow.unreachable_until.is_none() {
+        return Ok(());
+    }
+    must(flow.transport == Transport::Tcp, key, || {
+        "`unreachable_until` with transport = \"udp\"\nonly TCP gets such a signal; leave it out"
+            .into()
+    })?;
+    must(matches!(network, Network::Adhoc(_)), key, || {
+        "`unreachable_until` in a network of kind \"path\"\n\
+         link layers give up in ad hoc networks only; here there is `unreachable_at`"
+            .into()
+    })?;
+    must(flow.unreachable_at.is_empty(), key, || {
+        "`unreachable_until` beside `unreachable_at`\nleave out one of them".into()
     })
 }
 

@@ -114,6 +114,9 @@ pub enum Event {
     Timeout,
     /// Loss recovery began without a timeout.
     FastRetransmit,
+    /// The sender's host got the signal that its destination cannot be reached, by `unreachable_at` or
+    /// `unreachable_until`.
+    Unreachable,
     /// It is in another state from now on.
     State,
     /// It is here.

@@ -51,8 +51,23 @@ impl<N: NetworkAtWork> Run<'_, N> {
     pub(super) fn wake_unreachable(&mut self, flow: usize) {
         let next = self.flows[flow].unreachable_signals;
         if let Some(&Time(at)) = self.scenario.flows[flow].unreachable_at.get(next) {
-            let entity = (self.faults + flow) as u32;
-            self.events.wake(Class::Fault, entity, Instant::ZERO + at);
+            self.signal_unreachable(flow, Instant::ZERO + at);
+        }
+    }
+
+    fn signal_unreachable(&mut self, flow: usize, at: Instant) {
+        self.events.wake(Class::Network, (self.entities + flow) as u32, at);
+    }
+
+    /// The link layer of a node gave up on a packet. The hosts of flows that want it get a signal
+    /// at this instant (`unreachable_until`).
+    pub(super) fn on_own_link_failure(&mut self, node: usize, destination: Ipv4Addr) {
+        for (number, flow) in self.scenario.flows.iter().enumerate() {
+            let Some(Time(until)) = flow.unreachable_until else { continue };
+            let (from, to) = (flow.from as usize, address(flow.to as usize));
+            if from == node && to == destination && self.now < Instant::ZERO + until {
+                self.signal_unreachable(number, self.now);
+            }
         }
     }
 
@@ -71,6 +86,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
             seq: Some(outstanding.start),
             ..About::default()
         };
+        self.watch.unreachable(At { now: self.now, node, flow });
         self.on_signal(node, &Signal { kind: SignalKind::Unreachable(Scope::Host), about });
     }
 

@@ -313,6 +313,7 @@ impl Run<'_, AdhocAtWork> {
         let Some(packet) = self.packets.deliver(id) else { return };
         let in_range = self.net.air.in_range(self.now, node as u32, to);
         self.tell_link_failure(node, to, &packet, reason, in_range);
+        self.on_own_link_failure(node, packet.packet.ip.destination);
         let ledger = &mut self.net.ledger;
         match reason {
             Some(_) => ledger.link_failures += 1,
