@@ -339,14 +339,14 @@ impl Flight {
         self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
     }
 
-    /// Sending starts over at SND.UNA, without anything being counted as lost. Duplicates of what
-    /// goes twice then must not start a recovery.
-    pub fn step_back(&mut self) {
+    /// Sending starts over at SND.UNA, without anything being counted as lost. If `guarded`, duplicates of
+    /// what goes twice then start no recovery.
+    pub fn step_back(&mut self, guarded: bool) {
         self.nxt = self.una;
         self.dup_acks = 0;
         self.resend_first = false;
         self.f_rto = None;
-        if self.outstanding() > 0 {
+        if guarded && self.outstanding() > 0 {
             self.recover = Some(self.max);
         }
         self.end_pacing();

@@ -59,6 +59,9 @@ macro_rules! options {
             /// Whether duplicates of what a timeout or a recovery has sent again may not start another fast
             /// retransmit (RFC 6582 §3.2, recover). The Reno of 4.4BSD had no such guard.
             recover_guard: flag(true),
+            /// The same where an aid has taken the sender back to SND.UNA: duplicates of what goes twice start no
+            /// fast retransmit. The partial ATCP of westin-2003 §4.8.1 had no such guard.
+            step_back_guard: flag(true),
             /// Whether an echo of a congestion mark leads to slow start from one segment, with ssthresh as
             /// it is, and not to half the window (RFC 3168 §6.1.2).
             ece_slow_start: flag(false),

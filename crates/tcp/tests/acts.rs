@@ -105,6 +105,24 @@ fn stepping_back_sends_everything_again() {
 }
 
 #[test]
+fn without_its_guard_duplicates_after_a_step_back_start_a_recovery() {
+    // westin-2003 §4.8.1
+    for (step_back_guard, fast_retransmits) in [(true, 0), (false, 1)] {
+        let config = Config { step_back_guard, recovery: RecoveryKind::Tahoe, ..plain() };
+        let mut line = Line::in_flight(&config, 4);
+        let (cwnd, release) = (Setting::Value(1000), Release::AnyAck);
+        line.acts(Act::Hold { probe: None, step_back: true, freeze_timers: false, cwnd, release });
+        line.receives(ack(1001));
+        line.sends_some();
+        for _ in 0..3 {
+            line.receives(ack(1001));
+            line.sends_some();
+        }
+        assert_eq!(line.tcp.stats().fast_retransmits, fast_retransmits, "{step_back_guard}");
+    }
+}
+
+#[test]
 fn stepping_back_ends_a_fast_recovery_and_its_inflation() {
     let mut line = Line::in_flight(&Config { recovery: RecoveryKind::Reno, ..plain() }, 8);
     for _ in 0..3 {

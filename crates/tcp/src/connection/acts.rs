@@ -169,7 +169,7 @@ impl Connection {
         self.snd.flight.forget_before();
         self.end_f_rto();
         if step_back {
-            self.snd.flight.step_back();
+            self.snd.flight.step_back(self.config.step_back_guard);
         }
         if let Some(spacing) = probe {
             self.snd.probe_gap = spacing.first;

@@ -298,7 +298,7 @@ impl Connection {
         if self.snd.wnd == 0 && self.snd.flight.nxt() != self.snd.flight.una() {
             // RFC 9293 §3.8.6: the peer took its window back with data in flight. As in 4.4BSD,
             // that is no reason for timeouts: probes, and then all over again from SND.UNA.
-            self.snd.flight.step_back();
+            self.snd.flight.step_back(true);
             self.snd.timed = None;
         } else if outstanding && self.snd.wnd > 0 {
             if self.timers.get(Timer::Retransmission).is_none() {

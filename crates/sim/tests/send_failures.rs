@@ -1,0 +1,113 @@
+//! What westin-2003 §4.3 describes after a send failure at one hop, in the runs that its figures 14 to 18 draw: what
+//! is there, and what is not.
+
+mod common;
+
+use std::path::Path;
+
+use common::logged;
+use scenario::Scenario;
+use sim::log::{Entry, Event, Layer};
+
+/// One of the five figures.
+struct Figure {
+    /// What happens from the first send failure on, for 1.6 s.
+    rows: Vec<Entry>,
+}
+
+impl Figure {
+    fn new(changes: &[(&str, &str)]) -> Self {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/westin-2003/one-hop.toml");
+        let changes = [("duration", "14 s")].iter().chain(changes);
+        let changes: Vec<_> =
+            changes.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let scenario = Scenario::load(path, &changes).unwrap_or_else(|error| panic!("{error}"));
+        let (_, rows) = logged(&scenario, 1);
+        let failed = rows.iter().position(|row| row.event == Event::FalseLinkFailure).unwrap();
+        let end = rows[failed].time_s.as_nanos() + 1_600_000_000;
+        let within = rows.into_iter().skip(failed);
+        Self { rows: within.take_while(|row| row.time_s.as_nanos() < end).collect() }
+    }
+
+    fn of(&self, layer: Layer, event: Event) -> impl Iterator<Item = &Entry> {
+        self.rows.iter().filter(move |row| (row.layer, row.event) == (layer, event))
+    }
+
+    fn count(&self, event: Event) -> usize {
+        self.of(Layer::Tcp, event).count()
+    }
+
+    fn drops(&self, node: u32, kind: &str) -> usize {
+        let dropped = self.of(Layer::Routing, Event::Dropped);
+        dropped.filter(|row| row.node == node && row.kind == kind).count()
+    }
+
+    /// How often a segment reaches the receiver after one that comes later in the stream.
+    fn overtaken(&self) -> usize {
+        let arrived = self.of(Layer::Routing, Event::Delivered).filter(|row| row.node == 1);
+        let offsets: Vec<_> = arrived.filter_map(|row| row.offset_bytes).collect();
+        offsets.windows(2).filter(|pair| pair[1] < pair[0]).count()
+    }
+
+    /// The window of the first segment that follows the first acknowledgment after a fast retransmit
+    /// (bytes).
+    fn window_after_recovery(&self) -> u32 {
+        let tcp = self.rows.iter().filter(|row| row.layer == Layer::Tcp);
+        let after = tcp.skip_while(|row| row.event != Event::FastRetransmit);
+        let mut after = after.skip_while(|row| row.event != Event::Acked);
+        after.find_map(|row| row.cwnd_bytes).unwrap()
+    }
+
+    /// The window before the failure has any consequence (bytes).
+    fn window_before(&self) -> u32 {
+        self.rows.iter().find_map(|row| row.cwnd_bytes).unwrap()
+    }
+}
+
+const ATCP: (&str, &str) = ("flow.0.aid", "atcp-partial");
+const NEWRENO: (&str, &str) = ("flow.0.tcp.recovery", "newreno");
+const AODV: (&str, &str) = ("network.routing", r#"{ protocol = "aodv" }"#);
+
+#[test]
+fn under_dsr_what_is_queued_again_arrives_late_and_is_sent_twice() {
+    for changes in [&[][..], &[ATCP], &[NEWRENO], &[NEWRENO, ATCP]] {
+        let figure = Figure::new(changes);
+        assert_eq!(figure.of(Layer::Routing, Event::Dropped).count(), 0, "{changes:?}");
+        assert!(figure.overtaken() > 0, "{changes:?}");
+        assert!(figure.count(Event::FastRetransmit) > 0, "{changes:?}");
+        // Nothing was lost, so all of these are needless.
+        assert!(figure.count(Event::Retransmitted) > 0, "{changes:?}");
+        assert_eq!(figure.count(Event::Timeout), 0, "{changes:?}");
+    }
+}
+
+#[test]
+fn atcp_gives_the_window_back_and_tahoe_then_sends_more_again() {
+    let (tahoe, atcp) = (Figure::new(&[]), Figure::new(&[ATCP]));
+    assert!(tahoe.window_after_recovery() < tahoe.window_before() / 8);
+    assert!(atcp.window_after_recovery() >= atcp.window_before());
+    let again = |figure: &Figure| figure.count(Event::Retransmitted);
+    assert!(again(&atcp) > 5 * again(&tahoe), "{} {}", again(&atcp), again(&tahoe));
+    // NewReno sends one segment again and looks (figures 16 and 17).
+    for changes in [&[NEWRENO][..], &[NEWRENO, ATCP]] {
+        assert!(again(&Figure::new(changes)) < again(&tahoe), "{changes:?}");
+    }
+}
+
+#[test]
+fn under_aodv_both_ends_drop_and_tcp_waits_for_a_timeout() {
+    for changes in [&[AODV][..], &[AODV, ATCP], &[AODV, NEWRENO]] {
+        let figure = Figure::new(changes);
+        assert!(figure.drops(0, "tcp-data") > 0 && figure.drops(1, "tcp-ack") > 0, "{changes:?}");
+        assert_eq!((figure.count(Event::FastRetransmit), figure.overtaken()), (0, 0));
+        assert_eq!(figure.count(Event::Timeout), 1, "{changes:?}");
+        let tcp = figure.rows.iter().filter(|row| row.layer == Layer::Tcp);
+        let of_sender =
+            |row: &&Entry| matches!(row.event, Event::Sent | Event::Retransmitted | Event::Timeout);
+        let first = tcp.clone().find(of_sender).unwrap();
+        assert_eq!(first.event, Event::Timeout, "nothing leaves before it");
+        let pause = first.time_s.as_secs_f64() - figure.rows[0].time_s.as_secs_f64();
+        assert!(pause > 0.9, "{pause} s");
+    }
+}
