@@ -251,9 +251,6 @@ fn no_kernel_can(scenario: &Scenario) -> Result<(), (&'static str, &'static str)
         if !flow.unreachable_at.is_empty() {
             return Err(("unreachable_at", "is a signal to hosts of the simulator only"));
         }
-        if flow.unreachable_until.is_some() {
-            return Err(("unreachable_until", "is a signal to hosts of the simulator only"));
-        }
     }
     Ok(())
 }
@@ -359,7 +356,6 @@ mod test {
         for (key, value, why) in [
             ("back", "ftp", "`back` sends data both ways on one connection"),
             ("unreachable_at", "[\"5 s\"]", "`unreachable_at` is a signal to hosts"),
-            ("unreachable_until", "5 s", "`unreachable_until` is a signal to hosts"),
         ] {
             let mut whole = plan(Source::find("liu-singh-2001").unwrap()).unwrap();
             for job in &mut whole.jobs {
