@@ -64,7 +64,7 @@ fn one_hop(routing: &str, options: &str, signals: &str) -> String {
     format!(
         r#"
         name = "one hop"
-        duration = "12 s"
+        duration = "5 s"
         [network]
         kind = "adhoc"
         nodes = 2
@@ -99,7 +99,7 @@ fn signals_at_link_failures_are_what_repeated_runs_find() {
     for (routing, options) in
         [("dsr", ""), ("dsr", ", step_back = false"), ("aodv", ""), ("aodv", ", retransmit = true")]
     {
-        let direct = one_hop(routing, options, "unreachable_until = \"8 s\"");
+        let direct = one_hop(routing, options, "unreachable_until = \"4 s\"");
         let (direct, rows) = logged(&parse(&direct), 3);
         let mut times: Vec<u64> = Vec::new();
         // Section 4.8: find the first sign of a route break, signal it, run again, find the next.
@@ -108,12 +108,12 @@ fn signals_at_link_failures_are_what_repeated_runs_find() {
             let signals = format!("unreachable_at = [{}]", list.join(", "));
             let (result, rows) = logged(&parse(&one_hop(routing, options, &signals)), 3);
             let past = times.last().copied().unwrap_or(0);
-            match next_failure(&rows, past, 8_000_000_000) {
+            match next_failure(&rows, past, 4_000_000_000) {
                 Some(at) => times.push(at),
                 None => break (result, rows),
             }
         };
-        assert!(times.len() > 3, "{routing}{options}: {times:?}");
+        assert!(times.len() > 1, "{routing}{options}: {times:?}");
         assert_eq!(repeated.fingerprint, direct.fingerprint, "{routing}{options}");
         assert_eq!(again, rows, "{routing}{options}");
         let signalled = rows.iter().filter(|row| row.event == Event::Unreachable);
