@@ -49,8 +49,8 @@ Examples:
       one run of radios for Wireshark, frame by frame, with a comment on each packet that died
   driftway run adhoc.toml --out results --events && driftway report results
       what happened when and where, as one table, and plots of it
-  driftway run 'paper:yu-2004#50-1/paths/20 m/s' --out results --events
-      one run of a point of a paper's figure, with what happened in it
+  driftway run paper:chandran-1998#7/timers-box --out results --events
+      one run of a paper's figure, with what happened in it
 
 In the JSON document every name ends with its unit: _s seconds, _bps bits per second, _bytes bytes
 (1 kB = 1000 bytes), _ratio none. `ci90` and `ci95` are intervals of the mean (Student's t).
@@ -207,8 +207,6 @@ Examples:
       all of it: tables and verdicts here, and a page with the figures in results/index.html
   driftway paper liu-singh-2001 --figure 8 --json
       one figure, and the statements about it, as one document
-  driftway paper yu-2004 --reading paper
-      all figures in one reading of what the paper leaves open
   driftway paper liu-singh-2001 --numbers
       every number that its README and its causes cite, beside what a run gives
   driftway paper liu-singh-2001 --kernel --quick
@@ -276,7 +274,7 @@ traces. Without it (Debian: apt-get install ns2) that table is left out, unless 
 /// Which scenario, with what changed.
 #[derive(Debug, Args)]
 pub struct ScenarioArgs {
-    /// The scenario file; a paper's by paper:NAME/FILE or, a point of a figure, paper:NAME#FIGURE/ARM/POINT
+    /// The scenario file, paper:NAME/FILE, or paper:NAME#FIGURE/ARM/POINT
     #[arg(value_name = "SCENARIO.toml")]
     pub scenario: PathBuf,
     /// Change a key, e.g. network.hops=8; flow=3 keeps the first 3 flows
@@ -405,7 +403,7 @@ pub struct PaperArgs {
     /// Only this figure; can be given several times
     #[arg(long, value_name = "N")]
     pub figure: Vec<String>,
-    /// Only this reading of what the paper leaves open, and what is judged in it
+    /// Only this reading of what the paper leaves open
     #[arg(long, value_name = "NAME", conflicts_with = "kernel")]
     pub reading: Option<String>,
     /// How many runs a point [default: as many as the paper has]
