@@ -8,7 +8,7 @@ RELEASE := target/release/driftway
 
 help:
 	@echo "make demo      build, run figure 8 of liu-singh-2001 in small, write out/demo/index.html"
-	@echo "make papers    every paper in full, to out/papers/NAME/index.html; yu-2004 takes two hours and a half"
+	@echo "make papers    every paper in full, to out/papers/NAME/index.html; yu-2004 takes two hours"
 	@echo "make test      all checks and tests"
 	@echo "make validate  against ns-2.35, ns-3 and theory, to out/validation/index.html; NS2=1 runs ns beside"
 	@echo "make bench     how fast it is, beside ns-2.35 where that is installed; twenty minutes"
