@@ -18,6 +18,9 @@ pub struct Strength {
 }
 
 impl Strength {
+    /// For so long a trend is continued; after a longer silence it is learnt anew.
+    pub const LASTS: Duration = Duration::from_secs(5);
+
     /// For how long from [`at`](Self::at) on the neighbour is heard, if the trend holds; `None` if it
     /// does not fade, or if that is not known.
     pub fn lead(&self) -> Option<Duration> {
@@ -25,11 +28,34 @@ impl Strength {
         let left = self.power.saturating_sub(self.least).max(0).unsigned_abs();
         Some(Duration::from_nanos(u64::from(left) * 1_000_000_000 / u64::from(fall)))
     }
+
+    /// Is the power at `now`, if the trend holds, enough to receive a frame? Without a known trend the
+    /// power is taken to stay. What was heard more than [`LASTS`](Self::LASTS) ago says nothing.
+    pub fn suffices_at(&self, now: Instant) -> bool {
+        let gone = now.since(self.at);
+        if gone > Self::LASTS {
+            return false;
+        }
+        let change = i64::from(self.trend.unwrap_or(0)) * gone.as_millis() as i64 / 1_000;
+        i64::from(self.power) + change >= i64::from(self.least)
+    }
 }
 
 #[cfg(test)]
 mod test {
     use super::*;
+
+    #[test]
+    fn a_power_is_continued_with_its_trend_for_a_while() {
+        let suffices = |trend, millis| {
+            let at = Instant::from_secs(1);
+            Strength { at, power: -8900, trend, least: -9000 }
+                .suffices_at(at + Duration::from_millis(millis))
+        };
+        assert!(suffices(Some(-50), 2_000) && !suffices(Some(-50), 2_020));
+        assert!(suffices(None, 5_000) && !suffices(None, 5_001) && !suffices(Some(9), 5_001));
+        assert!(!suffices(Some(i32::MIN), u64::MAX / 1_000_000));
+    }
 
     #[test]
     fn what_fades_is_heard_for_as_long_as_its_power_lasts() {

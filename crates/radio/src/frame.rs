@@ -50,6 +50,8 @@ pub enum Report {
         node: u32,
         /// Its handle.
         id: u32,
+        /// The neighbour that it was for; `None`: for all.
+        to: Option<u32>,
         /// When that was known.
         at: Instant,
     },

@@ -7,8 +7,6 @@ use base::{Duration, Instant, Strength};
 
 /// Samples nearer to each other than this say nothing of a trend.
 const APART: Duration = Duration::from_millis(100);
-/// After a longer gap the trend is learnt anew.
-const FORGETS: Duration = Duration::from_secs(5);
 /// The weight of a new sample in the trend: one in so many, as in TCP's round-trip time
 /// (RFC 6298 §2.3).
 const WEIGHT: f64 = 4.0;
@@ -49,7 +47,7 @@ impl Neighbours {
             Err(place) => heard.insert(place, new),
             Ok(place) => {
                 let Some(known) = heard.get_mut(place) else { return };
-                if now.since(known.at) > FORGETS {
+                if now.since(known.at) > Strength::LASTS {
                     *known = new;
                 } else {
                     known.goes_on(now, power);

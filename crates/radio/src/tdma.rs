@@ -284,7 +284,7 @@ impl Tdma {
         }
         self.nodes[from as usize].packet = None;
         let at = Instant::from_nanos(self.flight.end);
-        reports.push(Report::Sent { node: from, id: packet.id, at });
+        reports.push(Report::Sent { node: from, id: packet.id, to: packet.to, at });
     }
 
     /// Whether a node hears packets that are for others, too.

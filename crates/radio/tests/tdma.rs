@@ -52,7 +52,7 @@ fn each_in_its_turn() {
                 broadcast: false,
                 at: nanos(192_000 + 1536 * 4_000 + 667)
             },
-            Report::Sent { node: 0, id: 8, at: end(&frames[0]) },
+            Report::Sent { node: 0, id: 8, to: Some(1), at: end(&frames[0]) },
             Report::Received {
                 node: 0,
                 from: 1,
@@ -67,7 +67,7 @@ fn each_in_its_turn() {
                 broadcast: true,
                 at: end(&frames[1]) + way
             },
-            Report::Sent { node: 1, id: 9, at: end(&frames[1]) },
+            Report::Sent { node: 1, id: 9, to: None, at: end(&frames[1]) },
             Report::Received {
                 node: 1,
                 from: 2,
@@ -75,7 +75,7 @@ fn each_in_its_turn() {
                 broadcast: false,
                 at: end(&frames[2]) + way
             },
-            Report::Sent { node: 2, id: 7, at: end(&frames[2]) },
+            Report::Sent { node: 2, id: 7, to: Some(1), at: end(&frames[2]) },
         ]
     );
 }

@@ -26,6 +26,7 @@ mod dsr;
 pub mod feedback;
 mod fixed;
 mod limit;
+mod link_retry;
 mod losses;
 mod shortest;
 mod strengths;
@@ -39,4 +40,5 @@ pub use dsr::{
     ListedCache, ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten, UpdateOptions,
 };
 pub use fixed::Fixed;
+pub use link_retry::{LinkRetry, LinkRetryConfig};
 pub use shortest::shortest_paths;

@@ -69,8 +69,8 @@ pub use adhoc::dsr_cache::{Cache, Limits, Update};
 pub use adhoc::mac::Timeout;
 pub use adhoc::routing::Static;
 pub use adhoc::{
-    Adhoc, Aodv, Arp, Capture, Compat, Dcf, Dsr, Feedback, LinkSignals, Mac, Mobility, Model,
-    Movement, MovementFormat, Point, Propagation, Radio, Routing, Seek, Tdma,
+    Adhoc, Aodv, Arp, Capture, Compat, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac, Mobility,
+    Model, Movement, MovementFormat, Point, Propagation, Radio, Routing, Seek, Tdma,
 };
 pub use error::Error;
 pub use fault::{

@@ -210,7 +210,7 @@ packet_error_rate = 0.01"#,
         "the other kind of network",
         r#"kind = "path""#,
         r#"kind = "adhoc""#,
-        "test.toml:6:1: unknown key `hops`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, icmp_rate, seek, link_signals, compat",
+        "test.toml:6:1: unknown key `hops`\nhelp: the keys here are nodes, area, mobility, radio, mac, queue, arp, routing, feedback, icmp_rate, seek, link_signals, link_retry, compat",
     ),
     (
         "an unknown kind of network",

@@ -61,6 +61,8 @@ pub struct FlowAtWork {
     pub rto: RtoWatch,
     /// How soon it goes on after partitions.
     pub resumes: Resumes,
+    /// How long its sender's aid has been disconnected.
+    pub disconnections: Disconnections,
     /// Sum over delivered pieces of the time from first transmission to delivery.
     delay: Duration,
     pieces: u64,
@@ -92,6 +94,36 @@ impl Resumes {
     /// The mean; `None` where nothing was sent after a partition.
     pub fn mean(&self) -> Option<Duration> {
         (self.count > 0).then(|| self.sum.over(self.count))
+    }
+}
+
+/// An aid's time in the state *disconnected*, which ATCP enters by a report that the destination cannot be
+/// reached.
+#[derive(Debug, Default)]
+pub struct Disconnections {
+    /// Since when, and whether the report was false: the link that had failed was in range.
+    since: Option<(Instant, bool)>,
+    total: Duration,
+    falsely: Duration,
+}
+
+impl Disconnections {
+    /// The aid is in this state; `is_false` looks at the report, and is asked only when the state begins.
+    pub fn look(&mut self, now: Instant, state: &'static str, is_false: impl FnOnce() -> bool) {
+        let disconnected = state == "disconnected";
+        if disconnected == self.since.is_some() {
+            return;
+        }
+        (self.total, self.falsely) = self.until(now);
+        self.since = disconnected.then(|| (now, is_false()));
+    }
+
+    /// How long it has been disconnected, up to `end`, and how long of that by false reports.
+    pub fn until(&self, end: Instant) -> (Duration, Duration) {
+        let Some((since, is_false)) = self.since else { return (self.total, self.falsely) };
+        let last = end.since(since);
+        let falsely = if is_false { self.falsely + last } else { self.falsely };
+        (self.total + last, falsely)
     }
 }
 
@@ -162,6 +194,7 @@ impl FlowAtWork {
             reached: 0,
             rto: RtoWatch::default(),
             resumes: Resumes::default(),
+            disconnections: Disconnections::default(),
             delay: Duration::ZERO,
             pieces: 0,
         }

@@ -18,7 +18,7 @@ macro_rules! fields {
 
 const FIELDS: &[(&str, Reading)] = fields! {
     routing: packets_sent bytes_sent discoveries failed_discoveries route_errors notices
-        link_failures arp_failures false_link_failures replies_from_cache salvaged overheard
+        link_failures arp_failures false_link_failures link_retries vain_link_retries link_retries_sent replies_from_cache salvaged overheard
         nested_errors loss_notices passed_notices lost_notices resent_acks data_hops ack_hops icmp_hops data_routed acks_routed icmp_routed;
     mac: rts cts data ack broadcast retries collisions failed_no_cts failed_no_ack duplicates
         airtime_us;

@@ -114,6 +114,14 @@ pub struct FlowResult {
     /// partitions (s); absent where the scenario has none, or nothing was sent after one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_s: Option<f64>,
+    /// How long the aid was in the state *disconnected* (s); 0 for an aid without one, absent without an
+    /// aid, as the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disconnected_s: Option<f64>,
+    /// Of this, the times that began with the report of a node whose link had failed although its
+    /// neighbour was in range (s); nothing of it on a path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub falsely_disconnected_s: Option<f64>,
     /// What came back on the same connection, delivered in order (bytes); absent where the scenario
     /// sends nothing back, as the next two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,6 +206,16 @@ pub struct RoutingResult {
     pub arp_failures: u64,
     /// Of both, with the neighbour in range.
     pub false_link_failures: u64,
+    /// Packets that a link layer gave up and that were handed to it again (`link_retry`); they are not
+    /// among `link_failures` unless they failed again, for good.
+    #[serde(default)]
+    pub link_retries: u64,
+    /// Of these, with the neighbour out of range.
+    #[serde(default)]
+    pub vain_link_retries: u64,
+    /// Packets that were sent after such a retry.
+    #[serde(default)]
+    pub link_retries_sent: u64,
     /// Answers by others than the destination.
     pub replies_from_cache: u64,
     /// Packets given another route on the way.
@@ -337,7 +355,7 @@ pub struct Timing {
 pub type Reading = fn(&FlowResult) -> Option<f64>;
 
 /// What a summary speaks of: each metric's name and where it stands.
-pub const METRICS: [(&str, Reading); 19] = [
+pub const METRICS: [(&str, Reading); 21] = [
     ("completion_s", |f| f.completion_s),
     ("throughput_bps", |f| f.throughput_bps),
     ("delivered_bytes", |f| Some(f.delivered_bytes as f64)),
@@ -354,6 +372,8 @@ pub const METRICS: [(&str, Reading); 19] = [
     ("rto_max_s", |f| f.rto_max_s),
     ("rto_backed_off_s", |f| f.rto_backed_off_s),
     ("resume_s", |f| f.resume_s),
+    ("disconnected_s", |f| f.disconnected_s),
+    ("falsely_disconnected_s", |f| f.falsely_disconnected_s),
     ("back_completion_s", |f| f.back_completion_s),
     ("back_throughput_bps", |f| f.back_throughput_bps),
     ("back_delivered_bytes", |f| f.back_delivered_bytes.map(|n| n as f64)),

@@ -100,6 +100,11 @@ pub trait NetworkAtWork: Sized {
     fn resume(_: &mut Run<'_, Self>) -> bool {
         false
     }
+    /// Was the last report of a node that a destination cannot be reached about a link whose ends are in
+    /// range of each other?
+    fn reported_falsely(&self, _node: usize) -> bool {
+        false
+    }
     /// Has a pause cut something short?
     fn is_paused(&self) -> bool {
         false
@@ -158,6 +163,8 @@ pub struct Run<'a, N: NetworkAtWork> {
     /// Transfers not complete yet; `None` where some flow never is.
     incomplete: Option<usize>,
     fingerprint: Fingerprint,
+    /// The node whose report, or whose host's signal, came last.
+    reporter: usize,
     sabotage: Sabotage,
     watch: Watch<'a>,
     failed: Option<RunError>,
@@ -222,6 +229,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             incomplete: transfers.then_some(flows.len()),
             flows,
             fingerprint: Fingerprint::default(),
+            reporter: 0,
             sabotage: Sabotage::default(),
             watch: watch.into(),
             failed: None,

@@ -462,7 +462,8 @@ impl Dcf {
         desk.cw = self.config.cw_min;
         let Some(packet) = desk.packet.take() else { return };
         self.back_off(node);
-        reports.push(Report::Sent { node, id: packet.id, at: Instant::from_nanos(at) });
+        let Outgoing { id, to, .. } = packet;
+        reports.push(Report::Sent { node, id, to, at: Instant::from_nanos(at) });
     }
 
     /// No answer has come.

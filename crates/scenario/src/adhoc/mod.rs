@@ -79,6 +79,10 @@ pub struct Adhoc {
     /// as `{ lead = "2 s" }`. Default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_signals: Option<LinkSignals>,
+    /// When a node takes a neighbour that its link layer could not reach for a busy one and sends the
+    /// packet again, such as `{ most = 1 }`. Default: never; routing hears of every failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_retry: Option<LinkRetry>,
     /// Whose defaults hold, those of the standards or those of ns-2.35: see `docs/ns-2.md` for the
     /// keys that this changes. Each of them can be written by itself. Default `"standard"`.
     #[serde(default)]
@@ -190,6 +194,29 @@ pub enum Feedback {
 pub struct LinkSignals {
     /// How long before its end a link is said to fade.
     pub lead: Time,
+}
+
+/// `link_retry = { … }`: a packet that the link layer gave up is handed to it again, before all that
+/// waits, as long as every condition written here holds; after that, the link has failed. Nodes with
+/// `heard_within` or `strength` listen to what is for others, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a table with the keys of `link_retry`")]
+pub struct LinkRetry {
+    /// How often one packet is handed down again. Default 1.
+    pub most: u32,
+    /// The neighbour was heard so shortly before: a packet of its, or its acknowledgment of one.
+    /// Default: that does not matter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heard_within: Option<Time>,
+    /// The power with which the neighbour was heard in the last 5 s, continued with its trend, still
+    /// suffices to receive a frame. Default false: that does not matter.
+    pub strength: bool,
+}
+
+impl Default for LinkRetry {
+    fn default() -> Self {
+        Self { most: 1, heard_within: None, strength: false }
+    }
 }
 
 /// `seek = { … }`: a source that was told to be silent sends nothing for which routing would look for

@@ -11,7 +11,7 @@ use crate::adhoc::dsr::{Highest, Memory, Numbers};
 use crate::adhoc::mac::Timeout;
 use crate::adhoc::mobility::{Mobility, Model, Point};
 use crate::adhoc::{
-    Adhoc, Aodv, Dcf, Dsr, Feedback, LinkSignals, Mac, Propagation, Radio, Routing, Tdma,
+    Adhoc, Aodv, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac, Propagation, Radio, Routing, Tdma,
 };
 use crate::setting::Word;
 use crate::{BitRate, Decibel, Distance, Lifetime, OrNone, Time};
@@ -73,7 +73,24 @@ pub(super) fn check(network: &Adhoc) -> Checked {
         positive("network.link_signals.lead".into(), lead)?;
         at_most("network.link_signals.lead".into(), lead, LONGEST)?;
     }
+    if let Some(retry) = network.link_retry {
+        must(matches!(network.mac, Mac::Dcf(_)), "network.link_retry", || {
+            "`link_retry` over TDMA, which reports no failure\nuse mac.kind = \"dcf\", or leave it out"
+                .into()
+        })?;
+        link_retry(retry)?;
+    }
     arp(&network.arp)
+}
+
+fn link_retry(LinkRetry { most, heard_within, .. }: LinkRetry) -> Checked {
+    let key = |name: &str| format!("network.link_retry.{name}");
+    within(key("most"), "the number of retries", most.into(), 1, 1_000)?;
+    if let Some(within) = heard_within {
+        positive(key("heard_within"), within)?;
+        at_most(key("heard_within"), within, LONGEST)?;
+    }
+    Ok(())
 }
 
 fn seek(network: &Adhoc) -> Checked {

@@ -108,6 +108,8 @@ pub enum Event {
     LinkFailure,
     /// The link layer gave up on a packet, though the neighbour was in range.
     FalseLinkFailure,
+    /// The link layer gave up on a packet, and gets it again.
+    LinkRetry,
     /// The sender got a new cumulative acknowledgment.
     Acked,
     /// The retransmission timer went off.

@@ -8,6 +8,7 @@ mod air;
 mod arp;
 mod feedback;
 mod ledger;
+mod link_retry;
 mod neighbours;
 mod order;
 mod relay;
@@ -22,6 +23,7 @@ use base::{Duration, FailedLink, Instant, Ipv4Addr, Seek};
 use link::{AdhocQueue, Item, Place};
 use node::Arp;
 use radio::{Neighbours, Report};
+use route::LinkRetry;
 use route::feedback::Feedback;
 use scenario::{Network, Scenario};
 use wire::{Packet, Routed};
@@ -79,6 +81,10 @@ struct Node {
     arp: Option<Arp<Waiting>>,
     /// What it says of packets that it can't deliver, and of routes.
     feedback: Feedback,
+    /// Whether a neighbour that was not reached is tried again; `None`: never.
+    retry: Option<LinkRetry>,
+    /// Its last report of a destination that cannot be reached was about a link in range.
+    reported_falsely: bool,
     /// Which peers of its host it looks for.
     seeker: Seeker,
     /// It is among the stirred.
@@ -148,6 +154,10 @@ impl NetworkAtWork for AdhocAtWork {
 
     fn resume(run: &mut Run<'_, Self>) -> bool {
         run.net.paused.take().map(|until| run.run_air(until)).is_some()
+    }
+
+    fn reported_falsely(&self, node: usize) -> bool {
+        self.nodes.get(node).is_some_and(|node| node.reported_falsely)
     }
 
     fn is_paused(&self) -> bool {

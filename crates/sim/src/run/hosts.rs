@@ -10,7 +10,7 @@ use wire::{Body, Packet, Payload, UdpDatagram};
 
 use super::{NetworkAtWork, Run, RunError, SocketAt};
 use crate::events::Class;
-use crate::nodes::address;
+use crate::nodes::{address, node_at};
 use crate::results::Outcome;
 use crate::sabotage::Crime;
 use crate::sockets::{self, End};
@@ -20,6 +20,9 @@ use crate::watch::At;
 impl<N: NetworkAtWork> Run<'_, N> {
     /// A packet is at the node it was for.
     pub(super) fn arrived(&mut self, node: usize, packet: &Packet) {
+        if let Body::Icmp(_) = packet.body {
+            self.reporter = node_at(packet.ip.source, self.hosts.len()).unwrap_or(node);
+        }
         match self.hosts[node].on_packet(self.now, packet) {
             Arrived::Socket(number) => {
                 let here = |at: &SocketAt| at.node == node && at.number == Some(number);
@@ -43,6 +46,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
 
     /// News for the connections of a node's host: to one destination, where the signal says so, else all.
     pub(super) fn on_signal(&mut self, node: usize, signal: &Signal) {
+        self.reporter = node;
         self.hosts[node].on_signal(self.now, signal);
         self.serve_peers(node, signal.about.destination);
     }
@@ -301,12 +305,21 @@ impl<N: NetworkAtWork> Run<'_, N> {
         );
     }
 
-    /// Tells what a sender's TCP and aid have been doing.
+    /// Notes what a sender's TCP and aid have been doing.
     fn note(&mut self, number: usize, node: usize, at_host: usize) {
-        if !number.is_multiple_of(2) || !self.watch.flows() {
+        if !number.is_multiple_of(2) {
             return;
         }
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
+        let state = socket.aid_state();
+        if let Some(state) = state {
+            let (net, reporter) = (&self.net, self.reporter);
+            let disconnections = &mut self.flows[number / 2].disconnections;
+            disconnections.look(self.now, state, || net.reported_falsely(reporter));
+        }
+        if !self.watch.flows() {
+            return;
+        }
         let at = At { now: self.now, node, flow: number / 2 };
         let stats = *socket.tcp().stats();
         let counted = std::mem::replace(&mut self.sockets[number].counted, stats);
@@ -316,7 +329,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
         if stats.fast_retransmits > counted.fast_retransmits {
             self.watch.fast_retransmit(at);
         }
-        if let Some(state) = socket.aid_state() {
+        if let Some(state) = state {
             self.watch.aid_state(at, state);
         }
     }

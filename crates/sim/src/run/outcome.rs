@@ -55,6 +55,8 @@ impl<N: NetworkAtWork> Run<'_, N> {
             None => (flow.datagrams_sent, flow.written),
         };
         let of_tcp = |count: u64| tcp.map(|_| count);
+        let (disconnected, falsely) = flow.disconnections.until(end);
+        let of_aid = |time: Duration| (scenario.aid.name() != "none").then(|| time.as_secs_f64());
         FlowResult {
             source: scenario.from,
             destination: scenario.to,
@@ -82,6 +84,8 @@ impl<N: NetworkAtWork> Run<'_, N> {
             rto_max_s: flow.rto.longest.map(Duration::as_secs_f64),
             rto_backed_off_s: tcp.map(|_| flow.rto.backed_off(end).as_secs_f64()),
             resume_s: flow.resumes.mean().map(Duration::as_secs_f64),
+            disconnected_s: of_aid(disconnected),
+            falsely_disconnected_s: of_aid(falsely),
             back_delivered_bytes: back.map(|back| back.delivered),
             back_throughput_bps,
             back_completion_s,

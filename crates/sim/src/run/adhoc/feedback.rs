@@ -25,6 +25,9 @@ impl Run<'_, AdhocAtWork> {
     ) {
         let to = packet.ip.destination;
         let way = self.way_to(to).filter(|_| reason.is_about_the_route());
+        let neighbour = link.and_then(|link| node_at(link.to, self.net.nodes.len()));
+        self.net.nodes[node].reported_falsely =
+            neighbour.is_some_and(|to| self.net.air.in_range(self.now, node as u32, to as u32));
         let feedback = &mut self.net.nodes[node].feedback;
         if let Some(way) = way {
             let failed = link.unwrap_or(FailedLink { from: address(node), to });

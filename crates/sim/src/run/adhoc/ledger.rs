@@ -18,6 +18,12 @@ pub struct Ledger {
     pub arp_failures: u64,
     /// Of both, with the neighbour in range.
     pub false_link_failures: u64,
+    /// Packets handed to a link layer again after it gave them up.
+    pub link_retries: u64,
+    /// Of these, with the neighbour out of range.
+    pub vain_link_retries: u64,
+    /// Packets sent after such a retry.
+    pub link_retries_sent: u64,
 }
 
 /// Packets of hosts, each counted once for each node that sends it.

@@ -72,7 +72,11 @@ impl Run<'_, AdhocAtWork> {
         let Some(strengths) = &mut self.net.strengths else { return };
         strengths.on_heard(self.now, node, from, self.net.air.power(self.now, from, node));
         let Some(strength) = strengths.strength(node, from) else { return };
-        self.net.nodes[node as usize].routing.on_strength(address(from as usize), strength);
+        let heard = &mut self.net.nodes[node as usize];
+        heard.routing.on_strength(address(from as usize), strength);
+        if let Some(retry) = &mut heard.retry {
+            retry.on_heard(address(from as usize), strength);
+        }
         self.next_hop_heard(node, from, strength);
     }
 

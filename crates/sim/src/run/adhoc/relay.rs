@@ -26,6 +26,9 @@ impl AdhocAtWork {
             link_failures: ledger.link_failures,
             arp_failures: ledger.arp_failures,
             false_link_failures: ledger.false_link_failures,
+            link_retries: ledger.link_retries,
+            vain_link_retries: ledger.vain_link_retries,
+            link_retries_sent: ledger.link_retries_sent,
             data_hops: ledger.hops.data,
             ack_hops: ledger.hops.acks,
             icmp_hops: ledger.hops.icmp,
@@ -243,8 +246,12 @@ impl Run<'_, AdhocAtWork> {
             return;
         }
         let Some(item) = self.net.nodes[node].queue.take(self.now) else { return };
-        let outgoing = Outgoing { id: item.id, to: item.next_hop, bytes: item.bytes };
-        self.tell_taken(node, item.id, item.next_hop);
+        self.hand_down(node, Outgoing { id: item.id, to: item.next_hop, bytes: item.bytes });
+    }
+
+    /// Gives the air a packet, which it can take.
+    pub(super) fn hand_down(&mut self, node: usize, outgoing: Outgoing) {
+        self.tell_taken(node, outgoing.id, outgoing.to);
         if !self.net.air.send(self.now, node as u32, outgoing) {
             let lost = format!("node {node} has a packet on the air, and was to send another");
             self.failed.get_or_insert(RunError::Books(lost));
@@ -285,13 +292,17 @@ impl Run<'_, AdhocAtWork> {
                     self.stir(node as usize);
                 }
             }
-            Report::Sent { node, id, .. } => {
+            Report::Sent { node, id, to, .. } => {
+                self.sent_to(node as usize, to);
                 if let Some(packet) = self.packets.deliver(id) {
                     count(&mut self.net.ledger.hops, &packet);
                 }
                 self.feed(node as usize);
             }
             Report::Failed { node, id, to, reason, .. } => {
+                if self.sends_again(node as usize, id, to) {
+                    return;
+                }
                 self.link_failed(node as usize, id, to, Some(reason));
             }
         }

@@ -4,7 +4,7 @@ use base::{Duration, Instant, Ipv4Addr};
 use link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
 use radio::{Dcf, Field, Hearer, Neighbours, Propagation, Tdma};
 use route::feedback::{Feedback, IcmpConfig, RfnConfig, Setup};
-use route::{Aodv, Dsr, Fixed, shortest_paths};
+use route::{Aodv, Dsr, Fixed, LinkRetry, LinkRetryConfig, shortest_paths};
 use scenario::{Adhoc, Scenario, Time};
 
 use super::super::RunError;
@@ -28,7 +28,14 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         .map(|scenario::LinkSignals { lead: Time(lead) }| LinkWatch::new(lead, nodes as usize));
     let field = Field::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
     let routing = protocols(adhoc, scenario, field.clone(), &propagation, seed);
-    let is_asked = link_watch.is_some() || routing.iter().any(Routing::wants_strength);
+    let retry = adhoc.link_retry.map(|retry| LinkRetryConfig {
+        most: retry.most,
+        heard_within: retry.heard_within.map(|Time(within)| within),
+        strength: retry.strength,
+    });
+    let retry_listens = retry.as_ref().is_some_and(LinkRetryConfig::listens);
+    let is_asked =
+        link_watch.is_some() || retry_listens || routing.iter().any(Routing::wants_strength);
     let strengths = is_asked.then(|| Neighbours::new(nodes as usize, propagation.receive_power()));
     let (mut air, delay) = match (adhoc.dcf(), adhoc.tdma()) {
         (Some(config), _) => {
@@ -42,7 +49,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         (None, None) => return Err(RunError::Setup("there is no link layer".into())),
     };
     for (node, routing) in routing.iter().enumerate() {
-        if routing.listens() {
+        if retry_listens || routing.listens() {
             air.listen(node as u32);
         }
     }
@@ -53,6 +60,8 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         queue: AdhocQueue::new(queue, seed, number as u64),
         routing,
         feedback: Feedback::new(address(number), &schemes),
+        retry: retry.map(LinkRetry::new),
+        reported_falsely: false,
         seeker: Seeker::new(every, most),
         arriving: Default::default(),
         arp: match &adhoc.arp {

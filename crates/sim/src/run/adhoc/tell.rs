@@ -169,6 +169,21 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
+    /// The link layer of a node gave up on a packet to `to`, and gets it again.
+    pub(super) fn tell_link_retry(
+        &mut self,
+        node: usize,
+        to: u32,
+        packet: &Routed,
+        in_range: bool,
+    ) {
+        if let Some(log) = &mut self.watch.log {
+            let entry = Entry::new(self.now, node as u32, Layer::Routing, Event::LinkRetry);
+            let reason = if in_range { "in-range" } else { "out-of-range" };
+            log.tell(Entry { neighbour: Some(to), ..entry.about(packet).because(reason) });
+        }
+    }
+
     pub(super) const fn failure_is_told(&mut self) {
         self.net.telling.failing = None;
     }
