@@ -173,6 +173,7 @@ pub fn metric(name: &str) -> String {
         "resume_s" => "from a partition's end to data".into(),
         "routing.packets_sent" => "routing packets".into(),
         "drops" => "packets dropped".into(),
+        "fairness" => "fairness (Jain's index)".into(),
         other => {
             let units = ["_s", "_bps", "_bytes", "_us"];
             let bare = units.iter().find_map(|unit| other.strip_suffix(unit)).unwrap_or(other);

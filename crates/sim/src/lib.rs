@@ -22,7 +22,7 @@ mod watch;
 
 use path::{books, nodes};
 
-pub use metrics::{network_metric, network_metrics};
+pub use metrics::{is_count, network_metric, network_metrics};
 pub use run::RunError;
 #[cfg(feature = "broken")]
 pub use sabotage::{Breakage, break_by};

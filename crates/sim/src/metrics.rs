@@ -1,7 +1,7 @@
 //! Results of a whole network, by name.
 
 use crate::books::Drop;
-use crate::results::RunResult;
+use crate::results::{FlowResult, RunResult};
 
 /// How one is read; `None` where there is no such thing, as no routing on a path.
 type Reading = fn(&RunResult) -> Option<f64>;
@@ -27,12 +27,20 @@ const FIELDS: &[(&str, Reading)] = fields! {
 /// All packets that were dropped.
 const DROPS: &str = "drops";
 
+/// How evenly flows share the network.
+const FAIRNESS: &str = "fairness";
+
 /// The names of all metrics of a whole network: `routing.packets_sent`, `mac.collisions`, `drops`,
-/// `drops.queue-overflow` ….
+/// `drops.queue-overflow` …, `fairness`.
 pub fn network_metrics() -> impl Iterator<Item = String> {
     let fields = FIELDS.iter().map(|(name, _)| (*name).to_owned());
     let reasons = Drop::ALL.iter().map(|reason| format!("{DROPS}.{}", reason.name()));
-    fields.chain(std::iter::once(DROPS.to_owned())).chain(reasons)
+    fields.chain(std::iter::once(DROPS.to_owned())).chain(reasons).chain([FAIRNESS.to_owned()])
+}
+
+/// Is the network's metric of this name a whole number in each run?
+pub fn is_count(network_metric: &str) -> bool {
+    network_metric != FAIRNESS
 }
 
 /// The value of the network's metric of this name in a run; `None`: there is no such metric. A run
@@ -41,6 +49,9 @@ pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
     if let Some((_, read)) = FIELDS.iter().find(|(field, _)| *field == name) {
         return Some(read(run));
     }
+    if name == FAIRNESS {
+        return Some(fairness(&run.flows));
+    }
     let reason = name.strip_prefix(DROPS)?;
     if reason.is_empty() {
         return Some(Some(run.drops.values().sum::<u64>() as f64));
@@ -48,6 +59,18 @@ pub fn network_metric(name: &str, run: &RunResult) -> Option<Option<f64>> {
     let reason = reason.strip_prefix('.')?;
     let known = Drop::ALL.iter().any(|of| of.name() == reason);
     known.then(|| Some(run.drops.get(reason).copied().unwrap_or(0) as f64))
+}
+
+/// Jain's index of the throughputs of TCP flows, of all flows where none is TCP: (Σx)² / (n Σx²), from 1/n,
+/// where one has everything, to 1, where all have the same (Jain, Chiu & Hawe 1984, DEC-TR-301). `None`:
+/// no flow has any throughput.
+fn fairness(flows: &[FlowResult]) -> Option<f64> {
+    let any = flows.iter().any(|flow| flow.tcp.is_some());
+    let shares = flows.iter().filter(|flow| !any || flow.tcp.is_some());
+    let shares: Vec<f64> = shares.filter_map(|flow| flow.throughput_bps).collect();
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|share| share * share).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
 #[cfg(test)]
@@ -78,6 +101,31 @@ mod test {
             assert_eq!(network_metric(wrong, &run), None, "{wrong}");
         }
         assert!(network_metrics().all(|name| network_metric(&name, &run).is_some()));
+    }
+
+    #[test]
+    fn fairness_is_jains_index_of_the_tcp_flows() {
+        let of = |shares: &[(Option<&str>, Option<f64>)]| {
+            let flow = |(tcp, bps): &(Option<&str>, _)| FlowResult {
+                tcp: tcp.map(str::to_owned),
+                throughput_bps: *bps,
+                ..FlowResult::default()
+            };
+            let flows = shares.iter().map(flow).collect();
+            network_metric(FAIRNESS, &RunResult { flows, ..RunResult::default() }).unwrap()
+        };
+        let tcp = |bps| (Some("tahoe"), Some(bps));
+        assert_eq!(of(&[tcp(7.0), tcp(7.0), tcp(7.0)]), Some(1.0));
+        // One of n has everything.
+        assert_eq!(of(&[tcp(8.0), tcp(0.0), tcp(0.0), tcp(0.0)]), Some(0.25));
+        // (1 + 3)² / (2 (1 + 9))
+        assert_eq!(of(&[tcp(1.0), tcp(3.0)]), Some(0.8));
+        // What has had no time yet has no share, and UDP counts only where nothing is TCP.
+        assert_eq!(of(&[tcp(5.0), tcp(5.0), (Some("tahoe"), None), (None, Some(90.0))]), Some(1.0));
+        assert_eq!(of(&[(None, Some(1.0)), (None, Some(3.0))]), Some(0.8));
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[tcp(0.0), tcp(0.0)]), None);
+        assert!(!is_count(FAIRNESS) && is_count(DROPS));
     }
 
     /// What results have, metrics have.

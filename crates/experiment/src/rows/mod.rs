@@ -11,7 +11,7 @@ mod varied;
 
 use scenario::Time;
 use sim::results::{FlowResult, METRICS, Outcome, RunResult, is_of_back};
-use sim::{network_metric, network_metrics};
+use sim::{is_count, network_metric, network_metrics};
 
 pub use table::{Column, Table};
 
@@ -138,8 +138,12 @@ fn run_columns(runs: &[&RunResult]) -> Vec<Column> {
         }),
     ];
     for name in network_metrics() {
-        let read = |run: &RunResult| Some(network_metric(&name, run)?? as u64);
-        let column = int(&name, &read);
+        let read = |run: &RunResult| network_metric(&name, run)?;
+        let column = if is_count(&name) {
+            int(&name, &|run| read(run).map(|value| value as u64))
+        } else {
+            float(&name, &read)
+        };
         // A reason for which nothing was dropped, or a part that this network does not have.
         if !column.is_empty(name.starts_with("drops.")) {
             columns.push(column);
