@@ -1,5 +1,5 @@
 //! What westin-2003 §4.3 describes after a send failure at one hop, in the runs that its figures 14 to 18 draw: what
-//! is there, and what is not.
+//! is there, and what is not; and what §4.1.2 says of the congestion windows of figures 10 to 13.
 
 mod common;
 
@@ -15,15 +15,20 @@ struct Figure {
     rows: Vec<Entry>,
 }
 
+/// One run of the paper's one hop that stays.
+fn one_hop(duration: &str, changes: &[(&str, &str)]) -> Vec<Entry> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/westin-2003/one-hop.toml");
+    let duration = [("duration", duration)];
+    let changes = duration.iter().chain(changes);
+    let changes: Vec<_> =
+        changes.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let scenario = Scenario::load(path, &changes).unwrap_or_else(|error| panic!("{error}"));
+    logged(&scenario, 1).1
+}
+
 impl Figure {
     fn new(changes: &[(&str, &str)]) -> Self {
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/westin-2003/one-hop.toml");
-        let changes = [("duration", "14 s")].iter().chain(changes);
-        let changes: Vec<_> =
-            changes.map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        let scenario = Scenario::load(path, &changes).unwrap_or_else(|error| panic!("{error}"));
-        let (_, rows) = logged(&scenario, 1);
+        let rows = one_hop("14 s", changes);
         let failed = rows.iter().position(|row| row.event == Event::FalseLinkFailure).unwrap();
         let end = rows[failed].time_s.as_nanos() + 1_600_000_000;
         let within = rows.into_iter().skip(failed);
@@ -110,4 +115,39 @@ fn under_aodv_both_ends_drop_and_tcp_waits_for_a_timeout() {
         let pause = first.time_s.as_secs_f64() - figure.rows[0].time_s.as_secs_f64();
         assert!(pause > 0.9, "{pause} s");
     }
+}
+
+/// The congestion windows of figures 10 to 13 (bytes): each time that `event` reduces one, the window before it, and
+/// that after the first acknowledgment that follows. Both are read where a segment is sent.
+fn windows(changes: &[(&str, &str)], event: Event) -> Vec<(u32, u32)> {
+    let rows = one_hop("40 s", changes);
+    let tcp: Vec<&Entry> = rows.iter().filter(|row| row.layer == Layer::Tcp).collect();
+    let reduced = (0..tcp.len()).filter(|&at| tcp[at].event == event);
+    let windows = reduced.filter_map(|at| {
+        let before = tcp[..at].iter().rev().find_map(|row| row.cwnd_bytes)?;
+        let mut after = tcp[at..].iter().skip_while(|row| row.event != Event::Acked);
+        Some((before, after.find_map(|row| row.cwnd_bytes)?))
+    });
+    windows.collect()
+}
+
+#[test]
+fn windows_start_again_at_one_segment_but_for_newreno_and_atcp_gives_them_back() {
+    const SEGMENT: u32 = 1460;
+    let all = |changes: &[(&str, &str)], event, holds: fn(u32, u32) -> bool| {
+        let windows = windows(changes, event);
+        assert!(windows.len() > 5, "{changes:?} {windows:?}");
+        for &(before, after) in &windows {
+            assert!(holds(before, after), "{changes:?} {windows:?}");
+        }
+    };
+    // Figure 10: reset to one segment, which the acknowledgment makes two.
+    all(&[], Event::FastRetransmit, |_, after| after <= 2 * SEGMENT);
+    // Figure 11: restored after the next new acknowledgment, but not after a timeout.
+    all(&[ATCP], Event::FastRetransmit, |before, after| after >= before);
+    all(&[AODV, ATCP], Event::Timeout, |_, after| after <= 2 * SEGMENT);
+    // Figure 12: Fast Recovery in its place.
+    all(&[NEWRENO], Event::FastRetransmit, |_, after| after > 2 * SEGMENT);
+    // Figure 13: as with Tahoe.
+    all(&[NEWRENO, ATCP], Event::FastRetransmit, |before, after| after >= before);
 }
