@@ -136,9 +136,10 @@ pub fn page(
                     .zip(&planned.jobs)
                     .map(|(&arm, jobs)| {
                         let runs = selection.seeds.len();
-                        let command = plan.jobs[jobs[first]].command();
-                        let label = study.arms[arm].label.as_str();
-                        (label, format!("{command} --seed {} --runs {runs}", study.first_seed))
+                        let job = &plan.jobs[jobs[first]];
+                        let (command, label) = (job.command(), study.arms[arm].label.as_str());
+                        let seed = job.first_seed.unwrap_or(study.first_seed);
+                        (label, format!("{command} --seed {seed} --runs {runs}"))
                     })
                     .collect(),
             }

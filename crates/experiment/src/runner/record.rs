@@ -27,12 +27,14 @@ pub struct Job {
     pub file: String,
     /// What is set in it.
     pub set: Vec<(String, String)>,
+    /// The first of its seeds, where that is not the study's.
+    pub first_seed: Option<u64>,
 }
 
 impl Job {
     /// A job of this scenario.
     pub fn new(scenario: Scenario, file: String, set: Vec<(String, String)>) -> Self {
-        Self { digest: identity::digest(&scenario), scenario, file, set }
+        Self { digest: identity::digest(&scenario), scenario, file, set, first_seed: None }
     }
 
     /// The command that runs it.

@@ -263,6 +263,9 @@ pub struct Figure {
     /// axis' after both.
     #[serde(default)]
     pub set: Settings,
+    /// The first of its seeds, so that what was chosen on some runs is tested on others. Default: the
+    /// study's.
+    pub first_seed: Option<u64>,
     /// What varies. Default: the study's; without any, there is one point.
     pub x: Option<Axis>,
     /// What is measured; a picture each. The first is what statements mean that name no metric. Default:

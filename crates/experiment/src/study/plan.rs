@@ -127,8 +127,8 @@ struct Planner<'a> {
     file: &'a File,
     study: &'a Study,
     jobs: Vec<Job>,
-    /// Jobs by their scenario's digest.
-    known: BTreeMap<String, usize>,
+    /// Jobs by their scenario's digest and the first of their seeds.
+    known: BTreeMap<(String, Option<u64>), usize>,
     /// Scenario files by name.
     texts: BTreeMap<String, String>,
 }
@@ -195,8 +195,9 @@ impl Planner<'_> {
             Error::File { error: Box::new(error), of: Some(place.clone()) }
         })?;
         let next = self.jobs.len();
-        let job = Job::new(scenario, self.source.named(name), set);
-        let number = *self.known.entry(job.digest.clone()).or_insert(next);
+        let first_seed = of_figure.first_seed;
+        let job = Job { first_seed, ..Job::new(scenario, self.source.named(name), set) };
+        let number = *self.known.entry((job.digest.clone(), first_seed)).or_insert(next);
         if number == next {
             self.jobs.push(job);
         }

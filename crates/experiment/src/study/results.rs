@@ -41,7 +41,11 @@ pub fn run(plan: &Plan, selection: &Selection, runner: &Runner<'_>) -> Result<Re
         .jobs
         .iter()
         .flat_map(|&job| selection.seeds.iter().map(move |&seed| (job, seed)))
-        .map(|(job, seed)| Task { job: &plan.jobs[job], seed, step })
+        .map(|(job, seed)| {
+            let job = &plan.jobs[job];
+            let first = job.first_seed.unwrap_or(plan.study.first_seed);
+            Task { job, seed: first + (seed - plan.study.first_seed), step }
+        })
         .collect();
     let records = runner.run(&tasks)?;
     let traced = runner.each(selection.traces.len(), |index| {
