@@ -124,6 +124,20 @@ fn json(bench: &Bench, arguments: &[&str]) -> Value {
     serde_json::from_str(&bench.stdout(&[&["paper", "two", "--json"], arguments].concat())).unwrap()
 }
 
+/// A figure with seeds of its own has what the study has from there on, and the other figures do not.
+#[test]
+fn a_figure_can_have_seeds_of_its_own() {
+    let title = "title = \"transfer time with bit errors\"";
+    let own = json(&bench(&[(title, &format!("{title}\nfirst_seed = 4"))]), &["--runs", "3"]);
+    let all = json(&bench(&[("runs = 10", "runs = 10\nfirst_seed = 4")]), &["--runs", "3"]);
+    let none = json(&bench(&[]), &["--runs", "3"]);
+    let arms = |document: &Value, figure: usize| document["figures"][figure]["arms"].clone();
+    assert_eq!((arms(&own, 0), arms(&own, 2)), (arms(&all, 0), arms(&none, 2)));
+    assert_ne!(arms(&own, 0), arms(&none, 0));
+    assert_eq!((&own["figures"][0]["first_seed"], &own["seeds"][0]), (&4.into(), &1.into()));
+    assert!(none["figures"][0]["first_seed"].is_null());
+}
+
 #[test]
 fn the_document_has_the_names_of_the_design() {
     let document = json(&bench(&[]), &[]);

@@ -48,12 +48,6 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
             return Err(error);
         }
     }
-    for (number, figure) in study.figures.iter().enumerate() {
-        if figure.first_seed.is_some_and(|seed| seed.checked_add(MOST_RUNS).is_none()) {
-            let keys = keys!["figure", number, "first_seed"];
-            return Err(file.error(&keys, "this leaves no room for further seeds"));
-        }
-    }
     if study.first_seed.checked_add(MOST_RUNS).is_none() {
         return Err(file.error(&["first_seed"], "this leaves no room for further seeds"));
     }

@@ -47,6 +47,9 @@ pub struct FigureResult {
     pub figure: String,
     /// What it shows.
     pub title: String,
+    /// The first of its seeds; absent where that is the study's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_seed: Option<u64>,
     /// What varies; `null` where nothing does.
     pub x: Option<XAxis>,
     /// What is measured.

@@ -100,6 +100,7 @@ impl Outcome<'_> {
         FigureResult {
             figure: figure.id.clone(),
             title: figure.title.clone(),
+            first_seed: figure.first_seed,
             x: figure.x.as_ref().map(|axis| XAxis {
                 label: axis.label.clone(),
                 keys: axis.key.0.clone(),

@@ -105,11 +105,13 @@ pub fn select(plan: &Plan, args: &Wanted) -> Result<Selection, Error> {
     });
     let points: Vec<Vec<usize>> = points.collect();
     let runs = args.runs.unwrap_or(quick.map_or(study.runs, |quick| quick.runs));
-    if study.first_seed.checked_add(runs - 1).is_none() {
+    let of_figures = study.figures.iter().filter_map(|figure| figure.first_seed);
+    let furthest = of_figures.fold(study.first_seed, u64::max);
+    if furthest.checked_add(runs - 1).is_none() {
         return Err(Error::refused(format!(
             "seeds end at {}: there is no room for {runs} runs from seed {} on",
             u64::MAX,
-            study.first_seed
+            furthest
         )));
     }
     let mut jobs: Vec<usize> = plan
