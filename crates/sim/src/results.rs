@@ -119,7 +119,8 @@ pub struct FlowResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disconnected_s: Option<f64>,
     /// Of this, the times that began with the report of a node whose link had failed although its
-    /// neighbour was in range (s); nothing of it on a path.
+    /// neighbour was in range (s); nothing of it on a path. A lower bound: what is dropped later, when a
+    /// repair that the failure began has failed, counts as rightly lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub falsely_disconnected_s: Option<f64>,
     /// What came back on the same connection, delivered in order (bytes); absent where the scenario
