@@ -1,11 +1,11 @@
 //! Aids under arbitrary segments, signals, views and times: they pass or drop, and never make up.
 
-use aid::Verdict;
-use base::{
+use driftway_aid::Verdict;
+use driftway_base::{
     Done, Duration, Instant, Known, LostPacket, Ranges, RecoveryState, Scope, Seq, SeqRange,
     Signal, SignalKind, TcpView,
 };
-use wire::{Payload, TcpFlags, TcpSegment};
+use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 use crate::Bytes;
 
@@ -91,7 +91,7 @@ fn play(
     input: &[u8],
 ) {
     let mut bytes = Bytes(input);
-    let Some(Ok(mut aid)) = aid::list::find(name).map(|listed| listed.build(&[])) else {
+    let Some(Ok(mut aid)) = driftway_aid::list::find(name).map(|listed| listed.build(&[])) else {
         panic!("{name} is in the list and needs no options");
     };
     let mut now = Instant::ZERO;

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use base::{Duration, FailedLink, Instant, Ipv4Addr};
-use route::{Aodv, AodvConfig, Hello, Hop, LocalRepair, Output};
-use wire::{
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
+use driftway_route::{Aodv, AodvConfig, Hello, Hop, LocalRepair, Output};
+use driftway_wire::{
     AodvError, AodvLosses, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload,
     Routed, TcpSegment, UdpDatagram,
 };

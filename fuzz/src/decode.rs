@@ -1,6 +1,6 @@
 //! Bytes off the air: what is understood can be written again and is understood the same way.
 
-use wire::{Packet, Routed};
+use driftway_wire::{Packet, Routed};
 
 pub fn run(input: &[u8]) {
     plain(input);

@@ -1,12 +1,12 @@
 //! A DSR node under arbitrary packets, failures and spans of time: each packet of a host comes out
 //! once or is kept, no route leads in a circle, and what it says can be written and read.
 
-use base::{Duration, Instant, Ipv4Addr, Seq};
-use route::{
+use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
+use driftway_route::{
     CACHES, CacheKind, CacheLimits, CacheOptions, Confirm, Dsr, DsrConfig, Hop, Output,
     UpdateOptions,
 };
-use wire::{
+use driftway_wire::{
     Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrLead, DsrOption, DsrReply, DsrRequest,
     DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, TcpFlags, TcpSegment, UdpDatagram,
 };

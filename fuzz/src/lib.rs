@@ -11,8 +11,8 @@ mod scenario_file;
 mod shim_packets;
 mod tcp_pair;
 
-use base::Seq;
-use wire::{Body, ConnInfo, ConnList, IpHeader, Packet, Payload, TcpFlags, TcpSegment};
+use driftway_base::Seq;
+use driftway_wire::{Body, ConnInfo, ConnList, IpHeader, Packet, Payload, TcpFlags, TcpSegment};
 
 /// A target.
 pub struct Target {
@@ -43,7 +43,7 @@ pub const TARGETS: &[Target] = &[
 
 /// What a route error, or AODV's message, says that connections between eight nodes have lost.
 pub(crate) fn conn_list(bytes: &mut Bytes) -> ConnList {
-    let address = |bytes: &mut Bytes| base::Ipv4Addr::new(10, 0, 0, bytes.u8() % 8);
+    let address = |bytes: &mut Bytes| driftway_base::Ipv4Addr::new(10, 0, 0, bytes.u8() % 8);
     let mut list = ConnList::EMPTY;
     for _ in 0..=bytes.u8() % 3 {
         let mut segment = TcpSegment {

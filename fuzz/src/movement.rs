@@ -1,9 +1,9 @@
 //! A movement file: refused with one message and a place in the file, or read, and then each node
 //! is somewhere within the movement's bounds at any time.
 
-use base::Instant;
-use radio::movement::{Movement, MovementError, bonnmotion, ns2, parse, text};
-use radio::{Field, Mobility};
+use driftway_base::Instant;
+use driftway_radio::movement::{Movement, MovementError, bonnmotion, ns2, parse, text};
+use driftway_radio::{Field, Mobility};
 
 pub fn run(input: &[u8]) {
     let text = match text("fuzz.mov", input) {

@@ -1,10 +1,10 @@
 //! A router under arbitrary packets, notices and links: it answers no feedback, loses and doubles no
 //! packet that it keeps, and what it says can be written.
 
-use base::{Duration, FailedLink, Instant, Ipv4Addr};
-use route::DropReason;
-use route::feedback::{Buffer, Fate, Flush, GivenUp, Output, Rfn, RfnConfig, Scheme, Way};
-use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, Quoted, UdpDatagram};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
+use driftway_route::DropReason;
+use driftway_route::feedback::{Buffer, Fate, Flush, GivenUp, Output, Rfn, RfnConfig, Scheme, Way};
+use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, Quoted, UdpDatagram};
 
 use crate::Bytes;
 

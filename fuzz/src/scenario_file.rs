@@ -1,6 +1,6 @@
 //! A scenario file: refused with one message, or read, and then its print-out reads the same.
 
-use scenario::Scenario;
+use driftway_scenario::Scenario;
 
 pub fn run(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };

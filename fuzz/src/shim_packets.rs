@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use base::{Duration, Ecn, Instant, Ipv4Addr, Scope, Seq, SeqRange, Signal, SignalKind};
-use shim::{Config, Cwnd, Fate, FlowStatus, Shim, To, Untouched};
-use wire::{
+use driftway_base::{Duration, Ecn, Instant, Ipv4Addr, Scope, Seq, SeqRange, Signal, SignalKind};
+use driftway_shim::{Config, Cwnd, Fate, FlowStatus, Shim, To, Untouched};
+use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
     UnreachableCode,
 };
@@ -66,7 +66,8 @@ pub fn run(input: &[u8]) {
     };
     // With carry the upper bits say something else.
     let aid = if flags & 8 == 0 { usize::from(flags >> 6) } else { 0 };
-    let shim = match OTHERS.get(aid.wrapping_sub(1)).and_then(|name| aid::list::find(name)) {
+    let shim = match OTHERS.get(aid.wrapping_sub(1)).and_then(|name| driftway_aid::list::find(name))
+    {
         None => Shim::new(config),
         Some(listed) => Shim::with_aid(config, || match listed.build(&[]) {
             Ok(aid) => aid,

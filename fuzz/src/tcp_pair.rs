@@ -1,12 +1,12 @@
 //! Two connections under arbitrary treatment: segments lost, doubled, made up; bytes written and
 //! read; acts of an aid; time that passes. What is delivered is what was written, in order.
 
-use base::{
+use driftway_base::{
     Act, Duration, Ecn, Endpoint, Instant, Ipv4Addr, ProbeSize, ProbeSpacing, Release, Retransmit,
     Seq, SeqRange, Setting,
 };
-use tcp::{Config, Connection, GrowthKind, RecoveryKind, pairs};
-use wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+use driftway_tcp::{Config, Connection, GrowthKind, RecoveryKind, pairs};
+use driftway_wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use crate::Bytes;
 
@@ -150,7 +150,7 @@ fn act(bytes: &mut Bytes, end: &Connection) -> Act {
 /// A segment near what the connection expects, or anywhere.
 fn segment(bytes: &mut Bytes, end: &Connection) -> TcpSegment {
     let view = end.view();
-    let near = |known: base::Known<Seq>, bytes: &mut Bytes| {
+    let near = |known: driftway_base::Known<Seq>, bytes: &mut Bytes| {
         let base = known.value().unwrap_or_default();
         if bytes.u8() & 1 != 0 { base + u32::from(bytes.u8()) - 128 } else { Seq(bytes.u32()) }
     };

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use base::RandomStream;
+use driftway_base::RandomStream;
 use driftway_fuzz::{TARGETS, Target};
 
 thread_local! {

@@ -9,7 +9,7 @@ extern crate alloc;
 use core::alloc::{GlobalAlloc, Layout};
 use core::panic::PanicInfo;
 
-use base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
+use driftway_base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
 
 struct Nothing;
 
@@ -37,30 +37,30 @@ extern "C" fn rust_eh_personality() {}
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
     let end = |host, port| Endpoint::new(Ipv4Addr::new(10, 0, 0, host), port);
-    let config = tcp::Config::default();
+    let config = driftway_tcp::Config::default();
     let mut connection =
-        tcp::Connection::connect(&config, end(1, 1), end(2, 2), Seq(0), 0, Instant::ZERO);
-    let mut aided = aid::list::AIDS.first().and_then(|aid| aid.build(&[]).ok());
+        driftway_tcp::Connection::connect(&config, end(1, 1), end(2, 2), Seq(0), 0, Instant::ZERO);
+    let mut aided = driftway_aid::list::AIDS.first().and_then(|aid| aid.build(&[]).ok());
     if let (Some(sent), Some(aid)) = (connection.poll_transmit(Instant::ZERO), &mut aided) {
         let _ = aid.on_down(Instant::ZERO, &sent.segment, &connection.view());
-        let packet = wire::Packet {
-            ip: wire::IpHeader::new(end(1, 1).address, end(2, 2).address),
-            body: wire::Body::Tcp(sent.segment),
+        let packet = driftway_wire::Packet {
+            ip: driftway_wire::IpHeader::new(end(1, 1).address, end(2, 2).address),
+            body: driftway_wire::Body::Tcp(sent.segment),
         };
         let believes = Duration::from_secs(20);
-        let config = route::feedback::RfnConfig { believes, buffer: None };
-        let schemes = [route::feedback::Setup::Rfn(config)];
-        let mut feedback = route::feedback::Feedback::new(end(1, 1).address, &schemes);
-        route::feedback::Scheme::on_packet(&mut feedback, base::Instant::ZERO, end(2, 2).address);
-        let mut dsr = route::Dsr::new(route::DsrConfig::STANDARD, end(1, 1).address, 1, 1);
-        dsr.send(base::Instant::ZERO, packet);
-        let mut aodv = route::Aodv::new(route::AodvConfig::STANDARD, end(1, 1).address, 1, 1);
+        let config = driftway_route::feedback::RfnConfig { believes, buffer: None };
+        let schemes = [driftway_route::feedback::Setup::Rfn(config)];
+        let mut feedback = driftway_route::feedback::Feedback::new(end(1, 1).address, &schemes);
+        driftway_route::feedback::Scheme::on_packet(&mut feedback, driftway_base::Instant::ZERO, end(2, 2).address);
+        let mut dsr = driftway_route::Dsr::new(driftway_route::DsrConfig::STANDARD, end(1, 1).address, 1, 1);
+        dsr.send(driftway_base::Instant::ZERO, packet);
+        let mut aodv = driftway_route::Aodv::new(driftway_route::AodvConfig::STANDARD, end(1, 1).address, 1, 1);
         aodv.send(Instant::ZERO, packet);
         let _ = aodv.poll(Instant::ZERO);
-        let _ = packet.encode(&mut [0; 60], wire::Payload::pattern);
+        let _ = packet.encode(&mut [0; 60], driftway_wire::Payload::pattern);
     }
-    let _ = link::Delay::Fixed(Duration::ZERO);
-    let mut shim = shim::Shim::new(shim::Config::default());
+    let _ = driftway_link::Delay::Fixed(Duration::ZERO);
+    let mut shim = driftway_shim::Shim::new(driftway_shim::Config::default());
     let _ = shim.on_outgoing(Instant::ZERO, &mut [0; 40]);
     loop {}
 }

@@ -36,11 +36,11 @@ mod state;
 #[cfg(test)]
 mod test;
 
-use base::{
+use driftway_base::{
     Act, Done, Duration, Instant, ProbeSpacing, Release, SeqRange, Setting, Signal, SignalKind,
     TcpView,
 };
-use wire::{TcpFlags, TcpSegment};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::Verdict;
 use crate::kit::{

@@ -24,11 +24,11 @@ mod test;
 
 use alloc::boxed::Box;
 
-use base::{
+use driftway_base::{
     Act, Done, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, SeqRange, Setting,
     Signal, SignalKind, TcpView,
 };
-use wire::{TcpFlags, TcpSegment};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::{
     Acknowledgment, Context, DEFAULT_MSS, DEFAULT_RTO, DUPLICATE_THRESHOLD, Duplicates, Machine,

@@ -9,8 +9,8 @@
 
 use alloc::boxed::Box;
 
-use base::{Act, Done, Instant, Signal, TcpView};
-use wire::{TcpFlags, TcpSegment};
+use driftway_base::{Act, Done, Instant, Signal, TcpView};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::DEFAULT_MSS;
 use crate::options::{AidOption, Configure, Set};
@@ -160,9 +160,9 @@ mod test {
     use super::*;
     use crate::scripted::{Event, Scripted, Tcp};
     use crate::way_out;
-    use base::Duration;
+    use driftway_base::Duration;
+    use driftway_wire::TcpOptions;
     use std::vec::Vec;
-    use wire::TcpOptions;
 
     fn limited(segments: u32) -> Scripted<CwndLimit> {
         Scripted::new(CwndLimit::new(CwndLimitOptions { segments }))
@@ -214,7 +214,7 @@ mod test {
     fn it_is_asked_for_once_there_is_a_connection_and_when_segments_change() {
         let open = |mss| TcpView {
             synchronized: true,
-            mss: base::Known::Exact(mss),
+            mss: driftway_base::Known::Exact(mss),
             ..TcpView::default()
         };
         let views = [TcpView::default(), open(1000), open(1000), open(988)];
@@ -249,7 +249,7 @@ mod test {
             options: TcpOptions { window_scale: shift, ..TcpOptions::default() },
             ..TcpSegment::default()
         };
-        let view = TcpView { mss: base::Known::Exact(1460), ..TcpView::default() };
+        let view = TcpView { mss: driftway_base::Known::Exact(1460), ..TcpView::default() };
         let open = TcpView { synchronized: true, ..view };
         let ack = TcpSegment { flags: TcpFlags::ACK, window: 60_000, ..offer(None) };
         for (ours, peers, field) in [

@@ -16,8 +16,8 @@
 
 use alloc::boxed::Box;
 
-use base::{Act, Done, LostPacket, Signal, SignalKind};
-use wire::TcpSegment;
+use driftway_base::{Act, Done, LostPacket, Signal, SignalKind};
+use driftway_wire::TcpSegment;
 
 use crate::kit::standby::{
     After, Cause, Standby, StandbyOptions, State, noticed, segment_at, standby_options,

@@ -15,8 +15,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use base::{Act, Done, LostPacket, Seq, SeqRange, Signal, SignalKind};
-use wire::{TcpFlags, TcpSegment};
+use driftway_base::{Act, Done, LostPacket, Seq, SeqRange, Signal, SignalKind};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::standby::{
     After, Cause, Standby, StandbyOptions, State, noticed, segment_at, standby_options,

@@ -27,8 +27,8 @@ pub mod tcp_f;
 #[cfg(test)]
 mod way_out;
 
-use base::{Act, Done, Instant, Signal, TcpView};
-use wire::TcpSegment;
+use driftway_base::{Act, Done, Instant, Signal, TcpView};
+use driftway_wire::TcpSegment;
 
 /// What an aid does with a segment on its way down (from TCP to IP) or up (from IP to TCP).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -70,7 +70,7 @@ impl Listed {
 mod test {
     use super::*;
     use crate::options::OptionKind;
-    use base::Duration;
+    use driftway_base::Duration;
 
     #[test]
     fn names_are_unique_and_those_of_the_aids() {

@@ -6,7 +6,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use base::Duration;
+use driftway_base::Duration;
 
 use crate::Aid;
 

@@ -7,8 +7,8 @@
 mod tcp;
 
 use alloc::vec::Vec;
-use base::{Act, Done, Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, Signal};
-use wire::{Payload, TcpFlags, TcpSegment};
+use driftway_base::{Act, Done, Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, Signal};
+use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 pub use self::tcp::{Response, Tcp};
 use crate::{Aid, Verdict};
@@ -217,7 +217,7 @@ impl<A: Aid> Scripted<A> {
         self.offer_with(way, segment, &view);
     }
 
-    fn offer_with(&mut self, way: Way, segment: TcpSegment, view: &base::TcpView) {
+    fn offer_with(&mut self, way: Way, segment: TcpSegment, view: &driftway_base::TcpView) {
         let verdict = match way {
             Way::Down => self.aid.on_down(self.now, &segment, view),
             Way::Up => self.aid.on_up(self.now, &segment, view),
@@ -286,7 +286,7 @@ impl<A: Aid> Scripted<A> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::TcpView;
+    use driftway_base::TcpView;
 
     /// Keeps each acknowledgment back until it is offered the second time, and takes the push bit
     /// from what goes down.

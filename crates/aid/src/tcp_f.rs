@@ -35,7 +35,7 @@ mod test;
 
 use alloc::boxed::Box;
 
-use base::{Act, Done, Duration, Ipv4Addr, Release, Seek, Setting, Signal, SignalKind};
+use driftway_base::{Act, Done, Duration, Ipv4Addr, Release, Seek, Setting, Signal, SignalKind};
 
 use crate::Aid;
 use crate::kit::{Context, Machine, Protocol, States, named, resume};

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::vec::Vec;
 
-use base::{
+use driftway_base::{
     About, Duration, Instant, LostPacket, RandomStream, Ranges, Scope, Seq, SeqRange, Signal,
     SignalKind,
 };
-use wire::TcpSegment;
+use driftway_wire::TcpSegment;
 
 use crate::Aid;
 use crate::scripted::{Event, Scripted, Tcp};

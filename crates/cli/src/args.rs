@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
-use experiment::sweep::Vary;
-use scenario::{Size, Time};
+use driftway_experiment::sweep::Vary;
+use driftway_scenario::{Size, Time};
 
 use crate::shim::args::ShimArgs;
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use scenario::{Application, Mac, Mobility, Model, Network, Routing, Scenario, Transport};
+use driftway_scenario::{Application, Mac, Mobility, Model, Network, Routing, Scenario, Transport};
 
 use crate::args::{CheckArgs, ScenarioArgs};
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ const DESCRIBED: usize = 6;
 /// # Errors
 /// What is wrong with it, and where.
 pub fn load(args: &ScenarioArgs) -> Result<Scenario, Failure> {
-    Ok(experiment::study::find::scenario(&args.scenario, &args.set)?)
+    Ok(driftway_experiment::study::find::scenario(&args.scenario, &args.set)?)
 }
 
 /// Says what would run, or prints the scenario with its defaults.

@@ -43,8 +43,8 @@ impl Failure {
     }
 }
 
-impl From<experiment::Error> for Failure {
-    fn from(error: experiment::Error) -> Self {
+impl From<driftway_experiment::Error> for Failure {
+    fn from(error: driftway_experiment::Error) -> Self {
         if error.is_input() {
             Self::Input(error.to_string())
         } else {

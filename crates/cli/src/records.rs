@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use scenario::{Network, Scenario};
-use sim::Watch;
-use sim::capture::Capture;
-use sim::log::EventLog;
-use sim::trace::Trace;
+use driftway_scenario::{Network, Scenario};
+use driftway_sim::Watch;
+use driftway_sim::capture::Capture;
+use driftway_sim::log::EventLog;
+use driftway_sim::trace::Trace;
 
 use crate::args::RunArgs;
 use crate::failure::Failure;

@@ -4,14 +4,14 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use experiment::command;
-use experiment::runner::in_order;
-use experiment::summary::summarise;
+use driftway_experiment::command;
+use driftway_experiment::runner::in_order;
+use driftway_experiment::summary::summarise;
+use driftway_scenario::Scenario;
+use driftway_sim::Watch;
+use driftway_sim::results::{Document, RunResult, SCHEMA, Timing};
+use driftway_sim::trace::Trace;
 use indicatif::{ProgressBar, ProgressStyle};
-use scenario::Scenario;
-use sim::Watch;
-use sim::results::{Document, RunResult, SCHEMA, Timing};
-use sim::trace::Trace;
 
 use crate::args::RunArgs;
 use crate::check::load;
@@ -168,7 +168,7 @@ fn one(
     seed: u64,
     watch: Watch<'_>,
 ) -> Result<RunResult, Failure> {
-    let result = catch_unwind(AssertUnwindSafe(|| sim::run(scenario, seed, watch)));
+    let result = catch_unwind(AssertUnwindSafe(|| driftway_sim::run(scenario, seed, watch)));
     match result {
         Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => Err(broken(args, seed, &error)),
@@ -181,7 +181,7 @@ fn one(
 fn broken(args: &RunArgs, seed: u64, what: &dyn std::fmt::Display) -> Failure {
     let command = command::run(&args.scenario.scenario.to_string_lossy(), &args.scenario.set);
     let command = format!("{command} --seed {seed}");
-    experiment::Error::Broken { what: what.to_string(), command }.into()
+    driftway_experiment::Error::Broken { what: what.to_string(), command }.into()
 }
 
 /// Shown on standard error, and only if that is a terminal.
@@ -200,7 +200,7 @@ pub fn progress(runs: u64) -> ProgressBar {
 #[cfg(test)]
 mod test {
     use clap::Parser;
-    use sim::RunError;
+    use driftway_sim::RunError;
 
     use super::*;
     use crate::args::{Cli, Command};

@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use experiment::Error;
-use experiment::runner::{Cache, Runner};
+use driftway_experiment::Error;
+use driftway_experiment::runner::{Cache, Runner};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 

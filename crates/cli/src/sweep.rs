@@ -2,12 +2,12 @@
 
 use std::num::NonZeroU64;
 
-use experiment::Error;
-use experiment::study::find::Source;
-use experiment::study::plan::plan;
-use experiment::study::select::Wanted;
-use experiment::sweep::{Sweep, study};
-use scenario::File;
+use driftway_experiment::Error;
+use driftway_experiment::study::find::Source;
+use driftway_experiment::study::plan::plan;
+use driftway_experiment::study::select::Wanted;
+use driftway_experiment::sweep::{Sweep, study};
+use driftway_scenario::File;
 
 use crate::args::SweepArgs;
 use crate::failure::Failure;

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use experiment::summary::estimate;
-use scenario::Application;
-use sim::results::{Direction, Document, Estimate, FlowSummary, METRICS, Outcome, RunResult};
+use driftway_experiment::summary::estimate;
+use driftway_scenario::Application;
+use driftway_sim::results::{
+    Direction, Document, Estimate, FlowSummary, METRICS, Outcome, RunResult,
+};
 
 use crate::text::{Grid, Scale, count, in_unit, list, mean, mean_in, title, value, wrapped};
 use crate::together::{FEW, HOW, Subject, subjects, together};
-use experiment::names::value_name;
+use driftway_experiment::names::value_name;
 
 /// What a table of many flows tells of each.
 const FOR_MANY: [&str; 5] =
@@ -187,11 +189,12 @@ pub fn links(runs: &[RunResult]) -> Grid {
         .iter()
         .enumerate()
         .map(|(index, link)| {
-            let of = |metric: &str, read: &dyn Fn(&sim::results::LinkResult) -> Option<f64>| {
-                let values: Vec<f64> =
-                    runs.iter().filter_map(|run| run.links.get(index).and_then(read)).collect();
-                estimate(&values).map_or("–".to_owned(), |e| mean(metric, &e))
-            };
+            let of =
+                |metric: &str, read: &dyn Fn(&driftway_sim::results::LinkResult) -> Option<f64>| {
+                    let values: Vec<f64> =
+                        runs.iter().filter_map(|run| run.links.get(index).and_then(read)).collect();
+                    estimate(&values).map_or("–".to_owned(), |e| mean(metric, &e))
+                };
             let direction = match link.direction {
                 Direction::Forward => "forward",
                 Direction::Backward => "backward",

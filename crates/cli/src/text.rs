@@ -5,9 +5,9 @@ use std::ops::Range;
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
-pub use experiment::names::metric as title;
-pub use experiment::words::{count, list};
-use sim::results::Estimate;
+pub use driftway_experiment::names::metric as title;
+pub use driftway_experiment::words::{count, list};
+use driftway_sim::results::Estimate;
 
 use crate::width::width;
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use scenario::{Application, Flow, Scenario};
-use sim::results::{Document, Estimate, FlowResult, METRICS, RunResult};
+use driftway_scenario::{Application, Flow, Scenario};
+use driftway_sim::results::{Document, Estimate, FlowResult, METRICS, RunResult};
 
 use crate::tables::{flow_name, is_transfer};
 use crate::text::count;
-use experiment::summary::estimate;
+use driftway_experiment::summary::estimate;
 
 /// More flows than this are reported together first.
 pub const FEW: usize = 4;
@@ -34,7 +34,7 @@ pub fn subjects(document: &Document, as_one: bool) -> Vec<Subject> {
         return vec![together(document)];
     }
     let flows = document.summary.flows.iter().enumerate();
-    let subject = |(index, flow): (usize, &sim::results::FlowSummary)| Subject {
+    let subject = |(index, flow): (usize, &driftway_sim::results::FlowSummary)| Subject {
         name: flow_name(flow),
         metrics: flow.metrics.clone(),
         completed: if is_transfer(document, index) { flow.completed } else { 0 },
@@ -117,7 +117,7 @@ fn segment_bytes(flow: &Flow) -> f64 {
 #[cfg(test)]
 mod test {
     use super::*;
-    use experiment::summary::summarise;
+    use driftway_experiment::summary::summarise;
 
     const SCENARIO: &str = r#"
         name = "five flows"
@@ -173,12 +173,12 @@ mod test {
         };
         let runs = vec![run(1, flows(1)), run(2, flows(2))];
         Document {
-            schema: sim::results::SCHEMA,
+            schema: driftway_sim::results::SCHEMA,
             version: String::new(),
             scenario: Scenario::parse("s.toml", SCENARIO, &[]).unwrap(),
             summary: summarise(&runs),
             runs,
-            timing: sim::results::Timing { wall_s: 0.0, jobs: 1, events_per_s: None },
+            timing: driftway_sim::results::Timing { wall_s: 0.0, jobs: 1, events_per_s: None },
         }
     }
 

@@ -10,7 +10,7 @@ pub enum Error {
     /// A file is wrong, at a place in it.
     File {
         /// What, and where.
-        error: Box<scenario::Error>,
+        error: Box<driftway_scenario::Error>,
         /// Which part of a study needs it so.
         of: Option<String>,
     },
@@ -70,8 +70,8 @@ impl Error {
     }
 }
 
-impl From<scenario::Error> for Error {
-    fn from(error: scenario::Error) -> Self {
+impl From<driftway_scenario::Error> for Error {
+    fn from(error: driftway_scenario::Error) -> Self {
         Self::File { error: Box::new(error), of: None }
     }
 }

@@ -1,6 +1,6 @@
 //! Keys of a scenario, their values, and metrics, as a researcher calls them.
 
-use scenario::Unit;
+use driftway_scenario::Unit;
 
 /// Values with a name of their own.
 const VALUES: [(&str, &str); 27] = [

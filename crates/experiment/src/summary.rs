@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sim::results::{Estimate, FlowSummary, METRICS, RunResult, Summary, is_of_back};
+use driftway_sim::results::{Estimate, FlowSummary, METRICS, RunResult, Summary, is_of_back};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// What `runs` have in common. All are of one scenario, so they have the same flows.
@@ -67,7 +67,7 @@ pub fn quantile(confidence: f64, freedom: f64) -> Option<f64> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use sim::results::FlowResult;
+    use driftway_sim::results::FlowResult;
 
     #[test]
     fn quantiles_are_those_of_the_tables() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scenario::{Application, Network, Scenario, Transport, Unit, nearest, quantity};
+use driftway_scenario::{Application, Network, Scenario, Transport, Unit, nearest, quantity};
 use toml::{Table, Value};
 
 use crate::error::Error;
@@ -162,8 +162,8 @@ pub fn study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
 
 /// Are there metrics of these names?
 fn known(names: &[String]) -> Result<(), Error> {
-    let of_flows = sim::results::METRICS.iter().map(|(name, _)| (*name).to_owned());
-    let known: Vec<String> = of_flows.chain(sim::network_metrics()).collect();
+    let of_flows = driftway_sim::results::METRICS.iter().map(|(name, _)| (*name).to_owned());
+    let known: Vec<String> = of_flows.chain(driftway_sim::network_metrics()).collect();
     let Some(wrong) = names.iter().find(|name| !known.contains(name)) else { return Ok(()) };
     let near = nearest(wrong, known.iter().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
@@ -183,7 +183,8 @@ fn toml_of(value: &str) -> Value {
 /// What is measured: of transfers how long they take; of all, what comes through, and at what price.
 fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
     let tcp = scenario.flows.iter().any(|flow| flow.transport == Transport::Tcp);
-    let transfer = |flow: &scenario::Flow| matches!(flow.application, Application::Transfer(_));
+    let transfer =
+        |flow: &driftway_scenario::Flow| matches!(flow.application, Application::Transfer(_));
     let mut names: Vec<&str> = asked.iter().map(String::as_str).collect();
     if names.is_empty() {
         if tcp && scenario.flows.iter().all(transfer) {
@@ -200,7 +201,7 @@ fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
     }
     let several = scenario.flows.len() > 1;
     let measure = |name: &str| {
-        let of_flows = sim::results::METRICS.iter().any(|(metric, _)| *metric == name);
+        let of_flows = driftway_sim::results::METRICS.iter().any(|(metric, _)| *metric == name);
         let mean = name.ends_with("_s") || name.ends_with("_ratio");
         let (of, what) = if mean { ("mean", "mean ") } else { ("sum", "total ") };
         let mut measure = Table::new();

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use base::Duration;
-use experiment::Error;
-use experiment::runner::{Cache, Job, Record, Runner, Task};
-use scenario::Scenario;
+use driftway_base::Duration;
+use driftway_experiment::Error;
+use driftway_experiment::runner::{Cache, Job, Record, Runner, Task};
+use driftway_scenario::Scenario;
 
 fn job(set: &[(&str, &str)]) -> Job {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/lossy-path.toml");

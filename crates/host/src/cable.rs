@@ -2,7 +2,7 @@
 
 use std::io;
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 use crate::{Counts, Impairer, Impairment, RealClock, Tun};
 

@@ -1,6 +1,6 @@
 //! The one place where a clock is read.
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 /// The machine's monotonic clock, as time since the driver started.
 #[derive(Clone, Copy, Debug)]

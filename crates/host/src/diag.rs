@@ -3,7 +3,8 @@
 use std::io;
 use std::net::SocketAddrV4;
 
-use base::Duration;
+use driftway_base::Duration;
+use driftway_tcp::State;
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, IPPROTO_TCP};
 use netlink_packet_sock_diag::inet::nlas::{Nla, TcpInfo};
@@ -11,7 +12,6 @@ use netlink_packet_sock_diag::inet::{
     ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags, Timer,
 };
 use netlink_sys::protocols::NETLINK_SOCK_DIAG;
-use tcp::State;
 
 use crate::netlink;
 

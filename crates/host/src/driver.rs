@@ -2,9 +2,9 @@
 
 use std::{fmt, io};
 
-use base::{Endpoint, Instant, Seq};
-use tcp::{Config, Connection, Event, State, Transmit, reset_for};
-use wire::{
+use driftway_base::{Endpoint, Instant, Seq};
+use driftway_tcp::{Config, Connection, Event, State, Transmit, reset_for};
+use driftway_wire::{
     Body, Decoded, IcmpMessage, IpHeader, IpOptions, Packet, TcpFlags, TcpSegment, UnreachableCode,
 };
 
@@ -300,7 +300,7 @@ fn answer(ip: &IpHeader, segment: TcpSegment) -> Packet {
     let ip = IpHeader {
         source: ip.destination,
         destination: ip.source,
-        ecn: base::Ecn::NotEct,
+        ecn: driftway_base::Ecn::NotEct,
         ttl: TTL,
         options: IpOptions::EMPTY,
         ..*ip

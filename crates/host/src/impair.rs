@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use base::{Chance, Duration, Ecn, Instant, RandomStream};
+use driftway_base::{Chance, Duration, Ecn, Instant, RandomStream};
 
 /// What one direction of a cable does to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -161,8 +161,8 @@ fn mark_ce(packet: &mut [u8]) -> bool {
 
 #[cfg(test)]
 mod test {
-    use base::Ipv4Addr;
-    use wire::{Body, IpHeader, IpOptions, Packet, UdpDatagram};
+    use driftway_base::Ipv4Addr;
+    use driftway_wire::{Body, IpHeader, IpOptions, Packet, UdpDatagram};
 
     use super::*;
 

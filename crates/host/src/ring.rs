@@ -3,7 +3,7 @@
 use std::{error::Error, fmt};
 
 /// A window of fixed size onto one byte stream, addressed by stream offset. Protocol code names
-/// bytes ([`wire::Payload`]); this is where a driver keeps them.
+/// bytes ([`driftway_wire::Payload`]); this is where a driver keeps them.
 ///
 /// It holds the offsets from [`start`](ByteRing::start) up to and not including
 /// [`end`](ByteRing::end); pieces are written in any order, because segments arrive in any order.

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use base::Instant;
+use driftway_base::Instant;
 
 use crate::config::QueueConfig;
 use crate::frame::{Enqueued, Place, Waits};

@@ -1,6 +1,6 @@
 //! What a link is like.
 
-use base::{Duration, Rate};
+use driftway_base::{Duration, Rate};
 
 use crate::red::RedConfig;
 

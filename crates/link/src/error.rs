@@ -1,6 +1,6 @@
 //! The chance that a frame is damaged.
 
-use base::Chance;
+use driftway_base::Chance;
 
 use crate::config::Errors;
 

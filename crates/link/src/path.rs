@@ -1,7 +1,7 @@
 //! One hop of a path.
 
 use alloc::collections::VecDeque;
-use base::{Chance, Duration, Instant, RandomStream, Rate};
+use driftway_base::{Chance, Duration, Instant, RandomStream, Rate};
 
 use crate::config::{Delay, Duplex, Errors, LinkConfig, Order};
 use crate::error::ErrorModel;

@@ -3,7 +3,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use base::{Chance, Duration, Instant, RandomStream};
+use driftway_base::{Chance, Duration, Instant, RandomStream};
 
 use crate::config::{Discipline, QueueConfig};
 use crate::frame::{DropReason, Enqueued, Frame, Place, Waits};

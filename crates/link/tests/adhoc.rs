@@ -1,7 +1,7 @@
 //! The interface queues of ad hoc nodes.
 
-use base::{Duration, Instant};
-use link::{
+use driftway_base::{Duration, Instant};
+use driftway_link::{
     AdhocQueue, AdhocQueueConfig, Class, Discipline, DropReason, Enqueued, Item, Priority,
     QueueConfig, RedConfig,
 };

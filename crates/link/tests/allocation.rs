@@ -1,8 +1,8 @@
 //! A link in its steady state allocates nothing.
 
 use allocation_counter::measure;
-use base::{Duration, Instant, Rate};
-use link::{
+use driftway_base::{Duration, Instant, Rate};
+use driftway_link::{
     AdhocQueue, AdhocQueueConfig, Class, Delay, Discipline, Duplex, Errors, Frame, Item,
     LinkConfig, Order, PathLink, Place, Priority, QueueConfig, Side,
 };
@@ -36,7 +36,7 @@ fn the_steady_state_allocates_nothing() {
             let side = if id % 2 == 0 { Side::A } else { Side::B };
             link.enqueue(now, side, Frame { id, bytes: 140, ecn_capable: true }, Place::Tail);
             if id == 50_000 {
-                link.partition(now, link::Queue::Wait);
+                link.partition(now, driftway_link::Queue::Wait);
                 link.heal(now);
             }
         }

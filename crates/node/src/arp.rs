@@ -6,8 +6,8 @@
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant, Ipv4Addr};
-use wire::{ArpMessage, ArpOperation, HardwareAddr};
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_wire::{ArpMessage, ArpOperation, HardwareAddr};
 
 /// How a node resolves addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,12 @@
 //! A host: its address, its sockets, and what arrives for it.
 
-use base::{
+use driftway_base::{
     About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Seek, Signal, SignalKind, Strength,
 };
-use tcp::{Transmit, reset_for};
-use wire::{Body, IcmpMessage, IpHeader, Packet, Quoted, TcpSegment, UdpDatagram, UnreachableCode};
+use driftway_tcp::{Transmit, reset_for};
+use driftway_wire::{
+    Body, IcmpMessage, IpHeader, Packet, Quoted, TcpSegment, UdpDatagram, UnreachableCode,
+};
 
 use crate::Socket;
 

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use aid::{Aid, Verdict};
-use base::{
+use driftway_aid::{Aid, Verdict};
+use driftway_base::{
     Act, Done, Ecn, FlowKey, Instant, Ipv4Addr, Known, Seek, Signal, SignalKind, Strength, TcpView,
 };
-use tcp::{Connection, Received, Transmit};
-use wire::TcpSegment;
+use driftway_tcp::{Connection, Received, Transmit};
+use driftway_wire::TcpSegment;
 
 /// One TCP connection of a host, with or without an aid.
 ///

@@ -2,11 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use aid::{Aid, Verdict};
-use base::{Act, Done, Ecn, Endpoint, Instant, Ipv4Addr, Release, Seq, Setting, Signal, TcpView};
-use node::Socket;
-use tcp::{Config, Connection};
-use wire::{TcpFlags, TcpSegment};
+use driftway_aid::{Aid, Verdict};
+use driftway_base::{
+    Act, Done, Ecn, Endpoint, Instant, Ipv4Addr, Release, Seq, Setting, Signal, TcpView,
+};
+use driftway_node::Socket;
+use driftway_tcp::{Config, Connection};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 /// When an act was done, what came of it, and whether TCP persisted then.
 type Answers = Arc<Mutex<Vec<(Instant, Done, Option<bool>)>>>;

@@ -1,9 +1,9 @@
 //! ARP as a time line: as RFC 826 and RFC 1122 have it, and as ns-2.35 does.
 
-use base::{Duration, Instant, Ipv4Addr};
-use node::{Arp, ArpConfig, ArpOutput, AskAgain, Resolved};
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_node::{Arp, ArpConfig, ArpOutput, AskAgain, Resolved};
+use driftway_wire::{ArpMessage, ArpOperation, HardwareAddr};
 use proptest::prelude::*;
-use wire::{ArpMessage, ArpOperation, HardwareAddr};
 
 const A: u32 = 1;
 const B: u32 = 2;

@@ -1,10 +1,10 @@
 //! RFN and RRN at a host with our TCP and TCP-F: which connection hears them, and what that does.
 
-use aid::tcp_f::{TcpF, TcpFOptions};
-use base::{Duration, Endpoint, FailedLink, Instant, Ipv4Addr, Seq};
-use node::{Arrived, Host, Socket};
-use tcp::{Config, Connection};
-use wire::{Body, IcmpMessage, IpHeader, Packet, Quoted};
+use driftway_aid::tcp_f::{TcpF, TcpFOptions};
+use driftway_base::{Duration, Endpoint, FailedLink, Instant, Ipv4Addr, Seq};
+use driftway_node::{Arrived, Host, Socket};
+use driftway_tcp::{Config, Connection};
+use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Quoted};
 
 const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
@@ -216,10 +216,10 @@ fn our_tcp_snoozes_and_goes_on_where_it_was() {
 
 /// Any segment of flow 0's.
 fn probe() -> Body {
-    Body::Tcp(wire::TcpSegment {
+    Body::Tcp(driftway_wire::TcpSegment {
         source_port: 4000,
         destination_port: 80,
-        ..wire::TcpSegment::default()
+        ..driftway_wire::TcpSegment::default()
     })
 }
 
@@ -245,7 +245,7 @@ fn without_an_rrn_the_route_failure_timer_wakes_our_tcp_and_it_tries_again() {
 fn an_rfn_about_an_acknowledgment_stops_no_acknowledgment() {
     let config = Config { delayed_ack: None, ..Config::default() };
     for helped in [false, true] {
-        let aid = || Box::new(TcpF::new(TcpFOptions::default())) as Box<dyn aid::Aid>;
+        let aid = || Box::new(TcpF::new(TcpFOptions::default())) as Box<dyn driftway_aid::Aid>;
         let mut net = Net::open(&[]);
         let local = Endpoint::new(THERE, 80);
         let mut receiver = Host::new(THERE);

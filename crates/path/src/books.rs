@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wire::Packet;
+use driftway_wire::Packet;
 
 /// Why a packet was not delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -241,8 +241,8 @@ impl<P> Packets<P> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::Ipv4Addr;
-    use wire::{Body, IpHeader, Payload, UdpDatagram};
+    use driftway_base::Ipv4Addr;
+    use driftway_wire::{Body, IpHeader, Payload, UdpDatagram};
 
     fn packet(number: u64) -> Packet {
         let address = |n| Ipv4Addr::new(10, 0, 0, n);

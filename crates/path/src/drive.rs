@@ -1,9 +1,9 @@
 //! Who drives a path, and how.
 
-use base::{Instant, Signal};
-use link::PathLink;
-use node::Host;
-use wire::Packet;
+use driftway_base::{Instant, Signal};
+use driftway_link::PathLink;
+use driftway_node::Host;
+use driftway_wire::Packet;
 
 use crate::books::{Drop, Packets};
 use crate::{PathAtWork, network, routes};

@@ -1,9 +1,9 @@
 //! What goes wrong on a path, and when: each fault of the scenario as a small machine that is woken
 //! at its next instant and says what is to be done.
 
-use base::{Chance, Duration, Instant, RandomStream, Rate};
-use link::{Queue, Side};
-use scenario::{
+use driftway_base::{Chance, Duration, Instant, RandomStream, Rate};
+use driftway_link::{Queue, Side};
+use driftway_scenario::{
     After, BitRate, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference,
     InterferenceHop, Partition, Path, ReorderBy, Reordering, Schedule, Spacing, Time, Waiting,
 };
@@ -28,7 +28,7 @@ pub enum Deed {
     /// Another rate.
     Rate { link: usize, rate: Rate },
     /// Another delay.
-    Delay { link: usize, delay: link::Delay },
+    Delay { link: usize, delay: driftway_link::Delay },
     /// A flood into a side begins or ends. While it is on, all that can be marked is, or not.
     Flood { link: usize, side: Side, begins: bool, marks: bool },
 }
@@ -98,7 +98,7 @@ pub struct Changes {
     fault: Change,
     draws: RandomStream,
     rate: BitRate,
-    delay: scenario::Delay,
+    delay: driftway_scenario::Delay,
     next: Option<Instant>,
 }
 
@@ -459,7 +459,7 @@ fn another<T: Copy + PartialEq>(listed: &[T], present: T, draws: &mut RandomStre
 #[cfg(test)]
 mod test {
     use super::*;
-    use scenario::{Network, Scenario};
+    use driftway_scenario::{Network, Scenario};
 
     fn faults(text: &str, seed: u64) -> Vec<FaultAtWork> {
         let text = format!(

@@ -19,10 +19,10 @@ mod topology;
 
 use std::collections::VecDeque;
 
-use base::Ipv4Addr;
-use link::{PathLink, Side};
-use route::feedback::{Feedback, Scheme, Way};
-use scenario::{Path, Time};
+use driftway_base::Ipv4Addr;
+use driftway_link::{PathLink, Side};
+use driftway_route::feedback::{Feedback, Scheme, Way};
+use driftway_scenario::{Path, Time};
 
 pub use drive::{Drive, on_fault, on_link, open, settle};
 pub use network::{DISCARD, FOREIGN, forward, send};

@@ -1,11 +1,11 @@
 //! Packets on their way: links, routers, and what faults do to them.
 
-use base::{Ecn, SignalKind};
-use link::{DropReason, Enqueued, Frame, LinkEvent, Place, Side};
-use route::DropReason as RouteDrop;
-use route::feedback::{GivenUp, Name, Scheme};
-use scenario::CutSignal;
-use wire::{Body, Packet, Payload, UdpDatagram};
+use driftway_base::{Ecn, SignalKind};
+use driftway_link::{DropReason, Enqueued, Frame, LinkEvent, Place, Side};
+use driftway_route::DropReason as RouteDrop;
+use driftway_route::feedback::{GivenUp, Name, Scheme};
+use driftway_scenario::CutSignal;
+use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use crate::books::Drop;
 use crate::drive::Drive;
@@ -278,7 +278,7 @@ fn foreign_packet<D: Drive>(d: &mut D, link: usize, side: Side, bytes: u32) {
     let (from, to) =
         (d.path().topology.across(link, side.other()), d.path().topology.across(link, side));
     // What is asked for is the size of the IP packet.
-    let len = bytes.saturating_sub(wire::IPV4_HEADER + 8);
+    let len = bytes.saturating_sub(driftway_wire::IPV4_HEADER + 8);
     let payload = Payload::new(FOREIGN, d.path().foreign, len);
     d.path().foreign += u64::from(len);
     let datagram = UdpDatagram { source_port: DISCARD, destination_port: DISCARD, payload };

@@ -1,6 +1,6 @@
 //! Nodes and their addresses.
 
-use base::Ipv4Addr;
+use driftway_base::Ipv4Addr;
 
 const FIRST: u32 = 0x0a00_0001;
 /// More than a network has: addresses of 10.0.0.0/8 behind the first.

@@ -1,14 +1,14 @@
 //! Feedback at work on a path: ICMP, and chandran-1998's routers with memory.
 
-use base::{About, FailedLink, Ipv4Addr, Signal, SignalKind};
-use link::{Place, Side};
-use route::DropReason;
-use route::feedback::{
+use driftway_base::{About, FailedLink, Ipv4Addr, Signal, SignalKind};
+use driftway_link::{Place, Side};
+use driftway_route::DropReason;
+use driftway_route::feedback::{
     Buffer, Fate, Feedback, Flush, GivenUp, IcmpConfig, Name, Output, Passage, RfnConfig, Scheme,
     Setup, Way,
 };
-use scenario::{Path, RouterBuffer, Time};
-use wire::{Body, IcmpMessage, Packet};
+use driftway_scenario::{Path, RouterBuffer, Time};
+use driftway_wire::{Body, IcmpMessage, Packet};
 
 use crate::books::Drop;
 use crate::drive::Drive;
@@ -27,8 +27,8 @@ pub(crate) fn feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
     let buffer = settings.buffer.map(|RouterBuffer { packets, flush }| Buffer {
         packets: packets as usize,
         flush: match flush {
-            scenario::Flush::Rrn => Flush::Rrn,
-            scenario::Flush::Route => Flush::Route,
+            driftway_scenario::Flush::Rrn => Flush::Rrn,
+            driftway_scenario::Flush::Route => Flush::Route,
         },
     });
     let schemes = [Setup::Icmp(icmp), Setup::Rfn(RfnConfig { believes, buffer })];

@@ -1,8 +1,10 @@
 //! The nodes and links of a path, and which way packets go.
 
-use base::{Ipv4Addr, RandomStream, Rate};
-use link::{Discipline, Duplex, LinkConfig, Order, PathLink, QueueConfig, RedConfig, Side};
-use scenario::{BitRate, Link, Path, Size, Spread};
+use driftway_base::{Ipv4Addr, RandomStream, Rate};
+use driftway_link::{
+    Discipline, Duplex, LinkConfig, Order, PathLink, QueueConfig, RedConfig, Side,
+};
+use driftway_scenario::{BitRate, Link, Path, Size, Spread};
 
 use crate::nodes::{Behind, is_behind, node_at};
 
@@ -225,9 +227,9 @@ fn config(link: &Link) -> LinkConfig {
         rate,
         delay: delay(link.delay),
         errors: match link.errors() {
-            scenario::Errors::None => link::Errors::None,
-            scenario::Errors::Bit(rate) => link::Errors::Bits(rate),
-            scenario::Errors::Packet(rate) => link::Errors::Packets(rate),
+            driftway_scenario::Errors::None => driftway_link::Errors::None,
+            driftway_scenario::Errors::Bit(rate) => driftway_link::Errors::Bits(rate),
+            driftway_scenario::Errors::Packet(rate) => driftway_link::Errors::Packets(rate),
         },
         queue: QueueConfig {
             limit: link.queue.packets as usize,
@@ -235,13 +237,13 @@ fn config(link: &Link) -> LinkConfig {
             mark_loss: link.mark_loss,
         },
         duplex: match link.duplex {
-            scenario::Duplex::Full => Duplex::Full,
-            scenario::Duplex::Shared => Duplex::Shared,
-            scenario::Duplex::PerPacket => Duplex::PerPacket,
+            driftway_scenario::Duplex::Full => Duplex::Full,
+            driftway_scenario::Duplex::Shared => Duplex::Shared,
+            driftway_scenario::Duplex::PerPacket => Duplex::PerPacket,
         },
         order: match link.order {
-            scenario::Order::Fifo => Order::Fifo,
-            scenario::Order::Free => Order::Free,
+            driftway_scenario::Order::Fifo => Order::Fifo,
+            driftway_scenario::Order::Free => Order::Free,
         },
     }
 }
@@ -263,9 +265,13 @@ fn discipline(link: &Link, rate: Rate) -> Discipline {
 }
 
 /// A scenario's delay as a link wants it.
-pub fn delay(delay: scenario::Delay) -> link::Delay {
+pub fn delay(delay: driftway_scenario::Delay) -> driftway_link::Delay {
     let (low, high) = delay.bounds();
-    if low == high { link::Delay::Fixed(low) } else { link::Delay::Uniform { low, high } }
+    if low == high {
+        driftway_link::Delay::Fixed(low)
+    } else {
+        driftway_link::Delay::Uniform { low, high }
+    }
 }
 
 /// A size as packets count it.
@@ -276,8 +282,8 @@ pub fn bytes(Size(bytes): Size) -> u32 {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::Duration;
-    use scenario::{Network, Scenario, Time};
+    use driftway_base::Duration;
+    use driftway_scenario::{Network, Scenario, Time};
 
     fn path(text: &str) -> Path {
         let text = format!(
@@ -429,8 +435,13 @@ mod test {
         let took: Vec<_> = links
             .into_iter()
             .map(|mut link| {
-                let frame = link::Frame { id: 0, bytes: 1000, ecn_capable: false };
-                link.enqueue(base::Instant::ZERO, Side::A, frame, link::Place::Tail);
+                let frame = driftway_link::Frame { id: 0, bytes: 1000, ecn_capable: false };
+                link.enqueue(
+                    driftway_base::Instant::ZERO,
+                    Side::A,
+                    frame,
+                    driftway_link::Place::Tail,
+                );
                 link.next_timeout().unwrap().as_nanos() / 1_000_000
             })
             .collect();
@@ -440,9 +451,12 @@ mod test {
     #[test]
     fn delays_are_fixed_where_their_bounds_meet() {
         let ms = Duration::from_millis;
-        let around = |spread| scenario::Delay::Around { mean: Time(ms(20)), spread };
-        assert_eq!(delay(scenario::Delay::Fixed(Time(ms(20)))), link::Delay::Fixed(ms(20)));
-        assert_eq!(delay(around(0.0)), link::Delay::Fixed(ms(20)));
-        assert_eq!(delay(around(0.5)), link::Delay::Uniform { low: ms(10), high: ms(30) });
+        let around = |spread| driftway_scenario::Delay::Around { mean: Time(ms(20)), spread };
+        assert_eq!(
+            delay(driftway_scenario::Delay::Fixed(Time(ms(20)))),
+            driftway_link::Delay::Fixed(ms(20))
+        );
+        assert_eq!(delay(around(0.0)), driftway_link::Delay::Fixed(ms(20)));
+        assert_eq!(delay(around(0.5)), driftway_link::Delay::Uniform { low: ms(10), high: ms(30) });
     }
 }

@@ -5,10 +5,12 @@
 
 use std::hint::black_box;
 
-use base::{Duration, Instant, RandomStream};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use radio::mobility::{RandomWaypoint, Start};
-use radio::{Dcf, DcfConfig, Field, Hearer, Mobility, Outgoing, Propagation, RadioConfig, Report};
+use driftway_base::{Duration, Instant, RandomStream};
+use driftway_radio::mobility::{RandomWaypoint, Start};
+use driftway_radio::{
+    Dcf, DcfConfig, Field, Hearer, Mobility, Outgoing, Propagation, RadioConfig, Report,
+};
 
 const FRAMES: u64 = 1_000;
 

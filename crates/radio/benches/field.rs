@@ -3,10 +3,10 @@
 
 use std::hint::black_box;
 
-use base::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
-use radio::mobility::{RandomWaypoint, Start};
-use radio::{Field, Mobility, Propagation, RadioConfig};
+use driftway_base::{Duration, Instant};
+use driftway_radio::mobility::{RandomWaypoint, Start};
+use driftway_radio::{Field, Mobility, Propagation, RadioConfig};
 
 fn hearers(c: &mut Criterion) {
     let radio = Propagation::new(&RadioConfig::STANDARD, 0, 1).expect("the radio is good");

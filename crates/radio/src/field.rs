@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use base::Instant;
+use driftway_base::Instant;
 
 use crate::mobility::{Leg, Mobility};
 use near::Near;

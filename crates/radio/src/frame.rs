@@ -1,6 +1,6 @@
 //! What a node gives to the air, and what it is told.
 
-use base::Instant;
+use driftway_base::Instant;
 
 /// A packet that a node's link layer is to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ pub use bounce::ConstantVelocity;
 pub(crate) use leg::{Leg, after};
 pub use waypoint::{RandomWaypoint, Start};
 
-use base::Instant;
+use driftway_base::Instant;
 
 use crate::movement::Movement;
 use crate::{BadParameter, mobility::bounce::Bounce, mobility::waypoint::Walk};

@@ -8,7 +8,7 @@ mod number;
 
 pub use error::MovementError;
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 use crate::mobility::Leg;
 use error::Line;

@@ -3,7 +3,7 @@
 //! A node knows the power of each packet that it receives or overhears. From how that changes it
 //! knows how long a neighbour stays in reach, before a frame is lost.
 
-use base::{Duration, Instant, Strength};
+use driftway_base::{Duration, Instant, Strength};
 
 /// Samples nearer to each other than this say nothing of a trend.
 const APART: Duration = Duration::from_millis(100);

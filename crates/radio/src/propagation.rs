@@ -4,7 +4,7 @@ mod shadowing;
 
 use core::f64::consts::PI;
 
-use base::Duration;
+use driftway_base::Duration;
 
 use crate::BadParameter;
 use shadowing::{MOST, Shadowing};

@@ -1,6 +1,6 @@
 //! Time division: one node at a time, in turn.
 
-use base::{Chance, Duration, Instant, RandomStream, Rate};
+use driftway_base::{Chance, Duration, Instant, RandomStream, Rate};
 
 use crate::dcf::{Agenda, Event, Kind, Recorder};
 use crate::dcf::{AirFrame, Counters, FrameKind, Outcome};

@@ -1,10 +1,10 @@
 //! The air in its steady state allocates nothing.
 
 use allocation_counter::measure;
-use base::{Duration, Instant, RandomStream};
-use radio::mobility::{RandomWaypoint, Start};
-use radio::{Dcf, DcfConfig, Field, Mobility, Outgoing, Propagation, RadioConfig, Report};
-use radio::{Tdma, TdmaConfig};
+use driftway_base::{Duration, Instant, RandomStream};
+use driftway_radio::mobility::{RandomWaypoint, Start};
+use driftway_radio::{Dcf, DcfConfig, Field, Mobility, Outgoing, Propagation, RadioConfig, Report};
+use driftway_radio::{Tdma, TdmaConfig};
 
 const NODES: u32 = 50;
 

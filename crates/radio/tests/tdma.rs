@@ -1,8 +1,10 @@
 //! TDMA: slots in turn, nothing lost but by distance.
 
-use base::{Duration, Instant};
-use radio::dcf::{AirFrame, Outcome};
-use radio::{Field, Mobility, Outgoing, Propagation, RadioConfig, Report, Tdma, TdmaConfig};
+use driftway_base::{Duration, Instant};
+use driftway_radio::dcf::{AirFrame, Outcome};
+use driftway_radio::{
+    Field, Mobility, Outgoing, Propagation, RadioConfig, Report, Tdma, TdmaConfig,
+};
 
 fn tdma(config: TdmaConfig, places: &[(f64, f64)]) -> Tdma {
     let radio = Propagation::new(&RadioConfig::STANDARD, places.len() as u32, 1).unwrap();

@@ -19,8 +19,8 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Instant, Ipv4Addr, Signal};
-use wire::{Packet, Routed};
+use driftway_base::{Instant, Ipv4Addr, Signal};
+use driftway_wire::{Packet, Routed};
 
 /// Over which hop a packet leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

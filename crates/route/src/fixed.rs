@@ -5,8 +5,8 @@
 
 use alloc::vec::Vec;
 
-use base::{Instant, Ipv4Addr, Strength};
-use wire::{Body, Packet, Routed};
+use driftway_base::{Instant, Ipv4Addr, Strength};
+use driftway_wire::{Body, Packet, Routed};
 
 use crate::watched::Watched;
 use crate::{DropReason, Hop, Outbox, Output, RouteStats};
@@ -167,7 +167,7 @@ fn next_hop(table: &[(Ipv4Addr, Ipv4Addr)], destination: Ipv4Addr) -> Option<Ipv
 #[cfg(test)]
 mod test {
     use super::*;
-    use wire::{Body, IpHeader, Payload, UdpDatagram};
+    use driftway_wire::{Body, IpHeader, Payload, UdpDatagram};
 
     const fn at(node: u32) -> Ipv4Addr {
         Ipv4Addr::from_bits(0x0a00_0001 + node)

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 /// No more than so many in any second.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 //! problem to be solved before ATCP can be used, because a false link failure disconnects it. No
 //! standard has a rule for it; those here use what a node has at hand.
 
-use base::{Duration, Instant, Ipv4Addr, Strength};
+use driftway_base::{Duration, Instant, Ipv4Addr, Strength};
 
 use crate::strengths::Strengths;
 

@@ -3,8 +3,10 @@
 
 use alloc::vec::Vec;
 
-use base::{About, FailedLink, Ipv4Addr, LostPacket, Ranges, SeqRange, Signal, SignalKind};
-use wire::{ConnInfo, ConnList, ConnPackets};
+use driftway_base::{
+    About, FailedLink, Ipv4Addr, LostPacket, Ranges, SeqRange, Signal, SignalKind,
+};
+use driftway_wire::{ConnInfo, ConnList, ConnPackets};
 
 /// What is lost, by connection.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +69,7 @@ pub(crate) fn signals(
     };
     let fate = if salvaged { LostPacket::Salvaged } else { LostPacket::Lost };
     let flow = info.flow;
-    let segments = runs.into_iter().flat_map(wire::Runs::segments);
+    let segments = runs.into_iter().flat_map(driftway_wire::Runs::segments);
     segments.map(move |(start, len)| {
         let mut ranges = Ranges::default();
         ranges.push(SeqRange::new(start, start + u32::from(len)));

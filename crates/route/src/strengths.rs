@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, Instant, Ipv4Addr, Strength};
+use driftway_base::{Duration, Instant, Ipv4Addr, Strength};
 
 /// So many neighbours are known; a further one takes the place of the one heard longest ago.
 const KNOWN: usize = 256;

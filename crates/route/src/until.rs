@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Instant, Ipv4Addr};
+use driftway_base::{Instant, Ipv4Addr};
 
 /// Neighbours, each until some instant: those whose requests are ignored, those whose
 /// acknowledgment is awaited, those that are heard.

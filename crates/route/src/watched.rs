@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::Ipv4Addr;
+use driftway_base::Ipv4Addr;
 
 /// Each is told of once.
 #[derive(Clone, Debug, Default)]

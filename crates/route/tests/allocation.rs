@@ -2,9 +2,9 @@
 //! found, used, broken and found again.
 
 use allocation_counter::measure;
-use base::{Duration, Instant, Ipv4Addr};
-use route::{Aodv, AodvConfig, CacheKind, Confirm, Dsr, DsrConfig, Output, UpdateOptions};
-use wire::{
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_route::{Aodv, AodvConfig, CacheKind, Confirm, Dsr, DsrConfig, Output, UpdateOptions};
+use driftway_wire::{
     AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrLead, DsrReply, DsrRequest,
     DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, UdpDatagram,
 };

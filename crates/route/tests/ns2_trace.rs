@@ -13,9 +13,9 @@
 
 use std::collections::BTreeMap;
 
-use base::{Duration, Instant, Ipv4Addr};
-use route::{Aodv, AodvConfig, DropReason, Hop, Output};
-use wire::{
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_route::{Aodv, AodvConfig, DropReason, Hop, Output};
+use driftway_wire::{
     AodvError, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload, Routed,
     UdpDatagram,
 };

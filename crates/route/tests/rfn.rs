@@ -3,10 +3,12 @@
 //! The router under test is 4 in a chain from source 1 to destination 9; `DOWN` leads to 5 and on to
 //! the destination, `UP` to 3 and the sources, `ASIDE` to the destination another way.
 
-use base::{Duration, FailedLink, Instant, Ipv4Addr, Seq};
-use route::DropReason;
-use route::feedback::{Buffer, Fate, Flush, GivenUp, Output, Passage, Rfn, RfnConfig, Scheme, Way};
-use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Seq};
+use driftway_route::DropReason;
+use driftway_route::feedback::{
+    Buffer, Fate, Flush, GivenUp, Output, Passage, Rfn, RfnConfig, Scheme, Way,
+};
+use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram};
 
 const UP: Way = Way(1);
 const DOWN: Way = Way(2);

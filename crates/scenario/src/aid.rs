@@ -3,9 +3,9 @@
 
 use std::fmt;
 
-use aid::list::{AIDS, Listed, find};
-use aid::options::{OptionInfo, OptionKind, OptionValue};
-use base::Duration;
+use driftway_aid::list::{AIDS, Listed, find};
+use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
+use driftway_base::Duration;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Error, MapAccess, Unexpected, Visitor};
 use serde::ser::SerializeMap;
@@ -51,7 +51,7 @@ impl Aid {
     /// The aid to one connection; `None` for `"none"`. `clock_phase` is when the clock of the
     /// connection's host ticks first, which an aid with a clock of its own (ATCP's `tick_phase`)
     /// takes over unless the scenario says when that one ticks.
-    pub fn build(&self, clock_phase: Duration) -> Option<Box<dyn aid::Aid>> {
+    pub fn build(&self, clock_phase: Duration) -> Option<Box<dyn driftway_aid::Aid>> {
         let listed = find(self.name)?;
         // What has no value says when a clock ticks first: all else has its default.
         let value = |option: &OptionInfo| {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

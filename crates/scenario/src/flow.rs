@@ -1,6 +1,6 @@
 //! `[[flow]]`: who sends what to whom, and over which transport.
 
-use base::Duration;
+use driftway_base::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::{Aid, Size, Tcp, Time};

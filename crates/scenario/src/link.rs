@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use base::Duration;
+use driftway_base::Duration;
 use serde::de::{MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize};
 

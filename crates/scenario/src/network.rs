@@ -5,7 +5,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::tagged::{self, Tagged};
-use base::Rate;
+use driftway_base::Rate;
 
 use crate::{Adhoc, BitRate, CutSignal, Fault, Link, LinkChange, ReorderBy, Time};
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use base::{Duration, Rate};
+use driftway_base::{Duration, Rate};
 use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -88,7 +88,7 @@ const FREQUENCY: Units = &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz"
 /// a bare number. `None`: it is neither.
 ///
 /// ```
-/// use scenario::{Unit, quantity};
+/// use driftway_scenario::{Unit, quantity};
 /// assert_eq!(quantity("20 ms"), Some((0.02, Unit::Second)));
 /// assert_eq!(quantity("32 kbit/s"), Some((32_000.0, Unit::BitPerSecond)));
 /// assert_eq!(quantity("0.5"), Some((0.5, Unit::One)));

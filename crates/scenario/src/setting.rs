@@ -7,7 +7,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use base::{Duration, Rate};
+use driftway_base::{Duration, Rate};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, IntoDeserializer, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use ::tcp::{Clock, Config, DelayedAck, GrowthKind, RecoveryKind, option_default_doc, options};
-use base::Duration;
+use driftway_base::Duration;
+use driftway_tcp::{
+    Clock, Config, DelayedAck, GrowthKind, RecoveryKind, option_default_doc, options,
+};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -100,7 +102,7 @@ macro_rules! tcp {
             /// How losses are found and repaired. Default `"sack"`.
             pub recovery: Recovery,
             /// How the congestion window grows. Default `"reno"`. Not every growth goes with every
-            /// recovery: see [`pairs`](::tcp::pairs).
+            /// recovery: see [`pairs`](driftway_tcp::pairs).
             pub growth: Growth,
             /// Largest payload of a segment before options (RFC 6691). Default 1460 B.
             pub mss: Size,

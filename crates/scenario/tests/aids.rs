@@ -1,10 +1,10 @@
 //! Aids as scenarios name them: whatever is in the list can be written, shown and built.
 
-use aid::list::{AIDS, Listed};
-use aid::options::{OptionInfo, OptionKind, OptionValue};
-use base::{Duration, Instant, Known, RecoveryState, Seq, TcpView};
-use scenario::{Aid, Scenario, Time, flatten};
-use wire::{Payload, TcpFlags, TcpSegment};
+use driftway_aid::list::{AIDS, Listed};
+use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
+use driftway_base::{Duration, Instant, Known, RecoveryState, Seq, TcpView};
+use driftway_scenario::{Aid, Scenario, Time, flatten};
+use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 fn read(aid: &str) -> Result<Scenario, String> {
     let text = format!(

@@ -1,8 +1,8 @@
 //! What a scenario leaves out is what TCP does when nobody tells it anything.
 
-use base::Duration;
-use scenario::Scenario;
-use tcp::{Config, GrowthKind, RecoveryKind};
+use driftway_base::Duration;
+use driftway_scenario::Scenario;
+use driftway_tcp::{Config, GrowthKind, RecoveryKind};
 
 const SHORT: &str = r#"
 name = "defaults"

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use aid::options::OptionValue;
-use base::Duration;
-use scenario::{Delay, Network, Scenario, flatten};
+use driftway_aid::options::OptionValue;
+use driftway_base::Duration;
+use driftway_scenario::{Delay, Network, Scenario, flatten};
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");

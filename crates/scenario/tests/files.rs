@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use scenario::Scenario;
+use driftway_scenario::Scenario;
 
 /// A file of this content, which is removed in the end.
 struct Temporary(PathBuf);

@@ -1,6 +1,6 @@
 //! TCPs by name: what they say, and what wins over them.
 
-use scenario::{Scenario, Tcp, flatten};
+use driftway_scenario::{Scenario, Tcp, flatten};
 
 fn read(tcp: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String> {
     let text = format!(

@@ -1,8 +1,8 @@
 //! What holds for any input.
 
-use base::{Duration, Rate};
+use driftway_base::{Duration, Rate};
+use driftway_scenario::{BitRate, Scenario, Size, Time, flatten, quantity};
 use proptest::prelude::*;
-use scenario::{BitRate, Scenario, Size, Time, flatten, quantity};
 
 const FULL: &str = r#"name = "everything"
 description = "each kind of thing once"

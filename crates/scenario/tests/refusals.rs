@@ -1,9 +1,9 @@
 //! What is refused, and in which words: each message names the place, what is wrong, and what would
 //! be right.
 
-use aid::list::AIDS;
-use scenario::Scenario;
-use tcp::{GrowthKind, RecoveryKind};
+use driftway_aid::list::AIDS;
+use driftway_scenario::Scenario;
+use driftway_tcp::{GrowthKind, RecoveryKind};
 
 const RIGHT: &str = r#"name = "a test"
 duration = "100 s"

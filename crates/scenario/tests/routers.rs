@@ -1,6 +1,6 @@
 //! `signal = "rfn"`, `[network.routers]` and `standby`: defaults, and that they read back as shown.
 
-use scenario::{CutSignal, Fault, Flush, Network, Path, Scenario, flatten};
+use driftway_scenario::{CutSignal, Fault, Flush, Network, Path, Scenario, flatten};
 
 fn scenario(network: &str) -> Scenario {
     let text = format!(

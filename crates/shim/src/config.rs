@@ -1,7 +1,7 @@
 //! What can be set.
 
-use aid::carry::{CarryOptions, Cwnd};
-use base::Duration;
+use driftway_aid::carry::{CarryOptions, Cwnd};
+use driftway_base::Duration;
 
 /// How a [`Shim`](crate::Shim) behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

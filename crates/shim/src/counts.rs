@@ -1,6 +1,6 @@
 //! What becomes of a packet, by name, and how often that was so.
 
-use base::Act;
+use driftway_base::Act;
 
 /// Why a packet was passed on without being looked at further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Duration, Instant, Seq, SeqRange};
+use driftway_base::{Duration, Instant, Seq, SeqRange};
 
 use crate::pool::{Piece, Pool};
 

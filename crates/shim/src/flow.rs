@@ -11,8 +11,8 @@ pub(crate) mod view;
 
 use alloc::collections::VecDeque;
 
-use base::{Duration, FlowKey, Instant, ProbeSpacing, Seq, SeqRange};
-use wire::TcpFlags;
+use driftway_base::{Duration, FlowKey, Instant, ProbeSpacing, Seq, SeqRange};
+use driftway_wire::TcpFlags;
 
 use crate::config::Config;
 use crate::counts::{Counts, Fate};

@@ -6,7 +6,7 @@
 //!
 //! # What decides
 //!
-//! An aid (crate `aid`), the same code as above our own TCP: [`carry`](aid::carry), or any other of
+//! An aid (crate `aid`), the same code as above our own TCP: [`carry`](driftway_aid::carry), or any other of
 //! the list ([`Shim::with_aid`]). The shim is its driver. Which acts it can't do:
 //!
 //! | act | what is done | what is refused |
@@ -102,8 +102,8 @@ mod packet;
 mod pool;
 mod shim;
 
-pub use aid::carry::Cwnd;
 pub use config::Config;
 pub use counts::{Counts, Fate, Swallowed, Untouched};
+pub use driftway_aid::carry::Cwnd;
 pub use flow::FlowStatus;
 pub use shim::{Shim, To};

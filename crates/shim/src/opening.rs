@@ -1,7 +1,7 @@
 //! The handshake: what both ends agree on, and where their numbers begin.
 
-use base::{FlowKey, Instant, Seq};
-use wire::{TcpFlags, TcpSegment};
+use driftway_base::{FlowKey, Instant, Seq};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::counts::Untouched;
 use crate::flow::view::seen;

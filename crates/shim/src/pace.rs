@@ -1,6 +1,6 @@
 //! Time: round trips, the local TCP's clock of timestamps, and the spacing of what is sent.
 
-use base::{Duration, Instant, Seq};
+use driftway_base::{Duration, Instant, Seq};
 
 /// Before the first measurement.
 const UNKNOWN: Duration = Duration::from_millis(200);

@@ -1,7 +1,7 @@
 //! A packet as bytes: what the shim has to know of it, and where its fields stand.
 
-use base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
-use wire::{TcpFlags, TcpOption, TcpOptionReader, TcpOptions};
+use driftway_base::{Ecn, Endpoint, FlowKey, Ipv4Addr, Seq, SeqRange};
+use driftway_wire::{TcpFlags, TcpOption, TcpOptionReader, TcpOptions};
 
 use crate::counts::Untouched;
 
@@ -221,9 +221,9 @@ fn correct(bytes: &mut [u8], checksum_at: usize, before: u64, after: u64) {
 #[cfg(test)]
 mod test {
     use super::*;
+    use driftway_wire::{Body, IpHeader, Packet, Payload, SackBlocks, TcpSegment, Timestamps};
     use std::vec;
     use std::vec::Vec;
-    use wire::{Body, IpHeader, Packet, Payload, SackBlocks, TcpSegment, Timestamps};
 
     const NOP: u8 = TcpOption::NOP;
 

@@ -7,10 +7,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use aid::Aid;
-use aid::carry::Carry;
-use base::{About, Endpoint, FlowKey, Instant, Scope, Seq, Signal, SignalKind};
-use wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
+use driftway_aid::Aid;
+use driftway_aid::carry::Carry;
+use driftway_base::{About, Endpoint, FlowKey, Instant, Scope, Seq, Signal, SignalKind};
+use driftway_wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
 
 use crate::config::Config;
 use crate::counts::{Counts, Fate, Untouched};

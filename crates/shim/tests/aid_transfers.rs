@@ -4,13 +4,13 @@
 
 mod common;
 
-use aid::list::{AIDS, Listed};
-use base::Instant;
 use common::net::{Path, World, like_linux};
 use common::paths::path;
+use driftway_aid::list::{AIDS, Listed};
+use driftway_base::Instant;
+use driftway_shim::{Config, Shim};
+use driftway_tcp::GrowthKind;
 use proptest::prelude::*;
-use shim::{Config, Shim};
-use tcp::GrowthKind;
 
 fn with(listed: &'static Listed, config: Config) -> Option<Shim> {
     Some(Shim::with_aid(config, || listed.build(&[]).expect("no options are needed")))
@@ -35,7 +35,7 @@ fn carried(aid: Option<&'static Listed>, link_signals: bool) -> (u64, World) {
 fn the_aids_of_the_papers_help_from_below() {
     for (name, link_signals) in [("atcp", false), ("tcp-f", true), ("carry", false)] {
         let plain = carried(None, link_signals).0;
-        let (bytes, world) = carried(aid::list::find(name), link_signals);
+        let (bytes, world) = carried(driftway_aid::list::find(name), link_signals);
         let counts = *world.ends[0].shim.as_ref().expect("it has one").counts();
         println!("{name}: {plain} and {bytes} bytes, {counts:?}");
         assert_eq!((counts.outages, counts.survived), (3, 3), "{name}");

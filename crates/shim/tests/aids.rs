@@ -5,17 +5,17 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use aid::atcp::{Atcp, AtcpOptions};
-use aid::cwnd_limit::{CwndLimit, CwndLimitOptions};
-use aid::tcp_f::{TcpF, TcpFOptions};
-use aid::{Aid, Verdict};
-use base::{
+use common::line::{HELD, IN_HOLD, IN_REPAIR, Line, OURS, Offers, THEIRS, ack, config, data, nth};
+use driftway_aid::atcp::{Atcp, AtcpOptions};
+use driftway_aid::cwnd_limit::{CwndLimit, CwndLimitOptions};
+use driftway_aid::tcp_f::{TcpF, TcpFOptions};
+use driftway_aid::{Aid, Verdict};
+use driftway_base::{
     Act, Done, Duration, Instant, Known, ProbeSpacing, Release, Retransmit, Seek, SeqRange,
     Setting, Signal, SignalKind, TcpView,
 };
-use common::line::{HELD, IN_HOLD, IN_REPAIR, Line, OURS, Offers, THEIRS, ack, config, data, nth};
-use shim::{Config, Fate, Shim, Swallowed};
-use wire::{TcpFlags, TcpSegment};
+use driftway_shim::{Config, Fate, Shim, Swallowed};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 const BY_AID: Fate = Fate::Swallowed(Swallowed::ByAid);
 const OFFERS: Offers = Offers { ecn: true, sack: true };
@@ -202,7 +202,7 @@ fn a_limit_is_refused_and_replaced() {
     line.peer_becomes(ack(1001, 200), "a1001 t300/200 w4344");
     line.peer_passes(ack(2001, 200).window(1000));
     // It is not for outages: what a router says is for TCP.
-    let fate = line.unreachable(nth(2), wire::UnreachableCode::Host);
+    let fate = line.unreachable(nth(2), driftway_wire::UnreachableCode::Host);
     assert_eq!((fate, line.status().state), (Fate::Pass, "open"));
 }
 

@@ -4,10 +4,10 @@
 mod common;
 
 use allocation_counter::measure;
-use base::{Instant, Signal, SignalKind};
 use common::line::{Line, ack, nth};
-use shim::{Config, Shim};
-use wire::{TcpFlags, Timestamps};
+use driftway_base::{Instant, Signal, SignalKind};
+use driftway_shim::{Config, Shim};
+use driftway_wire::{TcpFlags, Timestamps};
 
 const FLIGHT: u32 = 40;
 

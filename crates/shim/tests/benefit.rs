@@ -3,10 +3,10 @@
 
 mod common;
 
-use base::Instant;
 use common::net::{MS, Path, World, like_linux};
-use shim::{Config, Shim};
-use tcp::GrowthKind;
+use driftway_base::Instant;
+use driftway_shim::{Config, Shim};
+use driftway_tcp::GrowthKind;
 
 /// Bytes that arrive in a minute.
 fn carried(growth: GrowthKind, shim: bool, path: Path, seed: u64) -> World {

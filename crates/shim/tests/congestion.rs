@@ -3,10 +3,10 @@
 
 mod common;
 
-use base::Instant;
 use common::net::{Crowd, MS, Path, World, like_linux};
-use shim::{Config, Shim};
-use tcp::GrowthKind;
+use driftway_base::Instant;
+use driftway_shim::{Config, Shim};
+use driftway_tcp::GrowthKind;
 
 const FLOWS: u64 = 20;
 const SPAN: u64 = 120;
@@ -37,7 +37,7 @@ fn crowd(every: u64, ecn: bool, packets: u64, delay: u64, seed: u64) -> Outcome 
             ..Path::clean()
         };
         let shim = has_shim(n).then(|| Shim::new(Config::default()));
-        let config = tcp::Config { ecn, ..like_linux(GrowthKind::Cubic) };
+        let config = driftway_tcp::Config { ecn, ..like_linux(GrowthKind::Cubic) };
         let mut world = World::new(&config, [shim, None], path, 100 * seed + n);
         world.ends[0].writes = 1 << 40;
         world

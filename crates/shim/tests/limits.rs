@@ -2,11 +2,11 @@
 
 mod common;
 
-use base::{FlowKey, Signal, SignalKind};
 use common::cut::{NOT_BELIEVED, cut_short};
 use common::line::{FLOW, HERE, Line, OURS, THEIRS, THERE, ack, config, data, nth, syn, syn_ack};
-use shim::{Config, Fate, Swallowed, Untouched};
-use wire::{Body, Packet, TcpFlags, UnreachableCode};
+use driftway_base::{FlowKey, Signal, SignalKind};
+use driftway_shim::{Config, Fate, Swallowed, Untouched};
+use driftway_wire::{Body, Packet, TcpFlags, UnreachableCode};
 
 #[test]
 fn a_handshake_during_a_cut_is_left_to_tcp() {

@@ -3,8 +3,8 @@
 mod common;
 
 use common::line::{Line, Offers, Says, ack, nth};
-use shim::{Config, Fate};
-use wire::TcpFlags;
+use driftway_shim::{Config, Fate};
+use driftway_wire::TcpFlags;
 
 /// Segments 0 to 4 leave at 200 ms; all but 1 arrive; it is sent again at 301 ms, and arrives then.
 /// `change` is applied to the acknowledgments that report the hole.

@@ -2,11 +2,11 @@
 
 mod common;
 
-use base::{Duration, Signal, SignalKind};
 use common::cut::{REPAIR, answers, cut_short};
 use common::line::{IN_REPAIR, Line, Offers, ack, config, data, nth};
-use shim::{Config, Cwnd};
-use wire::TcpFlags;
+use driftway_base::{Duration, Signal, SignalKind};
+use driftway_shim::{Config, Cwnd};
+use driftway_wire::TcpFlags;
 
 #[test]
 fn an_outage_from_its_beginning_to_its_end() {

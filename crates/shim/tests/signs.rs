@@ -2,11 +2,11 @@
 
 mod common;
 
-use base::{Signal, SignalKind};
 use common::cut::{NOT_BELIEVED, cut_short};
 use common::line::{FLOW, IN_REPAIR, Line, THERE, ack, config, data, nth};
-use shim::{Config, Fate};
-use wire::UnreachableCode;
+use driftway_base::{Signal, SignalKind};
+use driftway_shim::{Config, Fate};
+use driftway_wire::UnreachableCode;
 
 /// The oldest original, each round trip, and after two minutes once a second.
 #[test]
@@ -210,7 +210,7 @@ fn the_own_link_goes_and_comes_back() {
         assert_eq!(line.status().state, "open");
     }
     let mut elsewhere = Signal::of(SignalKind::RouteFailed);
-    elsewhere.about.destination = Some(base::Ipv4Addr::new(10, 0, 0, 3));
+    elsewhere.about.destination = Some(driftway_base::Ipv4Addr::new(10, 0, 0, 3));
     line.signal(&elsewhere);
     line.signal(&Signal::of(SignalKind::SourceQuench));
     assert_eq!(line.status().state, "open");

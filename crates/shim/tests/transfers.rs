@@ -3,12 +3,12 @@
 
 mod common;
 
-use base::{Duration, Instant};
 use common::net::{MS, Path, World, like_linux};
 use common::paths::path;
+use driftway_base::{Duration, Instant};
+use driftway_shim::{Config, Cwnd, Shim};
+use driftway_tcp::GrowthKind;
 use proptest::prelude::*;
-use shim::{Config, Cwnd, Shim};
-use tcp::GrowthKind;
 
 #[derive(Clone, Debug)]
 struct Case {

@@ -2,10 +2,12 @@
 
 mod common;
 
-use base::{Ecn, Instant};
 use common::line::{HERE, Line, Says, THERE, ack, data, encode, nth, syn, syn_ack};
-use shim::{Config, Counts, Fate, Shim, Untouched};
-use wire::{Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment, Timestamps, UdpDatagram};
+use driftway_base::{Ecn, Instant};
+use driftway_shim::{Config, Counts, Fate, Shim, Untouched};
+use driftway_wire::{
+    Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment, Timestamps, UdpDatagram,
+};
 
 /// Shown in both directions, it is untouched for `reason`.
 fn untouched(shim: &mut Shim, bytes: &[u8], reason: Untouched) {
@@ -226,7 +228,7 @@ fn many_flows_look_for_one_host_in_turns() {
         let mut bytes = encode(&Packet { ip, body: Body::Tcp(first) });
         assert_eq!(shim.on_outgoing(Instant::from_millis(100), &mut bytes), Fate::Pass);
     }
-    let gone = base::Signal::of(base::SignalKind::RouteFailed);
+    let gone = driftway_base::Signal::of(driftway_base::SignalKind::RouteFailed);
     let mut now = Instant::from_millis(150);
     shim.on_signal(now, &gone);
     let mut run = |shim: &mut Shim, now: &mut Instant, until: u64| {

@@ -3,18 +3,18 @@
 
 mod common;
 
-use aid::Aid;
-use aid::list::{AIDS, Listed};
-use aid::options::{OptionKind, OptionValue};
-use aid::tcp_f::{ResumeFrom, TcpF, TcpFOptions};
-use base::{Duration, Instant, Signal, SignalKind};
 use common::line::{IN_REPAIR, Line, Offers, ack, config, nth};
 use common::net::{Lie, MS, Path, World, like_linux};
 use common::paths::path;
+use driftway_aid::Aid;
+use driftway_aid::list::{AIDS, Listed};
+use driftway_aid::options::{OptionKind, OptionValue};
+use driftway_aid::tcp_f::{ResumeFrom, TcpF, TcpFOptions};
+use driftway_base::{Duration, Instant, Signal, SignalKind};
+use driftway_shim::{Config, Cwnd, Fate, Shim};
+use driftway_tcp::GrowthKind;
+use driftway_wire::UnreachableCode;
 use proptest::prelude::*;
-use shim::{Config, Cwnd, Fate, Shim};
-use tcp::GrowthKind;
-use wire::UnreachableCode;
 
 const OFFERS: Offers = Offers { ecn: true, sack: true };
 
@@ -137,7 +137,7 @@ fn who_was_wrong_once_is_believed_only_about_silence() {
 #[test]
 fn the_shim_looks_by_itself_whatever_the_aid_waits_for() {
     for (name, state) in [("tcp-f", "snooze"), ("atcp", "disconnected")] {
-        let aid = aid::list::find(name).expect("listed");
+        let aid = driftway_aid::list::find(name).expect("listed");
         let mut line = Line::opened(with(aid, config()).expect("one"), OFFERS);
         line.at(200);
         line.sends(0..2);
@@ -208,7 +208,7 @@ fn after_forged_messages_data_flow_within_two_seconds() {
             // And what the shim does by default is not even slowed down much.
             let times = [5_000, 14_800];
             let plain = under_attack(None, lie, delay, &times);
-            let carry = under_attack(aid::list::find("carry"), lie, delay, &times);
+            let carry = under_attack(driftway_aid::list::find("carry"), lie, delay, &times);
             let [plain, carry] = [plain, carry].map(|read| read[1] - read[0]);
             println!("{lie:?}, {delay} ms: {plain} and {carry} bytes in the attack");
             assert!(carry * 10 >= plain * 9, "{lie:?}, {delay} ms: {plain} and {carry}");

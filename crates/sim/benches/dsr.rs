@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use scenario::Scenario;
+use driftway_scenario::Scenario;
 
 const TRAFFIC: [(&str, &str); 2] = [
     ("tcp", "application = \"ftp\""),
@@ -44,7 +44,7 @@ fn dsr(c: &mut Criterion) {
     group.sample_size(10);
     for (name, traffic) in TRAFFIC {
         let scenario = Scenario::parse("dsr.toml", &network(traffic), &[]).expect("it is good");
-        let run = |seed| sim::run(&scenario, seed, None).expect("the books balance");
+        let run = |seed| driftway_sim::run(&scenario, seed, None).expect("the books balance");
         group.bench_function(name, |b| b.iter(|| black_box([1, 2, 3].map(run))));
     }
 }

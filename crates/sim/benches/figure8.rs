@@ -6,13 +6,13 @@ use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use scenario::Scenario;
+use driftway_scenario::Scenario;
 
 fn figure8(c: &mut Criterion) {
     for name in ["figure-8-tcp", "figure-8-atcp"] {
         let file = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
         let scenario = Scenario::load(Path::new(&file), &[]).expect("the scenario is good");
-        let run = |seed| sim::run(&scenario, seed, None).expect("the books balance");
+        let run = |seed| driftway_sim::run(&scenario, seed, None).expect("the books balance");
         let (events, simulated) = {
             let result = run(1);
             (result.events, result.duration_s as u64)

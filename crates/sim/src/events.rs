@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use base::Instant;
+use driftway_base::Instant;
 
 /// What kind of event it is. The order is the order within one instant: the network first, then
 /// aids, then TCPs, then applications, so that an aid that looks for a timeout that is about to

@@ -1,8 +1,8 @@
 //! What tells two runs apart in three numbers: which events happened, which packets moved, what
 //! came out. A change in the code that moves one of them says what kind of change it was.
 
-use base::Instant;
-use wire::{Body, Packet};
+use driftway_base::Instant;
+use driftway_wire::{Body, Packet};
 
 /// The fate of a packet that is where it was to go. One that is lost has its reason's number
 /// ([`Drop`](crate::books::Drop)).
@@ -83,8 +83,8 @@ impl Fingerprint {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::Ipv4Addr;
-    use wire::{IpHeader, Payload, UdpDatagram};
+    use driftway_base::Ipv4Addr;
+    use driftway_wire::{IpHeader, Payload, UdpDatagram};
 
     fn digest(values: &[u64]) -> u64 {
         let mut digest = Digest::new();
@@ -157,7 +157,7 @@ mod test {
             fingerprint.text()
         };
         let mut marked = packet(0);
-        marked.ip.ecn = base::Ecn::Ce;
+        marked.ip.ecn = driftway_base::Ecn::Ce;
         let mut all = vec![
             text(1, 0, 0, &packet(0)),
             text(2, 0, 0, &packet(0)),

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant, RandomStream};
-use scenario::{Application, Flow, Size, Time, Transport};
-use tcp::RttEstimator;
-use wire::Payload;
+use driftway_base::{Duration, Instant, RandomStream};
+use driftway_scenario::{Application, Flow, Size, Time, Transport};
+use driftway_tcp::RttEstimator;
+use driftway_wire::Payload;
 
 use crate::results::Outcome;
 
@@ -387,7 +387,7 @@ impl FlowAtWork {
 #[cfg(test)]
 mod test {
     use super::*;
-    use scenario::Cbr;
+    use driftway_scenario::Cbr;
 
     const STREAM: u32 = 6;
 
@@ -402,7 +402,8 @@ mod test {
             start = "2 s"
             application = "ftp"
         "#;
-        let mut flow = scenario::Scenario::parse("flow.toml", text, &[]).unwrap().flows.remove(0);
+        let mut flow =
+            driftway_scenario::Scenario::parse("flow.toml", text, &[]).unwrap().flows.remove(0);
         flow.application = application;
         flow.transport = transport;
         FlowAtWork::new(&flow, STREAM, 1)

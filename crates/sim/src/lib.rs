@@ -20,7 +20,7 @@ mod sockets;
 pub mod trace;
 mod watch;
 
-use path::{books, nodes};
+use driftway_path::{books, nodes};
 
 pub use metrics::{is_count, network_metric, network_metrics};
 pub use run::RunError;

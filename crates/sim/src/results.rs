@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use scenario::Scenario;
+use driftway_scenario::Scenario;
 use serde::{Deserialize, Serialize};
 
 /// The schema of [`Document`]. It grows by one when a reader of the old form would go wrong.

@@ -10,12 +10,12 @@ mod path;
 
 use std::collections::VecDeque;
 
-use base::{Instant, Ipv4Addr, Seek};
-use link::Place;
-use node::Host;
-use scenario::{Scenario, Time, Transport};
-use tcp::Stats;
-use wire::Packet;
+use driftway_base::{Instant, Ipv4Addr, Seek};
+use driftway_link::Place;
+use driftway_node::Host;
+use driftway_scenario::{Scenario, Time, Transport};
+use driftway_tcp::Stats;
+use driftway_wire::Packet;
 
 pub use adhoc::AdhocAtWork;
 

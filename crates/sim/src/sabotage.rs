@@ -1,7 +1,7 @@
 //! Breaks the simulator on purpose, where the Cargo feature `broken` is on, which only tests switch
 //! on, and a test has asked for it: a run must then fail. A check that cannot fail checks nothing.
 
-use wire::{Body, Packet};
+use driftway_wire::{Body, Packet};
 
 /// Which piece of payload is hit: late enough that everything is under way.
 const VICTIM: u64 = 40;

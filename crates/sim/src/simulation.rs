@@ -1,9 +1,9 @@
 //! A run that is stepped, and looked at, from outside.
 
-use ::path::PathAtWork;
-use base::{Duration, Instant, TcpView};
-use scenario::{Network, Scenario};
-use tcp::Stats;
+use driftway_base::{Duration, Instant, TcpView};
+use driftway_path::PathAtWork;
+use driftway_scenario::{Network, Scenario};
+use driftway_tcp::Stats;
 
 use crate::results::{Outcome, RunResult};
 use crate::run::{AdhocAtWork, Run, RunError};
@@ -13,7 +13,7 @@ use crate::watch::Watch;
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use base::Instant;
+/// use driftway_base::Instant;
 /// # let text = r#"
 /// #     name = "one hop"
 /// #     duration = "60 s"
@@ -26,8 +26,8 @@ use crate::watch::Watch;
 /// #     to = 1
 /// #     application = "ftp"
 /// # "#;
-/// let scenario = scenario::Scenario::parse("one.toml", text, &[])?;
-/// let mut simulation = sim::Simulation::new(&scenario, 1, None)?;
+/// let scenario = driftway_scenario::Scenario::parse("one.toml", text, &[])?;
+/// let mut simulation = driftway_sim::Simulation::new(&scenario, 1, None)?;
 /// for second in 1..=10 {
 ///     simulation.run_until(Instant::from_secs(second))?;
 ///     let flow = simulation.flow(0).ok_or("the scenario has one flow")?;

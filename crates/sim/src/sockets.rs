@@ -1,11 +1,11 @@
 //! Sockets made as a scenario says.
 
 use crate::nodes::address;
-use base::{Duration, Endpoint, Instant, RandomStream, Seq};
-use node::Socket;
-use scenario::{Flow, Phase, Tcp, Tick, Time};
-use tcp::{Clock, Config, Connection};
-use wire::{Body, Packet};
+use driftway_base::{Duration, Endpoint, Instant, RandomStream, Seq};
+use driftway_node::Socket;
+use driftway_scenario::{Flow, Phase, Tcp, Tick, Time};
+use driftway_tcp::{Clock, Config, Connection};
+use driftway_wire::{Body, Packet};
 
 /// Which end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

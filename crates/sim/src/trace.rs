@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 /// A run's trace.
 #[derive(Clone, Debug, Default, PartialEq)]

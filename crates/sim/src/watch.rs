@@ -1,6 +1,6 @@
 //! Who watches a run, and what they are told.
 
-use base::Instant;
+use driftway_base::Instant;
 
 use crate::capture::Capture;
 use crate::log::{Entry, Event, EventLog, Layer};

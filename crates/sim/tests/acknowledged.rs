@@ -37,7 +37,7 @@ fn every_random_run_is_in_order() {
     let cases = u64::from(config.cases);
     let outcome = TestRunner::new(config).run(&random::scenario(), |(text, seed)| {
         let scenario = common::parse(&text);
-        let result = sim::run(&scenario, seed, None)
+        let result = driftway_sim::run(&scenario, seed, None)
             .map_err(|error| TestCaseError::fail(error.to_string()))?;
         for flow in &result.flows {
             add(&seen.flows, 1);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use sim::results::RunResult;
+use driftway_sim::results::RunResult;
 
 /// Six nodes, two flows; the rest is for each test to say.
 fn text(network: &str, flow: &str, duration: u32) -> String {

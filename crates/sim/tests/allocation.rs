@@ -10,8 +10,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
 
-use scenario::Scenario;
-use sim::Simulation;
+use driftway_scenario::Scenario;
+use driftway_sim::Simulation;
 
 struct Counting;
 

@@ -1,7 +1,7 @@
 //! ARP between routing and the air.
 
-use scenario::Scenario;
-use sim::results::RunResult;
+use driftway_scenario::Scenario;
+use driftway_sim::results::RunResult;
 
 /// Nodes in a row, of which the second leaves at once if `leaves`.
 fn run(arp: &str, leaves: bool) -> RunResult {
@@ -26,7 +26,7 @@ fn run(arp: &str, leaves: bool) -> RunResult {
         "#
     );
     let scenario = Scenario::parse("arp.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
-    sim::run(&scenario, 1, None).unwrap_or_else(|e| panic!("{e}"))
+    driftway_sim::run(&scenario, 1, None).unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn drops(result: &RunResult, why: &str) -> u64 {

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{completion, example, parse, run};
-use scenario::Scenario;
-use sim::results::{Outcome, RunResult};
+use driftway_scenario::Scenario;
+use driftway_sim::results::{Outcome, RunResult};
 
 /// Three hops of which one loses, and a flow on them.
 fn path(faults: &str, flow: &str) -> Scenario {
@@ -44,7 +44,7 @@ fn back_s(result: &RunResult) -> f64 {
 
 #[test]
 fn both_streams_arrive_whole() {
-    for (recovery, _) in tcp::RecoveryKind::ALL {
+    for (recovery, _) in driftway_tcp::RecoveryKind::ALL {
         let tcp = format!("recovery = \"{recovery}\", ecn = true");
         for (there, back) in [(LITTLE, MORE), (MORE, LITTLE), (LITTLE, LITTLE)] {
             for aid in ["none", "atcp", "tcp-f", "carry"] {

@@ -3,8 +3,8 @@
 
 mod common;
 
-use sim::results::RunResult;
-use sim::{Breakage, RunError, break_by};
+use driftway_sim::results::RunResult;
+use driftway_sim::{Breakage, RunError, break_by};
 
 /// A transfer over two hops without losses, so that what is broken gets through.
 const PATH: &str = r#"
@@ -39,7 +39,7 @@ const ADHOC: &str = r#"
 
 fn run(text: &str, way: Option<Breakage>) -> Result<RunResult, RunError> {
     break_by(way);
-    let outcome = sim::run(&common::parse(text), 1, None);
+    let outcome = driftway_sim::run(&common::parse(text), 1, None);
     break_by(None);
     outcome
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use sim::results::FlowResult;
+use driftway_sim::results::FlowResult;
 
 fn flow(changes: &[(&str, &str)]) -> FlowResult {
     let changes = [&[("duration", "40 s")], changes].concat();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use scenario::Scenario;
+use driftway_scenario::Scenario;
 
 const SEEDS: [u64; 4] = [1, 2, 3, u64::MAX];
 

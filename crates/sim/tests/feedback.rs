@@ -4,10 +4,10 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use sim::Watch;
-use sim::log::{Entry, Event, EventLog, Layer, PacketName};
-use sim::results::RunResult;
-use sim::trace::Trace;
+use driftway_sim::Watch;
+use driftway_sim::log::{Entry, Event, EventLog, Layer, PacketName};
+use driftway_sim::results::RunResult;
+use driftway_sim::trace::Trace;
 
 use common::{Kept, aid_states, drops};
 
@@ -24,7 +24,8 @@ fn told(text: &str) -> Told {
     let (scenario, kept, mut trace) = (common::parse(text), Kept::default(), Trace::default());
     let mut log = EventLog::new(Box::new(kept.clone()));
     let watch = Watch { trace: Some(&mut trace), log: Some(&mut log), capture: None };
-    let result = sim::run(&scenario, 1, watch).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let result =
+        driftway_sim::run(&scenario, 1, watch).unwrap_or_else(|error| panic!("{error}\n{text}"));
     log.finish().unwrap();
     let rows = EventLog::read(kept.bytes().as_slice()).collect::<Result<_, _>>().unwrap();
     Told { result, trace, rows }

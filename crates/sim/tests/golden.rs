@@ -8,8 +8,8 @@ mod common;
 
 use std::path::PathBuf;
 
-use scenario::Scenario;
-use sim::results::RunResult;
+use driftway_scenario::Scenario;
+use driftway_sim::results::RunResult;
 
 const SEEDS: [u64; 2] = [1, 2];
 
@@ -59,7 +59,7 @@ fn golden(name: &str) -> Scenario {
 fn rows(name: &str, result: &RunResult) -> Vec<Row> {
     let parts: Vec<&str> = result.fingerprint.split('-').collect();
     let number = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
-    let row = |(n, flow): (usize, &sim::results::FlowResult)| {
+    let row = |(n, flow): (usize, &driftway_sim::results::FlowResult)| {
         let run = [name.to_owned(), result.seed.to_string()];
         let outcome = [
             result.events.to_string(),

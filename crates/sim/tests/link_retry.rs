@@ -5,9 +5,9 @@ mod common;
 use std::path::Path;
 
 use common::{logged, run, run_text};
-use scenario::Scenario;
-use sim::log::Event;
-use sim::results::{RoutingResult, RunResult};
+use driftway_scenario::Scenario;
+use driftway_sim::log::Event;
+use driftway_sim::results::{RoutingResult, RunResult};
 
 /// Two nodes that stay, whose links fail because both are busy.
 fn one_hop(changes: &[(&str, &str)]) -> Scenario {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{example, run};
-use sim::results::{RoutingResult, RunResult};
+use driftway_sim::results::{RoutingResult, RunResult};
 
 const SHORT: (&str, &str) = ("duration", "150 s");
 

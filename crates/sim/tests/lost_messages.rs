@@ -3,8 +3,8 @@
 
 mod common;
 
-use sim::results::RunResult;
-use sim::trace::Trace;
+use driftway_sim::results::RunResult;
+use driftway_sim::trace::Trace;
 
 const LOSSES: [f64; 3] = [0.2, 0.5, 0.8];
 const SEEDS: [u64; 3] = [1, 2, 3];

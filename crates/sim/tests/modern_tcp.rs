@@ -3,7 +3,7 @@
 mod common;
 
 use common::{completion, example, parse, run};
-use sim::results::{FlowResult, RunResult};
+use driftway_sim::results::{FlowResult, RunResult};
 
 fn flow(result: &RunResult) -> &FlowResult {
     &result.flows[0]

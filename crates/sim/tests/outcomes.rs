@@ -3,8 +3,8 @@
 mod common;
 
 use common::{completion, drops, example, run, run_text, traced};
-use sim::results::Outcome;
-use sim::trace::FlowEvent;
+use driftway_sim::results::Outcome;
+use driftway_sim::trace::FlowEvent;
 
 /// One hop that loses everything, or nothing.
 fn hop(link: &str, rest: &str) -> String {

@@ -2,9 +2,9 @@
 
 mod common;
 
-use scenario::Scenario;
-use sim::log::{Entry, Event};
-use sim::results::RunResult;
+use driftway_scenario::Scenario;
+use driftway_sim::log::{Entry, Event};
+use driftway_sim::results::RunResult;
 
 /// Node 2 is a hop from node 1 for 7.5 s, and then walks away for good.
 fn walks_away(mac: &str, routing: &str) -> Scenario {

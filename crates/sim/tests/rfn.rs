@@ -3,8 +3,8 @@
 
 mod common;
 
-use sim::results::{Direction, FlowResult, RunResult};
-use sim::trace::{FlowEvent, FlowTrace, Trace};
+use driftway_sim::results::{Direction, FlowResult, RunResult};
+use driftway_sim::trace::{FlowEvent, FlowTrace, Trace};
 
 use common::{aid_states, drops, link, parse};
 
@@ -58,7 +58,7 @@ fn sent(flow: &FlowTrace) -> Vec<f64> {
 
 fn delivered_between(flow: &FlowTrace, from: f64, to: f64) -> usize {
     let inside = |at: f64| (from..to).contains(&at);
-    let news = |(at, event): &&(base::Instant, FlowEvent)| {
+    let news = |(at, event): &&(driftway_base::Instant, FlowEvent)| {
         matches!(event, FlowEvent::Delivered(_)) && inside(at.as_secs_f64())
     };
     flow.events.iter().filter(news).count()

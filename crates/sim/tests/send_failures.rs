@@ -6,8 +6,8 @@ mod common;
 use std::path::Path;
 
 use common::logged;
-use scenario::Scenario;
-use sim::log::{Entry, Event, Layer};
+use driftway_scenario::Scenario;
+use driftway_sim::log::{Entry, Event, Layer};
 
 /// One of the five figures.
 struct Figure {

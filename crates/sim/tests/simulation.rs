@@ -2,8 +2,8 @@
 
 mod common;
 
-use base::{Duration, Instant};
-use sim::Simulation;
+use driftway_base::{Duration, Instant};
+use driftway_sim::Simulation;
 
 /// The first is complete before its time is up.
 const EXAMPLES: [(&str, &str); 6] = [
@@ -19,7 +19,7 @@ const EXAMPLES: [(&str, &str); 6] = [
 fn looking_changes_nothing() {
     for (name, duration) in EXAMPLES {
         let scenario = common::example(name, &[("duration", duration)]);
-        let untouched = sim::run(&scenario, 1, None).unwrap();
+        let untouched = driftway_sim::run(&scenario, 1, None).unwrap();
         // Spaced so that looks fall between events, and on them.
         for step in [Duration::from_millis(100), Duration::from_nanos(61_803_399)] {
             let mut simulation = Simulation::new(&scenario, 1, None).unwrap();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{drops, parse, run};
-use sim::results::RunResult;
+use driftway_sim::results::RunResult;
 
 /// Two nodes 100 m apart with so many frames in error that ns-2's DSR takes the link for broken now and
 /// then, and puts packets in again behind those that it has queued since.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use sim::results::RunResult;
+use driftway_sim::results::RunResult;
 
 /// An IPv4 header and a UDP header (bytes).
 const UDP_HEADERS: u64 = 28;
@@ -130,7 +130,7 @@ fn a_reno_that_loses_one_in_a_hundred_is_as_fast_as_padhye_says() {
             )
         });
         let flows: Vec<_> = runs.map(|run| run.flows[0].clone()).collect();
-        let mean = |value: fn(&sim::results::FlowResult) -> f64| {
+        let mean = |value: fn(&driftway_sim::results::FlowResult) -> f64| {
             flows.iter().map(value).sum::<f64>() / flows.len() as f64
         };
         let found = mean(|flow| flow.throughput_bps.unwrap()) / (mss * 8.0);

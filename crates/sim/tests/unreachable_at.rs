@@ -3,7 +3,7 @@
 mod common;
 
 use common::{aid_states, logged, parse, traced};
-use sim::log::{Entry, Event};
+use driftway_sim::log::{Entry, Event};
 
 fn signalled(flow: &str) -> String {
     format!(

@@ -4,15 +4,15 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use base::Instant;
 use common::Kept;
+use driftway_base::Instant;
+use driftway_sim::Watch;
+use driftway_sim::capture::Capture;
+use driftway_sim::log::{Entry, Event, EventLog, Layer};
+use driftway_sim::results::RunResult;
+use driftway_sim::trace::Trace;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
-use sim::Watch;
-use sim::capture::Capture;
-use sim::log::{Entry, Event, EventLog, Layer};
-use sim::results::RunResult;
-use sim::trace::Trace;
 
 /// Twelve nodes that come and go; one flow of TCP, and more datagrams than a queue holds.
 const SCENARIO: &str = r#"
@@ -62,11 +62,11 @@ fn watched(protocol: &str) -> Watched {
     let mut log = EventLog::new(Box::new(events.clone()));
     let mut capture = Capture::new(Box::new(frames.clone()), &scenario, 3).unwrap();
     let watch = Watch { trace: Some(&mut trace), log: Some(&mut log), capture: Some(&mut capture) };
-    let result = sim::run(&scenario, 3, watch).unwrap();
+    let result = driftway_sim::run(&scenario, 3, watch).unwrap();
     log.finish().unwrap();
     capture.finish().unwrap();
     let rows = EventLog::read(events.bytes().as_slice()).collect::<Result<_, _>>().unwrap();
-    let unwatched = sim::run(&scenario, 3, None).unwrap();
+    let unwatched = driftway_sim::run(&scenario, 3, None).unwrap();
     Watched { result, unwatched, rows, capture: frames.bytes(), trace }
 }
 

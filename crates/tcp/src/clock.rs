@@ -4,7 +4,7 @@
 //! now, 0.5 to 1 s later, and a round trip is as long as the number of ticks that fell into it.
 //! ns-2 rounds round trips to 100 or 10 ms; Linux counts milliseconds.
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 /// No timer is set to less: a driver could not tell it from the present, and one that is set anew
 /// whenever it goes off would hold time still.

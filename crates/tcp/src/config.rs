@@ -1,7 +1,7 @@
 //! The configuration of a connection: what a scenario writes otherwise, and the table of
 //! [`options`](crate::options).
 
-use base::Duration;
+use driftway_base::Duration;
 
 use crate::clock::Clock;
 use crate::growth::GrowthKind;

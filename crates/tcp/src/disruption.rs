@@ -1,6 +1,6 @@
 //! Timeouts in a row: a connectivity disruption, perhaps (RFC 6069).
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 /// Timeouts of one segment in a row.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! F-RTO (RFC 5682): after a timeout, new data instead of old. If what comes back then speaks of
 //! segments that did not go again, the timeout was spurious.
 
-use base::Seq;
+use driftway_base::Seq;
 
 /// How far the detection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use base::{Instant, Seq, SeqRange};
+use driftway_base::{Instant, Seq, SeqRange};
 
 use crate::f_rto::FRto;
 use crate::growth::{Acked, Growth, Window};

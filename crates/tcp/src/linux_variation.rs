@@ -3,7 +3,7 @@
 //! deviations, which falls slowly and has a floor. So an RTT that falls does not raise the timeout, and
 //! the minimum is added to the RTT instead of bounding their sum.
 
-use base::Duration;
+use driftway_base::Duration;
 
 /// Four times each deviation, as the timeout takes it.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! The options of TCP, one entry each.
 
-use base::Duration;
+use driftway_base::Duration;
 
 /// The table of TCP's options: passes all entries to the macro `$table`. Whatever has a field, a key
 /// or a line for each option is made from it, so that an option is added here and where it is used.

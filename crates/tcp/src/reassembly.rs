@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use base::{Seq, SeqRange};
-use wire::{Payload, SackBlocks};
+use driftway_base::{Seq, SeqRange};
+use driftway_wire::{Payload, SackBlocks};
 
 /// One run of bytes without a hole.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Seq, SeqRange};
-use wire::{Payload, SackBlocks};
+use driftway_base::{Seq, SeqRange};
+use driftway_wire::{Payload, SackBlocks};
 
 use crate::reassembly::Reassembly;
 

@@ -1,6 +1,6 @@
 //! The retransmission timeout (RFC 6298).
 
-use base::Duration;
+use driftway_base::Duration;
 
 use crate::linux_variation::LinuxVariation;
 
@@ -204,7 +204,7 @@ mod test {
     #[test]
     fn what_is_known_can_be_forgotten_after_some_timeouts() {
         for (after, srtt) in
-            [(None, MS(937) + base::Duration::from_micros(500)), (Some(4), MS(500))]
+            [(None, MS(937) + driftway_base::Duration::from_micros(500)), (Some(4), MS(500))]
         {
             let mut e = estimator().clearing(after);
             e.sample(MS(1000), 1);

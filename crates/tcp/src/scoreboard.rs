@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Seq, SeqRange};
+use driftway_base::{Seq, SeqRange};
 
 /// Most ranges kept. A peer reports at most four at a time; one that makes up more holes than this
 /// only loses precision.

@@ -1,6 +1,6 @@
 //! What a connection counts.
 
-use base::Duration;
+use driftway_base::Duration;
 
 /// Counters since the connection was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -1,6 +1,6 @@
 //! Timers as data.
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 /// Which timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The last response to a loss, while it may have been for nothing (RFC 3522, RFC 4015, RFC 3708).
 
-use base::{Duration, Seq, SeqRange};
-use wire::TcpSegment;
+use driftway_base::{Duration, Seq, SeqRange};
+use driftway_wire::TcpSegment;
 
 /// A response to a loss that may still turn out to have been for nothing.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! How much of the congestion window is used (RFC 2861, RFC 7661): what was not used says nothing
 //! about the path.
 
-use base::{Instant, Seq};
+use driftway_base::{Instant, Seq};
 
 use crate::growth::Window;
 

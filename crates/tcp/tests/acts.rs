@@ -2,12 +2,12 @@
 
 mod common;
 
-use base::{
+use common::line::*;
+use driftway_base::{
     Act, Done, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, Retransmit, SeqRange,
     Setting,
 };
-use common::line::*;
-use tcp::{Config, RecoveryKind, State};
+use driftway_tcp::{Config, RecoveryKind, State};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 

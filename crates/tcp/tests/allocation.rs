@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use allocation_counter::measure;
-use base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
-use tcp::{Config, Connection, Transmit, pairs};
+use driftway_base::{Duration, Endpoint, Instant, Ipv4Addr, Seq};
+use driftway_tcp::{Config, Connection, Transmit, pairs};
 
 /// Both ends of a transfer on a wire of 20 ms that loses every 97th data segment.
 struct Transfer {

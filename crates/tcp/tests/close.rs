@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use tcp::{Config, Event, RecoveryKind, State};
+use driftway_tcp::{Config, Event, RecoveryKind, State};
 
 fn fin_wait_1() -> Line {
     let mut line = Line::established(&plain());

@@ -2,9 +2,9 @@
 
 mod common;
 
-use base::Duration;
 use common::line::*;
-use tcp::{Clock, Config, DelayedAck};
+use driftway_base::Duration;
+use driftway_tcp::{Clock, Config, DelayedAck};
 
 fn delayed(on_tick: bool) -> Config {
     let timeout = Duration::from_millis(200);

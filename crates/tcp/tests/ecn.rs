@@ -2,10 +2,10 @@
 
 mod common;
 
-use base::Ecn;
 use common::line::*;
-use tcp::Config;
-use wire::TcpFlags;
+use driftway_base::Ecn;
+use driftway_tcp::Config;
+use driftway_wire::TcpFlags;
 
 fn with_ecn() -> Config {
     Config { ecn: true, ..plain() }

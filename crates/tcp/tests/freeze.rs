@@ -3,9 +3,9 @@
 
 mod common;
 
-use base::{Act, Duration, RecoveryState, Release, Setting};
 use common::line::*;
-use tcp::{Config, RecoveryKind};
+use driftway_base::{Act, Duration, RecoveryState, Release, Setting};
+use driftway_tcp::{Config, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -87,7 +87,8 @@ fn what_was_on_its_way_while_frozen_is_no_sample() {
         let before = (line.rto(), line.tcp.stats().rtt_samples);
         // A router kept it; the echo is that of the first transmission.
         line.receives(ack(1001).options(|o| {
-            o.timestamps = timestamps.then_some(wire::Timestamps { value: 5900, echo: 100 });
+            o.timestamps =
+                timestamps.then_some(driftway_wire::Timestamps { value: 5900, echo: 100 });
         }));
         line.sends_some();
         assert_eq!((line.rto(), line.tcp.stats().rtt_samples), before);
@@ -227,7 +228,7 @@ fn probes_of_a_closed_window_freeze_too() {
     line.acts(snooze());
     line.quiet_until(60_000);
     line.acts(wake());
-    let left = next.since(base::Instant::from_millis(1000));
+    let left = next.since(driftway_base::Instant::from_millis(1000));
     assert_eq!(line.tcp.next_timeout(), Some(line.now + left));
 }
 

@@ -2,10 +2,10 @@
 
 mod common;
 
-use base::{Act, Duration, Instant, Release, Setting};
 use common::line::*;
-use tcp::growth::{Acked, Growth, Window, new};
-use tcp::{Config, GrowthKind};
+use driftway_base::{Act, Duration, Instant, Release, Setting};
+use driftway_tcp::growth::{Acked, Growth, Window, new};
+use driftway_tcp::{Config, GrowthKind};
 
 const MSS: u32 = 1000;
 

@@ -2,10 +2,10 @@
 
 mod common;
 
-use base::{Duration, Seq};
 use common::line::*;
-use tcp::{Config, Event, State};
-use wire::TcpFlags;
+use driftway_base::{Duration, Seq};
+use driftway_tcp::{Config, Event, State};
+use driftway_wire::TcpFlags;
 
 #[test]
 fn active_open() {
@@ -59,11 +59,11 @@ fn simultaneous_open() {
 
 #[test]
 fn both_ends_of_a_simultaneous_open_agree() {
-    use base::{Endpoint, Instant};
+    use driftway_base::{Endpoint, Instant};
     let (a, b) = (Endpoint::new(common::address(1), 4000), Endpoint::new(common::address(2), 4000));
     let config = plain();
     let connect = |from, to, iss, stream| {
-        tcp::Connection::connect(&config, from, to, Seq(iss), stream, Instant::ZERO)
+        driftway_tcp::Connection::connect(&config, from, to, Seq(iss), stream, Instant::ZERO)
     };
     let mut pair = common::Pair::of(connect(a, b, 7, 1), connect(b, a, u32::MAX, 2));
     for end in &mut pair.ends {
@@ -143,9 +143,9 @@ fn a_wrong_acknowledgment_in_syn_sent_is_reset() {
 
 #[test]
 fn a_syn_that_has_not_left_cannot_be_acknowledged() {
-    use base::{Ecn, Endpoint, Instant};
+    use driftway_base::{Ecn, Endpoint, Instant};
     let (a, b) = (Endpoint::new(common::address(1), 4000), Endpoint::new(common::address(2), 80));
-    let mut tcp = tcp::Connection::connect(&plain(), a, b, OURS, 1, Instant::ZERO);
+    let mut tcp = driftway_tcp::Connection::connect(&plain(), a, b, OURS, 1, Instant::ZERO);
     tcp.on_segment(Instant::ZERO, b.address, &syn_ack().segment, Ecn::NotEct);
     assert_eq!(tcp.state(), State::SynSent);
 }

@@ -2,9 +2,9 @@
 
 mod common;
 
-use base::Duration;
 use common::line::*;
-use tcp::{Config, Event, State};
+use driftway_base::Duration;
+use driftway_tcp::{Config, Event, State};
 
 fn watched() -> Config {
     Config { keep_alive: Some(Duration::from_secs(10)), max_retries: 2, ..plain() }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use tcp::{Config, State};
+use driftway_tcp::{Config, State};
 
 fn lcd() -> Config {
     Config { lcd: true, ..plain() }
@@ -125,12 +125,12 @@ fn giving_up_takes_as_long_as_with_back_offs() {
 #[test]
 fn a_hold_is_the_aids_and_no_router_ends_it() {
     let mut line = cut_off(&lcd());
-    line.acts(base::Act::Hold {
+    line.acts(driftway_base::Act::Hold {
         probe: None,
         step_back: false,
         freeze_timers: false,
-        cwnd: base::Setting::Keep,
-        release: base::Release::Resume,
+        cwnd: driftway_base::Setting::Keep,
+        release: driftway_base::Release::Resume,
     });
     line.at(50_000);
     unreachable(&mut line, 1);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use tcp::{Config, RecoveryKind};
+use driftway_tcp::{Config, RecoveryKind};
 
 /// Four segments fill the window, more waits.
 fn full(config: &Config) -> Line {

@@ -2,10 +2,10 @@
 
 mod common;
 
-use base::{Duration, Instant};
 use common::line::*;
-use tcp::growth::{Acked, Window, new, slow_start};
-use tcp::{Config, GrowthKind, RecoveryKind};
+use driftway_base::{Duration, Instant};
+use driftway_tcp::growth::{Acked, Window, new, slow_start};
+use driftway_tcp::{Config, GrowthKind, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use tcp::Config;
+use driftway_tcp::Config;
 
 #[test]
 fn a_small_segment_waits_for_the_acknowledgment() {

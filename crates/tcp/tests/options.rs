@@ -2,9 +2,9 @@
 
 mod common;
 
-use base::Known;
 use common::line::*;
-use tcp::{Config, State};
+use driftway_base::Known;
+use driftway_tcp::{Config, State};
 
 fn mss(line: &Line) -> Known<u32> {
     line.tcp.view().mss
@@ -30,7 +30,7 @@ fn the_syn_offers_what_is_configured_and_the_answer_what_both_want() {
     line.at(RTT);
     line.receives(syn_ack());
     line.sends(["ack 1"]);
-    assert_eq!(line.tcp.agreed(), tcp::Agreed::default());
+    assert_eq!(line.tcp.agreed(), driftway_tcp::Agreed::default());
     let mut line = Line::listening(&config);
     line.receives(syn().timestamps(7, 0));
     line.sends(["SYN-ACK 1"]);
@@ -79,7 +79,10 @@ fn timestamps_are_echoed_from_the_left_edge() {
 
 #[test]
 fn a_delayed_acknowledgment_echoes_the_first_segment() {
-    let delayed = tcp::DelayedAck { timeout: base::Duration::from_millis(200), on_tick: false };
+    let delayed = driftway_tcp::DelayedAck {
+        timeout: driftway_base::Duration::from_millis(200),
+        on_tick: false,
+    };
     let config = Config { timestamps: true, delayed_ack: Some(delayed), ..plain() };
     let mut line = Line::established(&config);
     line.receives(data(1, 1000).timestamps(5001, 1));
@@ -99,7 +102,7 @@ fn each_echo_measures_and_weighs_less_in_a_large_flight() {
     line.at(300);
     line.receives(ack(1001).timestamps(5001, value));
     let srtt = line.tcp.view().srtt.value().flatten().unwrap();
-    assert_eq!(srtt, base::Duration::from_micros(100_000 - 6250 + 12_500));
+    assert_eq!(srtt, driftway_base::Duration::from_micros(100_000 - 6250 + 12_500));
     line.receives(ack(2001).timestamps(5001, value));
     assert_eq!(line.tcp.stats().rtt_samples, samples + 2);
     line.receives(ack(3001).timestamps(5001, value + 1_000_000)); // from the future

@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use tcp::{Config, Event, RecoveryKind, State};
+use driftway_tcp::{Config, Event, RecoveryKind, State};
 
 /// 1000 bytes acknowledged, 2000 waiting, no window; it is 100 ms.
 fn persisting(config: &Config) -> Line {
@@ -19,7 +19,8 @@ fn persisting(config: &Config) -> Line {
 
 #[test]
 fn probes_of_one_byte_double_their_distance_up_to_the_longest() {
-    let mut line = persisting(&Config { persist_max: base::Duration::from_secs(4), ..plain() });
+    let mut line =
+        persisting(&Config { persist_max: driftway_base::Duration::from_secs(4), ..plain() });
     for ms in [1100, 3100, 7100, 11_100, 15_100] {
         line.at(ms);
         line.sends(["1001..1002"]);

@@ -2,15 +2,15 @@
 
 mod common;
 
-use base::{
+use common::line::{Line, OURS, THEIRS, ack, plain, syn_ack};
+use common::{Fate, MS, Pair, address};
+use driftway_base::{
     Act, Duration, Ecn, Endpoint, Instant, ProbeSize, ProbeSpacing, RandomStream, Release,
     Retransmit, Seq, SeqRange, Setting,
 };
-use common::line::{Line, OURS, THEIRS, ack, plain, syn_ack};
-use common::{Fate, MS, Pair, address};
+use driftway_tcp::{Clock, Config, Connection, DelayedAck, Event, State, pairs};
+use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 use proptest::prelude::*;
-use tcp::{Clock, Config, Connection, DelayedAck, Event, State, pairs};
-use wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 fn configs() -> impl Strategy<Value = Config> {
     let clock = prop_oneof![

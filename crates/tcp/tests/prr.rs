@@ -2,10 +2,10 @@
 
 mod common;
 
-use base::RecoveryState;
 use common::line::*;
 use common::{DELAY, Fate, Pair};
-use tcp::{Config, RecoveryKind};
+use driftway_base::RecoveryState;
+use driftway_tcp::{Config, RecoveryKind};
 
 fn config(prr: bool) -> Config {
     let recovery = RecoveryKind::Sack;
@@ -53,10 +53,10 @@ fn an_acknowledgment_that_ends_one_recovery_and_begins_another_begins_another_ac
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
         let config = Config { recovery, initial_window: 20, ..config(true) };
         let mut line = Line::established(&config);
-        line.acts(base::Act::Resume {
-            cwnd: base::Setting::Value(20_000),
-            ssthresh: base::Setting::Keep,
-            rto: base::Setting::Keep,
+        line.acts(driftway_base::Act::Resume {
+            cwnd: driftway_base::Setting::Value(20_000),
+            ssthresh: driftway_base::Setting::Keep,
+            rto: driftway_base::Setting::Keep,
         });
         for n in 0..20 {
             line.at(RTT + n);
@@ -142,7 +142,7 @@ fn silence(prr: bool) -> u64 {
     let stats = pair.ends[0].tcp.stats();
     assert_eq!((stats.fast_retransmits, stats.timeouts, stats.retransmissions), (1, 0, 1));
     let sent = &pair.ends[0].sent;
-    let again = |t: &tcp::Transmit| t.retransmission && !t.segment.payload.is_empty();
+    let again = |t: &driftway_tcp::Transmit| t.retransmission && !t.segment.payload.is_empty();
     let first = sent.iter().position(|(_, t)| again(t)).expect("one was lost");
     let times = sent[first..].iter().map(|(at, _)| at.as_nanos() / 1_000_000);
     let times: Vec<_> = times.take(15).collect();

@@ -3,9 +3,9 @@
 
 mod common;
 
-use base::{Known, RecoveryState};
 use common::line::*;
-use tcp::{Config, RecoveryKind};
+use driftway_base::{Known, RecoveryState};
+use driftway_tcp::{Config, RecoveryKind};
 
 #[path = "recovery/newreno.rs"]
 mod newreno;

@@ -3,8 +3,8 @@
 mod common;
 
 use common::line::*;
-use tcp::{Config, Event, State, reset_for};
-use wire::TcpFlags;
+use driftway_tcp::{Config, Event, State, reset_for};
+use driftway_wire::TcpFlags;
 
 #[test]
 fn exactly_the_next_number_resets() {

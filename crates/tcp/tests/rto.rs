@@ -2,9 +2,9 @@
 
 mod common;
 
-use base::{Duration, Known};
 use common::line::*;
-use tcp::{Clock, Config, Event, RecoveryKind, State};
+use driftway_base::{Duration, Known};
+use driftway_tcp::{Clock, Config, Event, RecoveryKind, State};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 

@@ -2,9 +2,9 @@
 
 mod common;
 
-use base::{Act, Duration, Release, Setting};
 use common::line::*;
-use tcp::{Config, RecoveryKind};
+use driftway_base::{Act, Duration, Release, Setting};
+use driftway_tcp::{Config, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
 

@@ -2,15 +2,15 @@
 
 mod common;
 
-use base::{Instant, RandomStream};
 use common::{Fate, MS, Pair, Wire};
-use tcp::{Config, Event, State, pairs};
+use driftway_base::{Instant, RandomStream};
+use driftway_tcp::{Config, Event, State, pairs};
 
-fn config(recovery: tcp::RecoveryKind, growth: tcp::GrowthKind) -> Config {
+fn config(recovery: driftway_tcp::RecoveryKind, growth: driftway_tcp::GrowthKind) -> Config {
     Config {
         recovery,
         growth,
-        sack: recovery == tcp::RecoveryKind::Sack,
+        sack: recovery == driftway_tcp::RecoveryKind::Sack,
         mss: 1000,
         ..Config::default()
     }
@@ -106,7 +106,7 @@ fn sequence_numbers_come_round_and_offsets_go_on() {
 fn what_was_said_of_a_number_is_forgotten_before_it_turns_around() {
     // NewReno's recover (RFC 6582 §3.2) lies more than 2 GiB back at the second loss.
     let config = Config {
-        recovery: tcp::RecoveryKind::NewReno,
+        recovery: driftway_tcp::RecoveryKind::NewReno,
         sack: false,
         mss: 65_535,
         window_scale: true,

@@ -4,7 +4,7 @@
 mod common;
 
 use common::line::*;
-use tcp::{Config, RecoveryKind};
+use driftway_tcp::{Config, RecoveryKind};
 
 #[path = "undo/dsack.rs"]
 mod dsack;

@@ -2,9 +2,9 @@
 
 mod common;
 
-use base::{Act, Setting};
 use common::line::*;
-use tcp::{Config, GrowthKind};
+use driftway_base::{Act, Setting};
+use driftway_tcp::{Config, GrowthKind};
 
 /// Segments of 1000 bytes and a window of so many of them to begin with.
 fn config(initial_window: u32) -> Config {

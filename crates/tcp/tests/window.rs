@@ -3,7 +3,7 @@
 mod common;
 
 use common::line::*;
-use tcp::{Config, State};
+use driftway_tcp::{Config, State};
 
 fn with_buffer(bytes: u32) -> Config {
     Config { receive_buffer: bytes, ..plain() }

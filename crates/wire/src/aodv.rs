@@ -1,6 +1,6 @@
 //! AODV's messages (RFC 3561 §5), which travel in UDP datagrams of port 654.
 
-use base::{FailedLink, Ipv4Addr};
+use driftway_base::{FailedLink, Ipv4Addr};
 
 use crate::cursor::{Reader, Writer};
 use crate::udp::UDP_HEADER;

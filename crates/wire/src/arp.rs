@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use base::Ipv4Addr;
+use driftway_base::Ipv4Addr;
 
 use crate::DecodeError;
 use crate::cursor::Reader;

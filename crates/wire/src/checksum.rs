@@ -1,6 +1,6 @@
 //! The Internet checksum (RFC 1071).
 
-use base::Ipv4Addr;
+use driftway_base::Ipv4Addr;
 
 /// A ones'-complement sum under way.
 ///

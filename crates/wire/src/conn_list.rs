@@ -44,7 +44,7 @@
 //! a node that sends one again sends that; and the relays of §4.3.1's extension, nodes that had salvaged
 //! the packets before, the last one first.
 
-use base::{Endpoint, FlowKey, Seq};
+use driftway_base::{Endpoint, FlowKey, Seq};
 
 use crate::cursor::{Reader, Writer};
 use crate::{
@@ -521,7 +521,7 @@ mod test {
 
     use std::vec::Vec;
 
-    use base::Ipv4Addr;
+    use driftway_base::Ipv4Addr;
 
     use super::*;
     use crate::Payload;

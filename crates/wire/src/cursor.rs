@@ -1,6 +1,6 @@
 //! Bytes read and written from front to back, without a way to step outside.
 
-use base::Ipv4Addr;
+use driftway_base::Ipv4Addr;
 
 use crate::{DecodeError, EncodeError};
 

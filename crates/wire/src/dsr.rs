@@ -1,6 +1,6 @@
 //! DSR's header (RFC 4728 §6), which stands between the IP header and what the packet carries.
 
-use base::Ipv4Addr;
+use driftway_base::Ipv4Addr;
 
 use crate::DsrLead;
 

@@ -1,6 +1,6 @@
 //! DSR headers to bytes, and back (RFC 4728 §6, §7).
 
-use base::Ipv4Addr;
+use driftway_base::Ipv4Addr;
 
 use crate::cursor::{Reader, Writer};
 use crate::{

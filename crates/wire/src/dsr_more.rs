@@ -3,7 +3,7 @@
 //! Packets are copied at every hop, so a header has no room for them beside everything else. They
 //! stand in memory where a Route Request would: a request has none of them.
 
-use base::Ipv4Addr;
+use driftway_base::Ipv4Addr;
 
 use crate::cursor::{Reader, Writer};
 use crate::{DSR_ERRORS_MAX, DsrError, DsrHeader, DsrRequest, EncodeError};

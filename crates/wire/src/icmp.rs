@@ -1,7 +1,7 @@
 //! ICMP messages (RFC 792, RFC 1122 §3.2.2): those that a path of driftway sends. The two of
 //! chandran-1998, which has no format for them, are an experiment's (RFC 4727 §3).
 
-use base::{Ecn, FailedLink, Ipv4Addr, Seq};
+use driftway_base::{Ecn, FailedLink, Ipv4Addr, Seq};
 
 use crate::cursor::{Reader, Writer};
 use crate::ip::ReadHeader;

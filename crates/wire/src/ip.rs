@@ -1,6 +1,6 @@
 //! IPv4 packets (RFC 791).
 
-use base::{Ecn, Ipv4Addr};
+use driftway_base::{Ecn, Ipv4Addr};
 
 use crate::checksum::Checksum;
 use crate::cursor::{Reader, Writer, set_checksum};

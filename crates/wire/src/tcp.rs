@@ -1,6 +1,6 @@
 //! TCP segments (RFC 9293 §3.1) with the options that driftway's TCP speaks.
 
-use base::Seq;
+use driftway_base::Seq;
 
 use crate::cursor::{Reader, Writer};
 use crate::{DecodeError, EncodeError, Payload, TcpOptions};

@@ -1,6 +1,6 @@
 //! TCP options (RFC 9293 §3.2).
 
-use base::{Seq, SeqRange};
+use driftway_base::{Seq, SeqRange};
 
 use crate::cursor::Writer;
 use crate::{DecodeError, EncodeError};

@@ -1,7 +1,7 @@
 //! AODV's messages as RFC 3561 §5 draws them, byte by byte.
 
-use base::Ipv4Addr;
-use wire::*;
+use driftway_base::Ipv4Addr;
+use driftway_wire::*;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const PEER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);

@@ -1,8 +1,8 @@
 //! ARP's messages and their bytes.
 
-use base::Ipv4Addr;
+use driftway_base::Ipv4Addr;
+use driftway_wire::{ARP_LEN, ArpMessage, ArpOperation, DecodeError, HardwareAddr};
 use proptest::prelude::*;
-use wire::{ARP_LEN, ArpMessage, ArpOperation, DecodeError, HardwareAddr};
 
 /// A request as Linux sends it, taken by hand from RFC 826's field list.
 const REQUEST: [u8; 28] = [

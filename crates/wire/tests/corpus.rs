@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 
-use base::{Ecn, FailedLink, Ipv4Addr, Seq, SeqRange};
-use wire::*;
+use driftway_base::{Ecn, FailedLink, Ipv4Addr, Seq, SeqRange};
+use driftway_wire::*;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const ROUTER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);

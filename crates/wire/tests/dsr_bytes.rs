@@ -2,10 +2,10 @@
 
 mod packets;
 
-use base::Ipv4Addr;
+use driftway_base::Ipv4Addr;
+use driftway_wire::*;
 use packets::{packet, payload_bytes, without_stream};
 use proptest::prelude::*;
-use wire::*;
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);

@@ -3,7 +3,8 @@
 
 mod packets;
 
-use base::{Ecn, FailedLink, Seq, SeqRange};
+use driftway_base::{Ecn, FailedLink, Seq, SeqRange};
+use driftway_wire::*;
 use etherparse::icmpv4::{DestUnreachableHeader, TYPE_DEST_UNREACH, TimeExceededCode};
 use etherparse::{
     IcmpEchoHeader, Icmpv4Type, IpHeaders, IpNumber, Ipv4Header, NetHeaders, PacketBuilder,
@@ -11,7 +12,6 @@ use etherparse::{
 };
 use packets::{encoded, packet, payload_bytes, without_stream};
 use proptest::prelude::*;
-use wire::*;
 
 const SOURCE_QUENCH: u8 = 4;
 const ROUTE_NOTIFICATION: u8 = 253;

@@ -2,10 +2,10 @@
 
 mod packets;
 
-use base::{Ecn, FailedLink, Ipv4Addr, Seq};
+use driftway_base::{Ecn, FailedLink, Ipv4Addr, Seq};
+use driftway_wire::*;
 use packets::{encoded, packet};
 use proptest::prelude::*;
-use wire::*;
 
 const HOST: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const PEER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);

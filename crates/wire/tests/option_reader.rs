@@ -2,9 +2,9 @@
 
 mod packets;
 
+use driftway_wire::*;
 use packets::{encoded, packet};
 use proptest::prelude::*;
-use wire::*;
 
 /// Bytes among which options that we know are frequent, whole or not.
 fn area() -> impl Strategy<Value = Vec<u8>> {

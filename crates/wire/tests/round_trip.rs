@@ -2,9 +2,9 @@
 
 mod packets;
 
+use driftway_wire::*;
 use packets::{encoded, packet, payload_bytes, repair, without_stream};
 use proptest::prelude::*;
-use wire::*;
 
 proptest! {
     #[test]
@@ -137,7 +137,7 @@ fn options_that_do_not_fit_are_refused() {
     let mut segment = TcpSegment::default();
     segment.options.timestamps = Some(Timestamps { value: 1, echo: 2 });
     for _ in 0..4 {
-        segment.options.sack.push(base::SeqRange::default());
+        segment.options.sack.push(driftway_base::SeqRange::default());
     }
     let packet = Packet { body: Body::Tcp(segment), ..udp_packet(0) };
     let error = packet.encode(&mut [0; 200], Payload::pattern);

@@ -1,7 +1,7 @@
 //! What the paper leaves open about ATCP, and what is taken when nobody says otherwise.
 
 use alloc::boxed::Box;
-use base::Duration;
+use driftway_base::Duration;
 
 use super::Atcp;
 use crate::Aid;

@@ -9,9 +9,9 @@ mod properties;
 
 use std::vec::Vec;
 
-use base::{Act, Duration, Instant, Release, Scope, Seq, SeqRange};
-use base::{Setting, Signal, SignalKind};
-use wire::{Payload, TcpFlags, TcpSegment};
+use driftway_base::{Act, Duration, Instant, Release, Scope, Seq, SeqRange};
+use driftway_base::{Setting, Signal, SignalKind};
+use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 use super::*;
 use crate::Aid;

@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use base::{About, Instant, Scope, Seq};
+use driftway_base::{About, Instant, Scope, Seq};
 
 use super::*;
 use crate::kit::{self, States};

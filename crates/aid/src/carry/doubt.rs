@@ -5,7 +5,7 @@
 //! again, the message was untrue. What says the same after that is believed only if the peer is silent
 //! for a timeout; and once that has confirmed one, the next is believed at once.
 
-use base::{Duration, Instant, Seq};
+use driftway_base::{Duration, Instant, Seq};
 
 /// What is known of the truth of such messages.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,7 +1,7 @@
 //! What can be set about carry.
 
 use alloc::boxed::Box;
-use base::Duration;
+use driftway_base::Duration;
 
 use super::Carry;
 use crate::Aid;

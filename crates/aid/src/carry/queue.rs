@@ -5,7 +5,7 @@
 //! full: with a queue that is not half as long. That has to be seen often enough to be no chance, for the
 //! price of a wrong acquittal is the share of those who heed the same queue.
 
-use base::Duration;
+use driftway_base::Duration;
 
 /// How long the bottleneck's queue is, as round trips show it, and what was lost at which length.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,7 +111,7 @@ mod test {
     /// segments one is lost, with a full queue and otherwise. How often the queue was blamed for the
     /// losses at its full length, and how many these were.
     fn rounds(queue: &mut Queue, full: u64, otherwise: u64) -> [u32; 2] {
-        let mut random = base::RandomStream::new(1, "losses", 0);
+        let mut random = driftway_base::RandomStream::new(1, "losses", 0);
         let mut counts = [0; 2];
         for flight in 0..4000 {
             let srtt = 100 + 80 * (flight % 20) / 19;

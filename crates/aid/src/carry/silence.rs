@@ -8,7 +8,7 @@
 //! And as this may still be wrong, what is sent to find out takes a small share of what the connection
 //! carried before: a path that is congested is not loaded with more than that.
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 /// What was sent, and what of it was lost (segments), with recent ones counting more.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use base::{About, Endpoint, FlowKey, Ipv4Addr, Scope};
+use driftway_base::{About, Endpoint, FlowKey, Ipv4Addr, Scope};
 
 use super::*;
 use crate::scripted::{Event, Response, Scripted, Tcp};
@@ -176,7 +176,7 @@ fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
         line.aid.protocol.marks = marks;
         let again = |line: &Line, n: u32| TcpSegment { seq: nth(n), ..line.peers(nth(0)) };
         for n in 0..4 {
-            let payload = wire::Payload::new(0, 0, 100);
+            let payload = driftway_wire::Payload::new(0, 0, 100);
             let segment = TcpSegment { payload, ..again(&line, n) };
             line.send(segment);
         }
@@ -321,7 +321,7 @@ fn probes(line: &Line) -> Vec<(u64, Seq)> {
 
 fn answer(line: &Line, ack: Seq, echo: u32) -> TcpSegment {
     let mut segment = line.peers(ack);
-    segment.options.timestamps = Some(wire::Timestamps { value: 0, echo });
+    segment.options.timestamps = Some(driftway_wire::Timestamps { value: 0, echo });
     segment
 }
 

@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use base::{About, Duration, Instant, Ranges, Scope, Seq, SeqRange};
+use driftway_base::{About, Duration, Instant, Ranges, Scope, Seq, SeqRange};
 
 use super::*;
 use crate::Aid;
@@ -217,7 +217,7 @@ fn the_diagram_is_that_of_the_code_and_the_arrows_are_the_papers() {
     standby::assert_arrows();
 }
 
-fn drawn(random: &mut base::RandomStream) -> (Machine<Elfn>, Duration) {
+fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Elfn>, Duration) {
     let probe_interval = span(random, 1, 5_000);
     let after = if flag(random) { After::Old } else { After::Defaults };
     let default_rto = span(random, 1, 9_000);

@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use base::{About, Duration, Instant, Ranges, Scope};
+use driftway_base::{About, Duration, Instant, Ranges, Scope};
 
 use super::*;
 use crate::Aid;
@@ -215,7 +215,7 @@ fn the_diagram_is_that_of_the_code_and_the_arrows_are_the_papers() {
     standby::assert_arrows();
 }
 
-fn drawn(random: &mut base::RandomStream) -> (Machine<Epln>, Duration) {
+fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Epln>, Duration) {
     let probe_interval = span(random, 1, 5_000);
     let after = if flag(random) { After::Old } else { After::Defaults };
     let default_rto = span(random, 1, 9_000);

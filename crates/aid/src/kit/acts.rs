@@ -1,6 +1,6 @@
 //! What an aid asks for, until its driver takes it.
 
-use base::{Act, Setting};
+use driftway_base::{Act, Setting};
 
 /// The acts that are asked for, at most one of a kind: the newest.
 ///
@@ -65,7 +65,7 @@ pub(crate) fn resume(cwnd: Setting<u32>) -> Act {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::{Release, Seq, SeqRange};
+    use driftway_base::{Release, Seq, SeqRange};
 
     const HOLD: Act = Act::Hold {
         probe: None,

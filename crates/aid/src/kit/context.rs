@@ -1,6 +1,6 @@
 //! What surrounds an event of an aid.
 
-use base::{Act, Instant, TcpView};
+use driftway_base::{Act, Instant, TcpView};
 
 use super::Acts;
 

@@ -1,6 +1,6 @@
 //! What stands in for what a view does not know.
 
-use base::Duration;
+use driftway_base::Duration;
 
 /// The segment size (RFC 9293 §3.7.1, MUST-15).
 pub(crate) const DEFAULT_MSS: u32 = 536;

@@ -1,7 +1,7 @@
 //! Duplicate acknowledgments, counted as TCP counts them.
 
-use base::{Seq, TcpView};
-use wire::{TcpFlags, TcpSegment};
+use driftway_base::{Seq, TcpView};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 /// tcp_rexmtthresh: the duplicate acknowledgment at which TCP retransmits (RFC 5681 §3.2).
 pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;

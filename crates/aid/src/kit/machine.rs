@@ -1,7 +1,7 @@
 //! The state machine of an aid.
 
-use base::{Act, Done, Instant, Signal, TcpView};
-use wire::TcpSegment;
+use driftway_base::{Act, Done, Instant, Signal, TcpView};
+use driftway_wire::TcpSegment;
 
 use super::{Acts, Context, Named, States};
 use crate::{Aid, Verdict};
@@ -170,7 +170,7 @@ impl<P: Protocol> Aid for Machine<P> {
 mod test {
     use super::*;
     use crate::kit::named;
-    use base::{Duration, SignalKind};
+    use driftway_base::{Duration, SignalKind};
 
     named! {
         /// A toy's states.

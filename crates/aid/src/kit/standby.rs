@@ -1,6 +1,6 @@
 //! A sender that stands by: it sends nothing but a probe now and then, until it hears of its peer.
 
-use base::{Act, Duration, Release, Seq, SeqRange, Setting, Signal, SignalKind, TcpView};
+use driftway_base::{Act, Duration, Release, Seq, SeqRange, Setting, Signal, SignalKind, TcpView};
 
 use super::{Context, DEFAULT_MSS, States, named};
 

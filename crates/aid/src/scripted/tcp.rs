@@ -1,10 +1,10 @@
 //! The connection of the scripted driver: the crate `tcp`'s own, established, with plain numbers.
 
 use alloc::collections::VecDeque;
-use base::{Act, Done, Duration, Ecn, Endpoint, Instant, Ipv4Addr, Release};
-use base::{Seq, SeqRange, Setting, TcpView};
-use tcp::{Clock, Config, Connection, RecoveryKind, State, Stats};
-use wire::{TcpFlags, TcpSegment};
+use driftway_base::{Act, Done, Duration, Ecn, Endpoint, Instant, Ipv4Addr, Release};
+use driftway_base::{Seq, SeqRange, Setting, TcpView};
+use driftway_tcp::{Clock, Config, Connection, RecoveryKind, State, Stats};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 /// What TCP does about loss or congestion by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,10 @@ impl Tcp {
             ack: start,
             flags: TcpFlags::SYN.with(TcpFlags::ACK).with(agrees),
             window: Self::WINDOW,
-            options: wire::TcpOptions { mss: Some(100), ..wire::TcpOptions::default() },
+            options: driftway_wire::TcpOptions {
+                mss: Some(100),
+                ..driftway_wire::TcpOptions::default()
+            },
             ..TcpSegment::default()
         };
         tcp.on_segment(now, &answer);

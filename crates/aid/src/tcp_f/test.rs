@@ -2,8 +2,8 @@
 
 use std::vec::Vec;
 
-use base::{About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Seq, SeqRange};
-use wire::{Payload, TcpSegment};
+use driftway_base::{About, Endpoint, FlowKey, Instant, Ipv4Addr, Scope, Seq, SeqRange};
+use driftway_wire::{Payload, TcpSegment};
 
 use super::*;
 use crate::scripted::{Event, Scripted, Tcp};

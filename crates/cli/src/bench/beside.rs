@@ -7,13 +7,13 @@ use super::{megabytes, run};
 use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::text::{Grid, count, wrapped};
-use experiment::study::reference::Ns2;
-use experiment::summary::estimate;
-use experiment::validation::cases::{Case, Cases, Point};
-use experiment::validation::compare::within;
-use experiment::validation::ns2::{Simulator, Used};
-use experiment::validation::record::{Record, Stored};
-use experiment::validation::simulate::lasts;
+use driftway_experiment::study::reference::Ns2;
+use driftway_experiment::summary::estimate;
+use driftway_experiment::validation::cases::{Case, Cases, Point};
+use driftway_experiment::validation::compare::within;
+use driftway_experiment::validation::ns2::{Simulator, Used};
+use driftway_experiment::validation::record::{Record, Stored};
+use driftway_experiment::validation::simulate::lasts;
 
 /// The cases whose speed is compared.
 const CASES: [&str; 2] = ["mobile-aodv", "mobile-dsr"];

@@ -10,11 +10,11 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-use sim::results::{Document, RunResult};
+use driftway_sim::results::{Document, RunResult};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
-use experiment::validation::ns2::{Used, measured};
+use driftway_experiment::validation::ns2::{Used, measured};
 
 /// Measures, and prints tables.
 ///

@@ -192,7 +192,7 @@ fn flooded(columns: u32, lines: u32) -> String {
 
 #[cfg(test)]
 mod test {
-    use scenario::Scenario;
+    use driftway_scenario::Scenario;
 
     use super::*;
 

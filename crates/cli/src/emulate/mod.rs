@@ -7,10 +7,10 @@ mod wait;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
-use host::{Emulation, End, Guardian, Running, available, this_program};
+use driftway_host::{Emulation, End, Guardian, Running, available, this_program};
+use driftway_scenario::{Network, Path, Scenario, Size};
 use indicatif::{ProgressBar, ProgressStyle};
 use nix::sys::signal::Signal;
-use scenario::{Network, Path, Scenario, Size};
 
 use crate::args::{EmulateArgs, GuardianArgs};
 use crate::check::load;
@@ -107,7 +107,7 @@ fn over(args: &EmulateArgs, scenario: &Scenario, path: &Path) -> Result<Document
 /// # Errors
 /// What can't be ended.
 pub fn guard(args: &GuardianArgs) -> Result<(), Failure> {
-    host::guard(&args.namespaces, programs::PATIENCE)
+    driftway_host::guard(&args.namespaces, programs::PATIENCE)
         .map_err(|e| failed("end what runs in the namespaces", &e))
 }
 

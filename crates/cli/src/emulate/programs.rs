@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use host::{End, Namespace, Running};
+use driftway_host::{End, Namespace, Running};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

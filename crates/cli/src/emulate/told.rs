@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 
-use base::Duration;
-use host::{Account, Report};
-use scenario::Scenario;
+use driftway_base::Duration;
+use driftway_host::{Account, Report};
+use driftway_scenario::Scenario;
 use serde::Serialize;
 
 use crate::args::EmulateArgs;

@@ -1,18 +1,18 @@
 //! A figure of a paper: our arms, and the paper's numbers laid over them.
 
+use driftway_sim::results::Estimate;
 use plotly::common::{
     DashType, ErrorData, ErrorType, HoverInfo, LegendGroupTitle, Line, Marker, MarkerSymbol, Mode,
 };
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Plot, Scatter};
-use sim::results::Estimate;
 
 use super::tables::{as_metric, differences, points};
 use crate::report::curves::{LOG_FROM, SYMBOLS, by_powers};
 use crate::report::figure::{Figure, PALETTE, QUIET, axis, json, layout, lighter, plain};
 use crate::text::{Scale, capital, mean, value};
-use experiment::study::document::{ArmResult, CurveResult, FigureResult, PointResult};
-use experiment::study::plan::Plan;
+use driftway_experiment::study::document::{ArmResult, CurveResult, FigureResult, PointResult};
+use driftway_experiment::study::plan::Plan;
 
 /// The legend's group of what the paper says.
 pub const REPORTED: &str = "reported";

@@ -13,16 +13,16 @@ use std::io::Write;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use experiment::rows;
-use experiment::study::cited;
-use experiment::study::document::{Document, Timing};
-use experiment::study::find::Source;
-use experiment::study::kept::{self, Kept};
-use experiment::study::only::only;
-use experiment::study::outcome::Outcome;
-use experiment::study::plan::{Plan, plan};
-use experiment::study::results::{self, Results};
-use experiment::study::select::{Recorded, Selection, Wanted, select};
+use driftway_experiment::rows;
+use driftway_experiment::study::cited;
+use driftway_experiment::study::document::{Document, Timing};
+use driftway_experiment::study::find::Source;
+use driftway_experiment::study::kept::{self, Kept};
+use driftway_experiment::study::only::only;
+use driftway_experiment::study::outcome::Outcome;
+use driftway_experiment::study::plan::{Plan, plan};
+use driftway_experiment::study::results::{self, Results};
+use driftway_experiment::study::select::{Recorded, Selection, Wanted, select};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;

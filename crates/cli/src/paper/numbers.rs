@@ -4,9 +4,9 @@ use std::io::Write;
 use std::num::NonZeroU64;
 use std::process::Command;
 
-use experiment::study::cited::{self, Checked, Line};
-use experiment::study::find::Source;
-use experiment::study::plan::Plan;
+use driftway_experiment::study::cited::{self, Checked, Line};
+use driftway_experiment::study::find::Source;
+use driftway_experiment::study::plan::Plan;
 
 use crate::failure::Failure;
 use crate::runner::{self, Asked};

@@ -7,14 +7,14 @@ use super::{draw, tables, traces};
 use crate::report::figure::Figure;
 use crate::report::page::{SCRIPT, STYLE, library};
 use crate::text::{Grid, count};
-use experiment::command::quoted;
-use experiment::study::document::{Document, OpenResult, ReadingResult, StatementResult};
-use experiment::study::format::{Group, Study};
-use experiment::study::plan::Plan;
-use experiment::study::results::Results;
-use experiment::study::select::Selection;
-use experiment::study::statement::Counted;
-use experiment::study::statement::format::Verdict;
+use driftway_experiment::command::quoted;
+use driftway_experiment::study::document::{Document, OpenResult, ReadingResult, StatementResult};
+use driftway_experiment::study::format::{Group, Study};
+use driftway_experiment::study::plan::Plan;
+use driftway_experiment::study::results::Results;
+use driftway_experiment::study::select::Selection;
+use driftway_experiment::study::statement::Counted;
+use driftway_experiment::study::statement::format::Verdict;
 
 /// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
 /// from this crate: style, script, and the figures' JSON.

@@ -3,18 +3,18 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use sim::results::Estimate;
+use driftway_sim::results::Estimate;
 
 use super::tables::{as_metric, differences, late, points};
 use crate::failure::Failure;
 use crate::text::{Grid, capital, count, mean, value, wrapped};
-use experiment::study::document::{Count, Document, FigureResult, StatementResult};
-use experiment::study::find::{Source, names};
-use experiment::study::format::Study;
-use experiment::study::plan::{Plan, plan};
-use experiment::study::select::Recorded;
-use experiment::study::statement::Counted;
-use experiment::study::statement::format::{Bound, Kind, Verdict};
+use driftway_experiment::study::document::{Count, Document, FigureResult, StatementResult};
+use driftway_experiment::study::find::{Source, names};
+use driftway_experiment::study::format::Study;
+use driftway_experiment::study::plan::{Plan, plan};
+use driftway_experiment::study::select::Recorded;
+use driftway_experiment::study::statement::Counted;
+use driftway_experiment::study::statement::format::{Bound, Kind, Verdict};
 
 /// How far what belongs to a statement is indented: below its verdict.
 const INDENT: usize = 9;

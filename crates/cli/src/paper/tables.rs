@@ -1,10 +1,10 @@
 //! Tables of a figure, for the terminal and the page alike.
 
-use sim::results::Estimate;
+use driftway_sim::results::Estimate;
 
 use crate::text::{Grid, Scale, mean_in, value};
-use experiment::study::document::{CurveResult, FigureResult, PointResult};
-use experiment::study::plan::Plan;
+use driftway_experiment::study::document::{CurveResult, FigureResult, PointResult};
+use driftway_experiment::study::plan::Plan;
 
 /// A name with the unit's ending, for [`crate::text`].
 pub const fn as_metric(unit: &'static str) -> &'static str {

@@ -1,17 +1,17 @@
 //! What one run did, moment by moment: the arms of a figure laid over each other.
 
+use driftway_sim::trace::{FlowEvent, FlowTrace, SentSegment};
 use plotly::common::{HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Plot, Scatter};
-use sim::trace::{FlowEvent, FlowTrace, SentSegment};
 
 use super::draw::{group_title, look};
 use crate::report::figure::{Figure, axis, json, layout, plain, shorten};
 use crate::text::{Scale, capital};
-use experiment::study::check::place;
-use experiment::study::format::{Against, Draw, Trace};
-use experiment::study::plan::Plan;
-use experiment::study::select::{Selection, Traced};
+use driftway_experiment::study::check::place;
+use driftway_experiment::study::format::{Against, Draw, Trace};
+use driftway_experiment::study::plan::Plan;
+use driftway_experiment::study::select::{Selection, Traced};
 
 /// Segments drawn of one arm; beyond that, every n-th.
 const SEGMENTS: usize = 10_000;
@@ -71,7 +71,7 @@ fn figure(
     let of = |segment: &SentSegment| match draw {
         Draw::Sequence => Some(segment.offset as f64),
         Draw::Cwnd => Some(f64::from(segment.cwnd)),
-        Draw::Rto => segment.rto.map(base::Duration::as_secs_f64),
+        Draw::Rto => segment.rto.map(driftway_base::Duration::as_secs_f64),
     };
     let all = || windows.iter().flat_map(|(_, sent)| sent);
     let scale = Scale::of(metric, all().filter_map(|(_, s)| of(s)).fold(0.0, f64::max));
@@ -190,8 +190,8 @@ fn is_shown(trace: &Trace, x: f64) -> bool {
 
 #[cfg(test)]
 mod test {
-    use base::{Duration, Instant};
-    use scenario::Coordinate;
+    use driftway_base::{Duration, Instant};
+    use driftway_scenario::Coordinate;
 
     use super::*;
 

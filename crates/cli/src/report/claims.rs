@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use scenario::quantity;
+use driftway_scenario::quantity;
 
 /// The values of each key that varies, and what of them a text may not claim.
 pub struct Claims<'a> {

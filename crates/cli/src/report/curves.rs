@@ -1,13 +1,13 @@
 //! A metric against what varies, with what the papers reported laid over it.
 
+use driftway_scenario::Reference;
+use driftway_sim::results::Estimate;
 use plotly::common::{
     DashType, ErrorData, ErrorType, ExponentFormat, HoverInfo, LegendGroupTitle, Line, Marker,
     MarkerSymbol, Mode,
 };
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Plot, Scatter};
-use scenario::Reference;
-use sim::results::Estimate;
 
 use super::comparison::{all_complete, are_many};
 use super::figure::{Figure, QUIET, axis, colours, json, layout, plain};

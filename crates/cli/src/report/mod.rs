@@ -32,7 +32,7 @@ use crate::report::sweep::{Sweep, sweep};
 use crate::tables::{drops, flow_name, flows, incomplete, is_many, links, one_a_row, seeds};
 use crate::text::{capital, wrapped};
 use crate::together::HOW;
-use experiment::command::quoted;
+use driftway_experiment::command::quoted;
 
 /// The page's name.
 const PAGE: &str = "index.html";

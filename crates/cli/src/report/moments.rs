@@ -1,10 +1,10 @@
 //! One run, moment by moment: the time–sequence plot and the congestion window.
 
-use base::Instant;
+use driftway_base::Instant;
+use driftway_sim::trace::{FlowEvent, FlowTrace, NetworkMark};
 use plotly::common::{Fill, HoverInfo, Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::{Axis, RangeMode};
 use plotly::{Plot, Scatter};
-use sim::trace::{FlowEvent, FlowTrace, NetworkMark};
 
 use super::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain, rgb, shorten};
 use crate::text::Scale;
@@ -415,7 +415,7 @@ pub fn thin(corners: &[(f64, f64)], whole: Span) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod test {
-    use sim::trace::SentSegment;
+    use driftway_sim::trace::SentSegment;
 
     use super::*;
 

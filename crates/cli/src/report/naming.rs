@@ -1,9 +1,9 @@
 //! What the arms of a set are called.
 
-use scenario::quantity;
+use driftway_scenario::quantity;
 
 use super::partition::{Keys, determines, distinct, joined, partition, value};
-use experiment::names::{counted, key_name, value_name};
+use driftway_experiment::names::{counted, key_name, value_name};
 
 /// The ends of the keys that scenarios are named by, in the order of their names.
 const NAMING: [&str; 10] = [

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
+use driftway_sim::log::{Entry, Event, EventLog, Layer};
 use plotly::common::{Line, LineShape, Marker, MarkerSymbol, Mode};
 use plotly::layout::RangeMode;
 use plotly::{Plot, Scatter};
-use sim::log::{Entry, Event, EventLog, Layer};
 
 use super::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain, shorten};
 use super::moments::{NOWHERE, add, thin};
@@ -270,7 +270,7 @@ fn left_out(step: usize, what: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod test {
-    use base::Instant;
+    use driftway_base::Instant;
 
     use super::*;
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use base::Instant;
+use driftway_base::Instant;
+use driftway_sim::log::EventLog;
+use driftway_sim::results::{Document, SCHEMA};
+use driftway_sim::trace::{FlowTrace, NetworkMark, Trace};
 use serde::Deserialize;
-use sim::log::EventLog;
-use sim::results::{Document, SCHEMA};
-use sim::trace::{FlowTrace, NetworkMark, Trace};
 
 use super::network::Journal;
 use crate::failure::Failure;
@@ -143,6 +143,6 @@ fn member(dir: PathBuf) -> Result<Member, Failure> {
         let path = path.display();
         Failure::Input(format!("{path}: {error}\nhelp: driftway {version} wrote it; {again}"))
     })?;
-    let keys = scenario::flatten(&document.scenario).into_iter().collect();
+    let keys = driftway_scenario::flatten(&document.scenario).into_iter().collect();
     Ok(Member { dir, document, keys })
 }

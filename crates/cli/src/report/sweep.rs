@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use scenario::{Unit, quantity};
+use driftway_scenario::{Unit, quantity};
 
 use super::naming::{distinguish, follows, label, naming};
 use super::partition::{Keys, comparable, determines, distinct, joined, partition, value};
 use crate::text::{Scale, exact, value as with_unit};
-use experiment::names::{counted, key_name};
+use driftway_experiment::names::{counted, key_name};
 
 /// The scenarios of a set, told apart.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use scenario::{Aid, Size, Time};
+use driftway_scenario::{Aid, Size, Time};
+use driftway_shim::{Config, Cwnd, Shim};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde_json::Value;
-use shim::{Config, Cwnd, Shim};
 
 use crate::failure::Failure;
 
@@ -193,11 +193,11 @@ impl StartArgs {
             let message = format!("--aid-option: {short} of {less} is longer than {long}, {more}");
             return Err(Failure::Input(message));
         }
-        if aid.build(base::Duration::ZERO).is_none() {
+        if aid.build(driftway_base::Duration::ZERO).is_none() {
             let message = "--aid none: a shim without an aid does nothing; leave it away";
             return Err(Failure::Input(message.to_owned()));
         }
-        let make = move || aid.build(base::Duration::ZERO).expect("it was built before");
+        let make = move || aid.build(driftway_base::Duration::ZERO).expect("it was built before");
         Ok(Shim::with_aid(config, make))
     }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::net::SocketAddrV4;
 
-use base::{Duration, Endpoint};
-use host::{KernelTcp, Snapshot, kernel_tcp};
+use driftway_base::{Duration, Endpoint};
+use driftway_host::{KernelTcp, Snapshot, kernel_tcp};
+use driftway_shim::FlowStatus;
 use serde::{Deserialize, Serialize};
-use shim::FlowStatus;
 
 const SCHEMA: u32 = 1;
 

@@ -17,7 +17,9 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::thread;
 
-use host::{Field, Heart, OwnUser, Watchdog, come_first, doubts, keep_what_is_needed, lacks};
+use driftway_host::{
+    Field, Heart, OwnUser, Watchdog, come_first, doubts, keep_what_is_needed, lacks,
+};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::Pid;

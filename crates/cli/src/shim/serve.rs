@@ -10,8 +10,8 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration as Patience;
 
-use base::{Duration, Instant};
-use host::{Asker, RealClock};
+use driftway_base::{Duration, Instant};
+use driftway_host::{Asker, RealClock};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread;
 
-use host::Field;
+use driftway_host::Field;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
@@ -35,7 +35,7 @@ pub fn stop(socket: Option<&Path>) -> Result<(), Failure> {
 
 /// The process that has this namespace's packets.
 fn find(path: &Path) -> io::Result<Option<(i32, OwnedFd)>> {
-    let at_work = || match host::owner() {
+    let at_work = || match driftway_host::owner() {
         // Its files are not for us; it has made its socket where only it could.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let peer = getsockopt(&UnixStream::connect(path)?, PeerCredentials)?;

@@ -1,6 +1,6 @@
 //! The process that ends a shim that hangs: this program again, as `driftway shim watchdog`.
 
-use host::{OwnUser, Watchdog, this_program};
+use driftway_host::{OwnUser, Watchdog, this_program};
 use tracing::warn;
 
 use super::args::WatchdogArgs;
@@ -23,5 +23,5 @@ pub fn watch(args: &WatchdogArgs) -> Result<(), Failure> {
         [user, group] => Some(OwnUser::new(user, group)),
         _ => None,
     };
-    host::watch(user).map(drop).map_err(|e| failed("watch over the shim", &e))
+    driftway_host::watch(user).map(drop).map_err(|e| failed("watch over the shim", &e))
 }

@@ -1,14 +1,14 @@
 //! Pictures of what was compared.
 
+use driftway_sim::results::Estimate;
 use plotly::common::{DashType, ErrorData, ErrorType, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::{AxisType, RangeMode};
 use plotly::{Plot, Scatter};
-use sim::results::Estimate;
 
 use crate::report::figure::{Figure, PALETTE, QUIET, axis, json, layout, plain};
-use experiment::validation::compare::Interval;
-use experiment::validation::document::{CaseResult, Document, FormulaResult, PointResult};
-use experiment::validation::record::METRICS;
+use driftway_experiment::validation::compare::Interval;
+use driftway_experiment::validation::document::{CaseResult, Document, FormulaResult, PointResult};
+use driftway_experiment::validation::record::METRICS;
 
 /// The chains that are drawn together: with the switches of ns-2, and as the standards have it.
 const CHAINS: [(&str, &str); 2] =

@@ -7,12 +7,12 @@ mod tables;
 
 use std::io::Write;
 
-use experiment::study::reference::Against;
-use experiment::validation::cases::{About, Cases, Formula};
-use experiment::validation::document::{self, Document, Timing};
-use experiment::validation::ns2::Simulator;
-use experiment::validation::record::Stored;
-use experiment::validation::simulate::{Ran, Work, runs, simulate};
+use driftway_experiment::study::reference::Against;
+use driftway_experiment::validation::cases::{About, Cases, Formula};
+use driftway_experiment::validation::document::{self, Document, Timing};
+use driftway_experiment::validation::ns2::Simulator;
+use driftway_experiment::validation::record::Stored;
+use driftway_experiment::validation::simulate::{Ran, Work, runs, simulate};
 
 use crate::args::ValidateArgs;
 use crate::failure::Failure;

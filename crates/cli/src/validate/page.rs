@@ -3,8 +3,8 @@
 use askama::Template;
 
 use super::print::{judged, source, summary, verdict};
-use experiment::study::reference::Judge;
-use experiment::validation::document::{CaseResult, Document, FormulaResult};
+use driftway_experiment::study::reference::Judge;
+use driftway_experiment::validation::document::{CaseResult, Document, FormulaResult};
 
 use super::{draw, tables};
 use crate::report::figure::Figure;

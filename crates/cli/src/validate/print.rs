@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::tables::{counts, formula, goodput, interval};
 use crate::text::{count, wrapped};
-use experiment::study::reference::Judge;
-use experiment::validation::document::{CaseResult, Document};
+use driftway_experiment::study::reference::Judge;
+use driftway_experiment::validation::document::{CaseResult, Document};
 
 /// Everything.
 pub fn document(document: &Document) -> String {

@@ -1,12 +1,12 @@
 //! Tables of what was compared, for the terminal and the page alike.
 
-use sim::results::Estimate;
+use driftway_sim::results::Estimate;
 
 use crate::text::{Grid, Scale, mean, mean_in, value};
-use experiment::validation::Held;
-use experiment::validation::compare::{Compared, Interval};
-use experiment::validation::document::{CaseResult, FormulaResult, PointResult};
-use experiment::validation::record::METRICS;
+use driftway_experiment::validation::Held;
+use driftway_experiment::validation::compare::{Compared, Interval};
+use driftway_experiment::validation::document::{CaseResult, FormulaResult, PointResult};
+use driftway_experiment::validation::record::METRICS;
 
 /// Fewer of something than this on the other side, and a ratio says nothing.
 const FEW: f64 = 10.0;
@@ -152,7 +152,7 @@ pub fn interval(interval: Interval) -> String {
 #[cfg(test)]
 mod test {
     use super::*;
-    use experiment::validation::compare::compared;
+    use driftway_experiment::validation::compare::compared;
 
     #[test]
     fn few_of_something_are_told_and_not_divided() {

@@ -11,7 +11,7 @@ mod shim;
 
 use std::process::ExitCode;
 
-use host::available;
+use driftway_host::available;
 use libtest_mimic::{Arguments, Completion, Trial, run};
 
 fn main() -> ExitCode {

@@ -10,10 +10,10 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
-use host::{Emulation, End, Field, Namespace, Running};
+use driftway_host::{Emulation, End, Field, Namespace, Running};
+use driftway_scenario::{Network, Scenario};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use scenario::{Network, Scenario};
 use serde_json::Value;
 
 pub const TESTS: &[(&str, fn())] = &[

@@ -9,9 +9,9 @@ mod parquet;
 mod table;
 mod varied;
 
-use scenario::Time;
-use sim::results::{FlowResult, METRICS, Outcome, RunResult, is_of_back};
-use sim::{is_count, network_metric, network_metrics};
+use driftway_scenario::Time;
+use driftway_sim::results::{FlowResult, METRICS, Outcome, RunResult, is_of_back};
+use driftway_sim::{is_count, network_metric, network_metrics};
 
 pub use table::{Column, Table};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use scenario::{Unit, quantity};
+use driftway_scenario::{Unit, quantity};
 
 use super::plain;
 use super::table::{Column, Values};

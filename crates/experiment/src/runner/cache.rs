@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration as StdDuration, SystemTime};
 
-use base::Duration;
+use driftway_base::Duration;
 
 use super::identity::VERSION;
 use super::record::{Job, Record};

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use scenario::{Network, Scenario};
+use driftway_scenario::{Network, Scenario};
 use sha2::{Digest, Sha256};
 
 /// The version of driftway that makes results: its number, and a digest of the code that they can

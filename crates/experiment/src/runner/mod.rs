@@ -9,9 +9,9 @@ mod samples;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use base::Duration;
-use sim::Watch;
-use sim::results::RunResult;
+use driftway_base::Duration;
+use driftway_sim::Watch;
+use driftway_sim::results::RunResult;
 
 pub use cache::{Cache, VARIABLE};
 pub use parallel::in_order;

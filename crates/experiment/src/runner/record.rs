@@ -4,12 +4,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration as StdDuration;
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
+use driftway_scenario::Scenario;
+use driftway_sim::results::RunResult;
+use driftway_sim::{RunError, Simulation, Watch};
 use nix::time::{ClockId, clock_gettime};
-use scenario::Scenario;
 use serde::{Deserialize, Serialize};
-use sim::results::RunResult;
-use sim::{RunError, Simulation, Watch};
 
 use super::identity;
 use super::samples::Samples;

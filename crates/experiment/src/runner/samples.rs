@@ -1,8 +1,8 @@
 //! What a run's flows look like, step of time by step of time.
 
-use scenario::Scenario;
+use driftway_scenario::Scenario;
+use driftway_sim::{FlowNow, SenderNow, Simulation};
 use serde::{Deserialize, Serialize};
-use sim::{FlowNow, SenderNow, Simulation};
 
 /// Columns of equal length; a row is one flow at one time. Rows are in the order of time, then of flows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ impl Samples {
         self.cwnd_bytes.push(sender.and_then(|of| of.view.cwnd.value()));
         self.ssthresh_bytes.push(sender.and_then(|of| of.view.ssthresh.value()));
         let srtt = sender.and_then(|of| of.view.srtt.value().flatten());
-        self.srtt_s.push(srtt.map(base::Duration::as_secs_f64));
+        self.srtt_s.push(srtt.map(driftway_base::Duration::as_secs_f64));
         self.rto_s.push(sender.map(|of| of.rto.as_secs_f64()));
         self.aid_state.push(sender.and_then(|of| of.aid_state).map(str::to_owned));
     }

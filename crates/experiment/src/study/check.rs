@@ -1,11 +1,11 @@
 //! The names of a study's file, its axes and its measures: everything that is wrong is found, and
 //! placed, before anything runs.
 
-use scenario::{
+use driftway_scenario::{
     Application, Coordinate, Error, File, Flow, Scenario, Time, Transport, Unit, nearest, quantity,
 };
-use sim::network_metrics;
-use sim::results::METRICS;
+use driftway_sim::network_metrics;
+use driftway_sim::results::METRICS;
 
 use super::format::{Against, Axis, Figure, Kernel, Measure, Of, Point, Settings, Study, Trace};
 use super::number::Setting;

@@ -1,6 +1,6 @@
 //! What came out, as `driftway paper --json` prints it and the page draws it.
 
-use scenario::Unit;
+use driftway_scenario::Unit;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::select::Recorded;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use driftway_scenario::{File, Scenario, nearest};
 use rust_embed::Embed;
-use scenario::{File, Scenario, nearest};
 
 use super::point;
 use crate::error::Error;

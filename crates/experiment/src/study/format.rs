@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use scenario::{Coordinate, Size, Time};
+use driftway_scenario::{Coordinate, Size, Time};
 use serde::Deserialize;
 
 use super::number::Setting;

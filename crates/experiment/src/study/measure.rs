@@ -3,9 +3,9 @@
 //! A transfer that did not complete counts with the time that it had. What rests on it is an end of
 //! the value and not the value; nothing leaves such runs out.
 
-use scenario::{Scenario, Time};
-use sim::network_metric;
-use sim::results::{METRICS, RunResult};
+use driftway_scenario::{Scenario, Time};
+use driftway_sim::network_metric;
+use driftway_sim::results::{METRICS, RunResult};
 
 use super::check::{COMPLETION, flows};
 use super::format::{Measure, Of};
@@ -159,7 +159,7 @@ fn ratio(above: &[Sample], below: &[Sample]) -> Option<Measured> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use sim::results::FlowResult;
+    use driftway_sim::results::FlowResult;
 
     fn samples(values: &[f64]) -> Vec<Sample> {
         values.iter().map(|&v| Sample { value: Some(v), at_least: false }).collect()

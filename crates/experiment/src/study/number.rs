@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use scenario::{Unit, quantity};
+use driftway_scenario::{Unit, quantity};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::format::{Names, Of};
@@ -165,8 +165,8 @@ mod test {
         set: Vec<Setting>,
     }
 
-    fn read(text: &str) -> Result<Example, scenario::Error> {
-        scenario::File::parse("a.toml", text.to_owned())?.read()
+    fn read(text: &str) -> Result<Example, driftway_scenario::Error> {
+        driftway_scenario::File::parse("a.toml", text.to_owned())?.read()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A paper in one of its readings: its figures without the arms that stand for others, and what is judged
 //! in it.
 
-use scenario::nearest;
+use driftway_scenario::nearest;
 
 use super::check::arm_names;
 use super::format::{Figure, Study};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use scenario::{Coordinate, Error as Wrong, File, Mobility, Network, Scenario, Unit};
+use driftway_scenario::{Coordinate, Error as Wrong, File, Mobility, Network, Scenario, Unit};
 
 use super::check::{self, keys};
 use super::find::Source;

@@ -1,7 +1,7 @@
 //! One point of a paper's figure as a scenario: `paper:NAME#FIGURE/ARM/POINT`, as in
 //! `'paper:yu-2004#50-1/elfn/20 m/s'`. A figure without an axis has one point, which is not named.
 
-use scenario::{Scenario, nearest};
+use driftway_scenario::{Scenario, nearest};
 
 use super::check::figure_names;
 use super::find::Source;

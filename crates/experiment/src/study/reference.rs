@@ -1,6 +1,6 @@
 //! `[figure.reference]`: what `driftway validate` holds a figure against.
 
-use scenario::{Error, File};
+use driftway_scenario::{Error, File};
 use serde::{Deserialize, Serialize};
 
 use super::check::keys;

@@ -1,10 +1,10 @@
 //! Runs all that is selected of a study: each scenario and seed once.
 
-use base::Duration;
-use scenario::Time;
-use sim::Watch;
-use sim::results::RunResult;
-use sim::trace::{FlowTrace, Trace};
+use driftway_base::Duration;
+use driftway_scenario::Time;
+use driftway_sim::Watch;
+use driftway_sim::results::RunResult;
+use driftway_sim::trace::{FlowTrace, Trace};
 
 use super::plan::Plan;
 use super::select::Selection;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use scenario::nearest;
+use driftway_scenario::nearest;
 
 use crate::error::Error;
 use crate::runner::Job;

@@ -1,6 +1,6 @@
 //! What counts as agreement: ratios of means, and paired logarithms of ratios.
 
-use sim::results::Estimate;
+use driftway_sim::results::Estimate;
 
 use crate::study::reference::Judge;
 use crate::summary::{estimate, quantile};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sim::results::Estimate;
+use driftway_sim::results::Estimate;
 
 use super::cases::{Case, Formula, Point};
 use super::compare::{Compared, Interval, agrees, compared, log_ratio, over_points};

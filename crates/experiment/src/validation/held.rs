@@ -1,7 +1,7 @@
 //! A point held against a formula.
 
-use scenario::Scenario;
-use sim::results::{Estimate, RunResult};
+use driftway_scenario::Scenario;
+use driftway_sim::results::{Estimate, RunResult};
 
 use super::cases::{Formula, Point};
 use super::formula::{bianchi, exchange, padhye};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use sim::results::RunResult;
+use driftway_sim::results::RunResult;
 
 use crate::error::Error;
 
@@ -72,7 +72,7 @@ impl Record {
     /// What one of our runs gave, over all its flows, which had `lasts` seconds.
     pub fn of_run(run: &RunResult, lasts: f64) -> Self {
         let mut record = Self::default();
-        let sum = |read: fn(&sim::results::FlowResult) -> Option<f64>| -> f64 {
+        let sum = |read: fn(&driftway_sim::results::FlowResult) -> Option<f64>| -> f64 {
             run.flows.iter().filter_map(read).sum()
         };
         record.put("goodput_bps", sum(|f| Some(f.delivered_bytes as f64)) * 8.0 / lasts);

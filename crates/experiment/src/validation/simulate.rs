@@ -1,7 +1,7 @@
 //! Runs what is needed, ours by the runner, and ns-2's beside.
 
-use scenario::Scenario;
-use sim::results::RunResult;
+use driftway_scenario::Scenario;
+use driftway_sim::results::RunResult;
 
 use super::cases::{Case, Point};
 use super::ns2::Simulator;
@@ -79,7 +79,7 @@ fn theirs(ns2: Option<&Simulator>, work: &Work<'_>, seed: u64) -> Result<Record,
 
 /// How long the flows of a scenario had (s), from the first one's start.
 pub fn lasts(scenario: &Scenario) -> f64 {
-    let seconds = |time: scenario::Time| time.0.as_secs_f64();
+    let seconds = |time: driftway_scenario::Time| time.0.as_secs_f64();
     let start = scenario.flows.iter().map(|flow| seconds(flow.start)).fold(f64::INFINITY, f64::min);
     seconds(scenario.duration) - if start.is_finite() { start } else { 0.0 }
 }

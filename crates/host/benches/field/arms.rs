@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::thread;
 
-use host::{Namespace, Settings};
+use driftway_host::{Namespace, Settings};
 
 use crate::estimate::Estimate;
 use crate::shimmed::Shimmed;

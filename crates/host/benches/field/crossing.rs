@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::thread::{self, JoinHandle};
 
-use base::{Chance, Duration};
-use host::{Counts, Impairer, Impairment, Namespace, RealClock, Tun, urgent};
+use driftway_base::{Chance, Duration};
+use driftway_host::{Counts, Impairer, Impairment, Namespace, RealClock, Tun, urgent};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;

@@ -1,7 +1,7 @@
 //! Paths.
 
-use host::Emulation;
-use scenario::{Network, Scenario};
+use driftway_host::Emulation;
+use driftway_scenario::{Network, Scenario};
 
 /// Two hops with `link` and what is under `[network]`.
 pub fn scenario(link: &str, more: &str) -> Scenario {

@@ -4,8 +4,8 @@ use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 use std::{io::Read, io::Write};
 
-use base::{Duration, Instant};
-use host::{End, Report, kernel_tcp};
+use driftway_base::{Duration, Instant};
+use driftway_host::{End, Report, kernel_tcp};
 
 use crate::emulate::scenario;
 use crate::estimate::Estimate;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use host::Report;
+use driftway_host::Report;
 
 use crate::shimmed::Path;
 

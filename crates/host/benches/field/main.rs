@@ -34,9 +34,9 @@ use std::net::SocketAddrV4;
 use std::process::ExitCode;
 use std::thread;
 
-use base::{Duration, Instant};
-use host::{RealClock, Settings, available};
-use scenario::Scenario;
+use driftway_base::{Duration, Instant};
+use driftway_host::{RealClock, Settings, available};
+use driftway_scenario::Scenario;
 
 use arms::{Arm, ByArm, at_once};
 use emulate::{cut, scenario};

@@ -5,7 +5,7 @@ use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use host::Namespace;
+use driftway_host::Namespace;
 use socket2::{Domain, Socket, Type};
 
 use crate::ledger::{Ledger, pattern};

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use base::RandomStream;
-use host::{End, Namespace, RealClock, Settings};
+use driftway_base::RandomStream;
+use driftway_host::{End, Namespace, RealClock, Settings};
 use socket2::Socket;
 
 use crate::crossing::Crossing;

@@ -18,8 +18,8 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use base::Instant;
-use host::{Field, Namespace, RealClock, Settings, available};
+use driftway_base::Instant;
+use driftway_host::{Field, Namespace, RealClock, Settings, available};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use socket2::{Domain, Socket, Type};
@@ -118,7 +118,7 @@ fn flood(
     clock: RealClock,
     mut each: impl FnMut(Instant, usize),
 ) -> io::Result<()> {
-    let end = clock.now() + base::Duration::from_nanos(LASTS.as_nanos() as u64);
+    let end = clock.now() + driftway_base::Duration::from_nanos(LASTS.as_nanos() as u64);
     let sender = thread::spawn(move || -> io::Result<()> {
         let bytes = vec![7; 1 << 17];
         while clock.now() < end {

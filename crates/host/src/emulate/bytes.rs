@@ -1,6 +1,6 @@
 //! The bytes of packets on their way, beside their handles.
 
-use base::Ecn;
+use driftway_base::Ecn;
 
 /// One buffer for each handle that has bytes, and a few that wait to be used again.
 #[derive(Debug, Default)]
@@ -60,8 +60,8 @@ pub fn rewrite(packet: &mut [u8], ttl: u8, ecn: Ecn) {
 
 #[cfg(test)]
 mod test {
-    use base::Ipv4Addr;
-    use wire::{Body, IpHeader, Packet, UdpDatagram};
+    use driftway_base::Ipv4Addr;
+    use driftway_wire::{Body, IpHeader, Packet, UdpDatagram};
 
     use super::*;
 

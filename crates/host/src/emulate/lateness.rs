@@ -1,6 +1,6 @@
 //! How late packets left.
 
-use base::Duration;
+use driftway_base::Duration;
 
 /// Each power of two has so many buckets.
 const PARTS: u32 = 16;

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::{Instant, Ipv4Addr, Signal};
-use link::{Place, Side};
-use node::{Arrived, Host};
-use path::books::{Drop, Packets, Unbalanced};
-use path::nodes::address;
-use path::{Drive, FOREIGN, PathAtWork};
-use scenario::{Path, Time};
-use wire::{Body, DecodeError, IPV4_HEADER, IpHeader, Packet, Payload, UdpDatagram};
+use driftway_base::{Instant, Ipv4Addr, Signal};
+use driftway_link::{Place, Side};
+use driftway_node::{Arrived, Host};
+use driftway_path::books::{Drop, Packets, Unbalanced};
+use driftway_path::nodes::address;
+use driftway_path::{Drive, FOREIGN, PathAtWork};
+use driftway_scenario::{Path, Time};
+use driftway_wire::{Body, DecodeError, IPV4_HEADER, IpHeader, Packet, Payload, UdpDatagram};
 
 use super::bytes::{Bytes, rewrite};
 
@@ -107,7 +107,7 @@ impl Medium {
             leaving: VecDeque::new(),
             account: Account::default(),
         };
-        path::open(&mut medium);
+        driftway_path::open(&mut medium);
         medium
     }
 
@@ -153,12 +153,12 @@ impl Medium {
             // In one instant faults come before links, and each by its number, as in the lab.
             if let Some(fault) = self.faults.iter().position(|wake| *wake == at) {
                 self.faults[fault] = Instant::FAR_FUTURE;
-                path::on_fault(self, fault);
+                driftway_path::on_fault(self, fault);
             } else if let Some(link) = self.links.iter().position(|wake| *wake == at) {
                 self.links[link] = Instant::FAR_FUTURE;
-                path::on_link(self, link);
+                driftway_path::on_link(self, link);
             }
-            path::settle(self);
+            driftway_path::settle(self);
         }
         self.now = self.now.max(now);
     }
@@ -172,7 +172,7 @@ impl Medium {
         };
         self.account.carried[end as usize].entered += 1;
         self.enter(self.node(end), packet, &bytes[..len]);
-        path::settle(self);
+        driftway_path::settle(self);
     }
 
     /// The next packet that leaves.
@@ -204,7 +204,7 @@ impl Medium {
     fn enter(&mut self, node: usize, packet: Packet, bytes: &[u8]) {
         let id = self.packets.make(packet);
         self.bytes.put(id, bytes);
-        path::forward(self, node, id, Place::Tail);
+        driftway_path::forward(self, node, id, Place::Tail);
     }
 
     /// A packet with bytes of its own has come to `node`.
@@ -256,7 +256,7 @@ impl Medium {
             }
             None => {
                 if let Arrived::Answer(answer) = self.hosts[node].on_packet(self.now, packet) {
-                    path::send(self, node, answer, Place::Tail);
+                    driftway_path::send(self, node, answer, Place::Tail);
                 }
             }
         }

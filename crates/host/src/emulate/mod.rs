@@ -15,12 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
-use base::{Duration, Instant, Ipv4Addr};
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_scenario::{BitRate, Change, Fault, Path, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
-use scenario::{BitRate, Change, Fault, Path, Time};
 
 pub use lateness::Lateness;
 pub use medium::{Account, Carried, End, Medium};
@@ -237,7 +237,7 @@ impl Report {
 fn shortest_hop(path: &Path, mtu: u16) -> Duration {
     let own = (1..=path.hops).map(|hop| (Some(hop), path.link_of(hop)));
     let beside = path.parallel.iter().map(|route| (None, path.link_beside(route)));
-    let time = |(hop, link): (Option<u32>, scenario::Link)| {
+    let time = |(hop, link): (Option<u32>, driftway_scenario::Link)| {
         let (mut rates, mut delays) = (vec![link.rate], vec![link.delay]);
         for fault in &path.faults {
             if let Fault::Change(Change { hop: changed, rate, delay, .. }) = fault

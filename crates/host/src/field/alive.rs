@@ -9,7 +9,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, setsockopt,

@@ -1,6 +1,6 @@
 //! How a packet of the shim's leaves this host: in the place of one that the local TCP has just sent.
 //!
-//! The shim has the local TCP acknowledge ([`shim::Shim::solicit`]). The kernel sends that packet as it
+//! The shim has the local TCP acknowledge ([`driftway_shim::Shim::solicit`]). The kernel sends that packet as it
 //! sends any other of this socket: routed by its mark, device, owner and address, seen by the firewall,
 //! its addresses translated, encrypted. Behind all that, with nothing left but the interface, its TCP
 //! segment is replaced. So nothing leaves by a way that the connection's own packets would not take;
@@ -8,8 +8,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::{Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq};
-use wire::{Body, Packet, TcpFlags, TcpSegment};
+use driftway_base::{Duration, Endpoint, FlowKey, Instant, Ipv4Addr, Seq};
+use driftway_wire::{Body, Packet, TcpFlags, TcpSegment};
 
 /// Priorities between the two places where a carrier is stopped: this in the upper half, and which
 /// cargo it has in the lower.
@@ -283,8 +283,8 @@ fn checksum(mut sum: u64) -> [u8; 2] {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::Ecn;
-    use wire::{IpHeader, Payload, TcpOptions, Timestamps};
+    use driftway_base::Ecn;
+    use driftway_wire::{IpHeader, Payload, TcpOptions, Timestamps};
 
     const HERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), 4000);
     const THERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 2), 80);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
-use base::{Duration, FlowKey, Instant};
+use driftway_base::{Duration, FlowKey, Instant};
 use netlink_packet_core::NLM_F_REQUEST;
 use netlink_packet_route::link::{LinkFlags, LinkMessage};
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
@@ -284,7 +284,7 @@ fn way(flow: FlowKey, seen: Option<u32>) -> io::Result<Way> {
 /// send from it, and whoever asks from outside may not.
 fn has_no_route(flow: FlowKey) -> io::Result<bool> {
     let FlowKey { source, destination } = flow;
-    let end = |end: base::Endpoint| SocketAddrV4::new(end.address, end.port);
+    let end = |end: driftway_base::Endpoint| SocketAddrV4::new(end.address, end.port);
     if !is_own(source.address)? {
         return Ok(false);
     }

@@ -25,13 +25,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 
-use base::{Duration, FlowKey, Instant, Signal, SignalKind};
+use driftway_base::{Duration, FlowKey, Instant, Signal, SignalKind};
+use driftway_shim::{Config, Counts, Fate, FlowStatus, Shim, To};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
-use shim::{Config, Counts, Fate, FlowStatus, Shim, To};
 use tracing::{debug, info, warn};
 
 pub use owner::owner;

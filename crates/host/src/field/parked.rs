@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::FlowKey;
+use driftway_base::FlowKey;
 
 use super::carriers::sequence;
 
@@ -56,7 +56,7 @@ impl Parked {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::{Endpoint, Ipv4Addr};
+    use driftway_base::{Endpoint, Ipv4Addr};
 
     fn flow(port: u16) -> FlowKey {
         let end = |port| Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), port);

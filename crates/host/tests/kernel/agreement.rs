@@ -1,7 +1,7 @@
 //! What both sides offer is in use at both, and nothing else is.
 
-use host::Namespace;
-use tcp::{Agreed, Config};
+use driftway_host::Namespace;
+use driftway_tcp::{Agreed, Config};
 
 use crate::application::{Application, Opens, PEER, config, good, peer};
 use crate::peer::{Options, Step};

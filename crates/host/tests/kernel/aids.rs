@@ -1,10 +1,10 @@
 //! Other aids than the shim's own, below this kernel's TCP.
 
-use aid::list::find;
-use aid::options::OptionValue;
-use base::{Duration, Instant};
-use host::{Field, Settings};
-use shim::{Config, Shim};
+use driftway_aid::list::find;
+use driftway_aid::options::OptionValue;
+use driftway_base::{Duration, Instant};
+use driftway_host::{Field, Settings};
+use driftway_shim::{Config, Shim};
 
 use crate::emulate::scenario;
 use crate::shimmed::{Path, Shimmed, Transfer, Until};

@@ -2,9 +2,9 @@
 
 use std::net::SocketAddrV4;
 
-use base::{Chance, Duration, Endpoint, Seq};
-use host::{Cable, Driver, Impairment, KernelTcp, Namespace, kernel_state, kernel_tcp};
-use tcp::{Config, Event, State};
+use driftway_base::{Chance, Duration, Endpoint, Seq};
+use driftway_host::{Cable, Driver, Impairment, KernelTcp, Namespace, kernel_state, kernel_tcp};
+use driftway_tcp::{Config, Event, State};
 
 use crate::echo::{KERNEL, US, cable};
 use crate::ledger::{Ledger, pattern};

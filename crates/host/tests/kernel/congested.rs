@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use host::{Namespace, RealClock, Settings};
+use driftway_host::{Namespace, RealClock, Settings};
 use netlink_packet_core::{NLM_F_ACK, NLM_F_ECHO, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
@@ -100,7 +100,7 @@ fn congest(shim: bool) -> (f64, f64) {
         .collect();
     pairs.iter().flatten().for_each(|stream| stream.set_nonblocking(true).unwrap());
     let (clock, mut arrived, mut buffer) = (RealClock::start(), 0, [7; 16_384]);
-    let end = clock.now() + base::Duration::from_millis(SPAN.as_millis() as u64);
+    let end = clock.now() + driftway_base::Duration::from_millis(SPAN.as_millis() as u64);
     while clock.now() < end {
         for [near, far] in &pairs {
             let (mut near, mut far) = (near, far);

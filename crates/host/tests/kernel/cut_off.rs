@@ -4,12 +4,14 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 
-use base::{Instant, Ipv4Addr, Seq};
-use host::{End, Settings, kernel_state};
+use driftway_base::{Instant, Ipv4Addr, Seq};
+use driftway_host::{End, Settings, kernel_state};
+use driftway_tcp::State;
+use driftway_wire::{
+    Body, IcmpMessage, IpHeader, Packet, Quoted, TcpFlags, TcpSegment, UnreachableCode,
+};
 use nix::libc;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
-use tcp::State;
-use wire::{Body, IcmpMessage, IpHeader, Packet, Quoted, TcpFlags, TcpSegment, UnreachableCode};
 
 use crate::field::{cut, marking, millis, secs};
 use crate::ledger::{Ledger, pattern};

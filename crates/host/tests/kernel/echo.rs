@@ -1,8 +1,8 @@
 //! Packets to and from the kernel over TUN: what we encode it takes, what it sends we decode.
 
-use base::{Chance, Duration, Ecn, Instant, Ipv4Addr, Seq};
-use host::{Cable, Impairment, Namespace, RealClock, Tun};
-use wire::{
+use driftway_base::{Chance, Duration, Ecn, Instant, Ipv4Addr, Seq};
+use driftway_host::{Cable, Impairment, Namespace, RealClock, Tun};
+use driftway_wire::{
     Body, IcmpMessage, IpHeader, IpOptions, Packet, Payload, TcpFlags, TcpOptions, TcpSegment,
     Timestamps, UdpDatagram, UnreachableCode,
 };

@@ -6,11 +6,11 @@ use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use base::{Duration, Instant, Ipv4Addr};
-use host::{Emulation, End, RealClock, Report, Running};
-use scenario::{Network, Scenario};
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_host::{Emulation, End, RealClock, Report, Running};
+use driftway_scenario::{Network, Scenario};
+use driftway_wire::{Body, IcmpMessage, Packet, UnreachableCode};
 use socket2::{Domain, Protocol, Socket, Type};
-use wire::{Body, IcmpMessage, Packet, UnreachableCode};
 
 use crate::peer::{Options, Outcome, Peer, Step};
 

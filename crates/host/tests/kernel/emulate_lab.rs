@@ -3,10 +3,10 @@
 use std::net::SocketAddrV4;
 use std::thread;
 
-use base::{Duration, Instant, Ipv4Addr, Seq};
-use host::{Cable, Driver, End, Namespace, RealClock, Report, Running, Tun, urgent};
-use scenario::Scenario;
-use tcp::{Config, Event, State};
+use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
+use driftway_host::{Cable, Driver, End, Namespace, RealClock, Report, Running, Tun, urgent};
+use driftway_scenario::Scenario;
+use driftway_tcp::{Config, Event, State};
 
 use crate::application::{GOOD, endpoint};
 use crate::emulate::{emulation, trusted};
@@ -31,7 +31,7 @@ fn scenario(link: &str) -> Scenario {
 }
 
 fn in_the_lab(scenario: &Scenario, seed: u64) -> f64 {
-    let result = sim::run(scenario, seed, None).unwrap();
+    let result = driftway_sim::run(scenario, seed, None).unwrap();
     result.flows[0].completion_s.unwrap()
 }
 
@@ -47,7 +47,7 @@ fn cable(running: &Running, end: End, net: u8) -> Cable {
 fn emulated(scenario: &Scenario, seed: u64) -> (f64, Report) {
     let running = emulation(scenario, seed).start().unwrap();
     let tcp = scenario.flows[0].tcp.as_ref().unwrap();
-    let [near, far] = [0, 2].map(|node| sim::tcp_config(tcp, node, seed));
+    let [near, far] = [0, 2].map(|node| driftway_sim::tcp_config(tcp, node, seed));
     let (here, there) = (cable(&running, End::Near, 1), cable(&running, End::Far, 2));
     let receiver = thread::spawn(move || receive(there, &far));
     send(here, &near);

@@ -3,9 +3,9 @@
 use std::io::ErrorKind;
 use std::time::Duration as StdDuration;
 
-use base::Duration;
-use host::{Counts, Impairment, Namespace};
-use tcp::{Event, State};
+use driftway_base::Duration;
+use driftway_host::{Counts, Impairment, Namespace};
+use driftway_tcp::{Event, State};
 
 use crate::application::{
     Application, GOOD, Opens, PEER, bad, both_ways, config, good, peer, their_state,

@@ -3,11 +3,11 @@
 use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, TcpStream, UdpSocket};
 use std::thread;
 
-use base::{Duration, Instant};
-use host::{End, Field, Namespace, RealClock, Settings};
+use driftway_base::{Duration, Instant};
+use driftway_host::{End, Field, Namespace, RealClock, Settings};
+use driftway_scenario::Scenario;
 use nix::libc;
 use nix::net::if_::if_nametoindex;
-use scenario::Scenario;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::emulate::scenario;

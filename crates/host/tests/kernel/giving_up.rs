@@ -4,8 +4,8 @@ use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 
-use base::{Duration, Instant};
-use host::{End, Settings};
+use driftway_base::{Duration, Instant};
+use driftway_host::{End, Settings};
 use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::field::{cut, marking, millis, secs};

@@ -4,8 +4,8 @@
 use std::net::SocketAddrV4;
 use std::thread;
 
-use base::{Duration, Instant};
-use host::{Namespace, RealClock};
+use driftway_base::{Duration, Instant};
+use driftway_host::{Namespace, RealClock};
 use nix::sys::signal::Signal;
 
 use crate::field::{millis, secs};

@@ -4,8 +4,8 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::thread;
 
-use base::{Duration, Instant};
-use host::{KernelTimer, Namespace, RealClock, Settings, kernel_tcp};
+use driftway_base::{Duration, Instant};
+use driftway_host::{KernelTimer, Namespace, RealClock, Settings, kernel_tcp};
 
 use crate::field::{millis, secs};
 use crate::pair::{DEVICE, HERE, THERE};

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::{Duration, Instant};
 
-use host::{KernelTimer, Namespace, kernel_tcp};
+use driftway_host::{KernelTimer, Namespace, kernel_tcp};
 
 use crate::ledger::{Ledger, first_wrong, pattern};
 use crate::peer::{Options, Outcome, Peer, Step};
@@ -171,7 +171,11 @@ fn a_reader_that_pauses_closes_its_window() {
 }
 
 /// Asks until the kernel probes a closed window.
-fn probing(namespace: &Namespace, local: SocketAddrV4, remote: SocketAddrV4) -> host::KernelTcp {
+fn probing(
+    namespace: &Namespace,
+    local: SocketAddrV4,
+    remote: SocketAddrV4,
+) -> driftway_host::KernelTcp {
     #[expect(clippy::disallowed_methods, reason = "waits for a kernel")]
     let start = Instant::now();
     loop {
@@ -179,7 +183,7 @@ fn probing(namespace: &Namespace, local: SocketAddrV4, remote: SocketAddrV4) -> 
         if let Ok(tcp) = &tcp
             && let Some(KernelTimer::Probe { left }) = tcp.timer
         {
-            assert!(left < base::Duration::from_secs(10), "{left:?}");
+            assert!(left < driftway_base::Duration::from_secs(10), "{left:?}");
             return tcp.clone();
         }
         assert!(start.elapsed() < Duration::from_secs(10), "{tcp:?}");

@@ -42,7 +42,7 @@ mod wrapping;
 
 use std::process::ExitCode;
 
-use host::available;
+use driftway_host::available;
 use libtest_mimic::{Arguments, Completion, Trial, run};
 
 /// Its name and what it does.

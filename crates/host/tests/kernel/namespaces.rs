@@ -3,8 +3,8 @@
 use std::fs;
 use std::net::TcpListener;
 
-use base::Ipv4Addr;
-use host::{Namespace, Tun};
+use driftway_base::Ipv4Addr;
+use driftway_host::{Namespace, Tun};
 
 tests![
     a_namespace_is_apart_and_the_caller_stays_outside,

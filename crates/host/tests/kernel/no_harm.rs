@@ -5,11 +5,11 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::thread;
 
-use aid::list::find;
-use base::{Duration, Instant};
-use host::{Field, RealClock, Settings};
+use driftway_aid::list::find;
+use driftway_base::{Duration, Instant};
+use driftway_host::{Field, RealClock, Settings};
+use driftway_shim::{Config, Counts, Shim};
 use netlink_packet_route::rule::{RuleAttribute, RuleUidRange};
-use shim::{Config, Counts, Shim};
 use socket2::Socket;
 
 use crate::field::{millis, secs};

@@ -4,11 +4,13 @@ use std::io::{self, Read};
 use std::iter::from_fn;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use base::Seq;
-use host::Namespace;
+use driftway_base::Seq;
+use driftway_host::Namespace;
+use driftway_wire::{
+    Body, IcmpMessage, IpHeader, Packet, Quoted, TcpFlags, TcpSegment, UnreachableCode,
+};
 use nix::libc;
 use socket2::{Domain, Protocol, Socket, Type};
-use wire::{Body, IcmpMessage, IpHeader, Packet, Quoted, TcpFlags, TcpSegment, UnreachableCode};
 
 use crate::wired::{GATEWAYS, SERVER};
 

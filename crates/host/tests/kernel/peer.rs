@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use host::{KernelTcp, Namespace, kernel_tcp};
+use driftway_host::{KernelTcp, Namespace, kernel_tcp};
 use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::ledger::{Ledger, pattern};

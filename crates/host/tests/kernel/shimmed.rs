@@ -10,13 +10,13 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 
-use base::{Duration, Instant, Ipv4Addr};
-use host::{
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_host::{
     Asker, End, Field, Namespace, OwnUser, RealClock, Running, Settings, Snapshot, Watchdog,
 };
+use driftway_scenario::Scenario;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use scenario::Scenario;
 use socket2::{Domain, Socket, Type};
 
 use crate::emulate::emulation;
@@ -78,19 +78,19 @@ pub fn run() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
     if let [WATCHDOG, user, group] = [0, 1, 2].map(|n| arguments.get(n).map_or("", |word| word)) {
         let [user, group] = [user, group].map(|number| number.parse().unwrap());
-        host::watch(Some(OwnUser::new(user, group))).unwrap();
+        driftway_host::watch(Some(OwnUser::new(user, group))).unwrap();
         return ExitCode::SUCCESS;
     }
     let user = OwnUser::choose().unwrap();
     let mut field = Field::start(&Settings::default()).expect("nobody else is");
     if arguments[0] == WATCHED {
         let numbers = user.expect("root has one").numbers().map(|number| number.to_string());
-        let mut command = host::this_program();
+        let mut command = driftway_host::this_program();
         command.arg(WATCHDOG).args(numbers);
         let heart = Watchdog::start(command).and_then(Watchdog::keep).unwrap();
         field.on_heartbeat(move || heart.beat());
     }
-    host::keep_what_is_needed(user).expect("it may do more than it needs");
+    driftway_host::keep_what_is_needed(user).expect("it may do more than it needs");
     println!("at work");
     field.run(io::stdin().as_fd()).expect("nothing fails");
     ExitCode::SUCCESS

@@ -1,8 +1,8 @@
 //! Bytes both ways between our TCP and the kernel's.
 
-use base::{Chance, Duration};
-use host::{Cable, Counts, Impairment, Namespace, Strangers};
-use tcp::{Config, Event, GrowthKind, RecoveryKind, pairs};
+use driftway_base::{Chance, Duration};
+use driftway_host::{Cable, Counts, Impairment, Namespace, Strangers};
+use driftway_tcp::{Config, Event, GrowthKind, RecoveryKind, pairs};
 
 use crate::application::{Application, GOOD, Opens, PEER, both_ways, config, good, peer};
 use crate::peer::{Options, Outcome, Step};

@@ -1,8 +1,8 @@
 //! What networks do to connections beyond losing packets: marks, ICMP messages, cuts.
 
-use base::{Chance, Duration, Endpoint, Ipv4Addr, Seq};
-use host::{Driver, Impairment, Namespace, Strangers};
-use tcp::{Config, Event};
+use driftway_base::{Chance, Duration, Endpoint, Ipv4Addr, Seq};
+use driftway_host::{Driver, Impairment, Namespace, Strangers};
+use driftway_tcp::{Config, Event};
 
 use crate::application::{
     Application, GOOD, OURS, Opens, PEER, both_ways, config, endpoint, good, peer,

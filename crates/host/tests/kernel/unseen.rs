@@ -10,14 +10,14 @@ use std::net::{
 use std::thread;
 use std::time::Duration;
 
-use base::Seq;
-use host::{Namespace, Settings, Unseen};
+use driftway_base::Seq;
+use driftway_host::{Namespace, Settings, Unseen};
+use driftway_wire::{Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment};
 use nix::libc;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::TcpFastOpenConnect;
 use socket2::{Domain, Protocol, Socket, Type};
-use wire::{Body, IpHeader, Packet, Payload, TcpFlags, TcpSegment};
 
 use crate::ledger::{Ledger, pattern};
 use crate::pair::{DEVICE, HERE, THERE, pair};

@@ -2,7 +2,7 @@
 
 use std::time::Duration as StdDuration;
 
-use host::{KernelTimer, Namespace};
+use driftway_host::{KernelTimer, Namespace};
 
 use crate::application::{
     Application, GOOD, Opens, PEER, bad, both_ways, config, good, peer, theirs,
@@ -16,7 +16,7 @@ tests![
 ];
 
 /// Who opens, over which cable.
-fn cases() -> [(Opens, (u64, host::Impairment)); 4] {
+fn cases() -> [(Opens, (u64, driftway_host::Impairment)); 4] {
     let [good, bad] = [(0, GOOD), (2, bad(0.05))];
     [(Opens::We, good), (Opens::Kernel, good), (Opens::We, bad), (Opens::Kernel, bad)]
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 
-use host::{End, Namespace, Settings};
+use driftway_host::{End, Namespace, Settings};
 use nix::libc;
 use nix::sys::socket::sockopt::{self, TcpRepair};
 use nix::sys::socket::{getsockopt, setsockopt};

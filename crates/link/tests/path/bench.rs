@@ -1,7 +1,7 @@
 //! What the tests of a link share: a usual link, and a driver that notes when things happen.
 
-use base::{Duration, Instant, Rate};
-use link::{
+use driftway_base::{Duration, Instant, Rate};
+use driftway_link::{
     Delay, Discipline, Duplex, Enqueued, Errors, Frame, LinkConfig, LinkEvent, Order, PathLink,
     Place, QueueConfig, Side,
 };

@@ -1,8 +1,8 @@
 //! What holds of a hop of a path whatever is done to it.
 
 use crate::bench::Bench;
-use base::{Duration, Instant, Rate};
-use link::{
+use driftway_base::{Duration, Instant, Rate};
+use driftway_link::{
     Delay, Discipline, Duplex, Enqueued, Errors, Frame, LinkConfig, LinkEvent, Order, PathLink,
     Place, Queue, QueueConfig, RedConfig, Side,
 };
@@ -194,7 +194,7 @@ proptest! {
         books.balance(&link);
 
         // The counters say the same as the events.
-        let sum = |f: fn(link::Counters) -> u64| f(link.counters(Side::A)) + f(link.counters(Side::B));
+        let sum = |f: fn(driftway_link::Counters) -> u64| f(link.counters(Side::A)) + f(link.counters(Side::B));
         let ended = sum(|c| c.arrived + c.errors + c.partitioned);
         let pushed_out = books.ends.iter().map(|n| u64::from(*n)).sum::<u64>() - ended;
         let dropped = sum(|c| c.queue.overflows + c.queue.red_drops + c.refused) - pushed_out;

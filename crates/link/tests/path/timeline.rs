@@ -2,8 +2,8 @@
 
 use crate::bench::{ACCEPTED, Bench, data, ms, usual};
 use Side::{A, B};
-use base::{Duration, Instant, Rate};
-use link::{
+use driftway_base::{Duration, Instant, Rate};
+use driftway_link::{
     Delay, Discipline, DropReason, Duplex, Enqueued, Errors, Frame, LinkConfig, LinkEvent, Order,
     PathLink, Place, Queue, QueueConfig, RedConfig, Side, Whereabouts,
 };
@@ -64,7 +64,7 @@ fn a_cut_takes_all_frames_that_have_the_rate_to_themselves() {
     let mut bench = Bench::new(LinkConfig { duplex: Duplex::PerPacket, ..usual() });
     bench.send(0, A, 1);
     bench.send(30, A, 2);
-    bench.link.partition(ms(54), link::Queue::Wait);
+    bench.link.partition(ms(54), driftway_link::Queue::Wait);
     bench.finish();
     assert_eq!(bench.said(), [(54, 1, false), (54, 2, false)]);
     assert_eq!((bench.link.held(), bench.link.counters(A).partitioned), (0, 2));
@@ -188,7 +188,7 @@ fn what_is_due_comes_before_what_is_called() {
     link.enqueue(ms(0), A, data(1), Place::Tail);
     // The transmitter becomes free in this instant, and nobody has said so yet.
     assert_eq!(link.enqueue(ms(35), A, data(2), Place::Tail), ACCEPTED);
-    link.partition(ms(55), link::Queue::Wait);
+    link.partition(ms(55), driftway_link::Queue::Wait);
     assert_eq!(link.poll(ms(55)), Some(LinkEvent::Arrived { from: A, id: 1 }));
     let reason = DropReason::Partition;
     assert_eq!(link.poll(ms(55)), Some(LinkEvent::Lost { from: A, id: 2, reason }));
@@ -240,7 +240,7 @@ fn a_partition_loses_what_is_on_the_link() {
     let waiting = (3, Whereabouts::Waiting);
     assert_eq!(held, [(1, flying), (2, serving), waiting, (4, flying), (5, serving)]);
 
-    bench.at(ms(40), |link| link.partition(ms(40), link::Queue::Wait));
+    bench.at(ms(40), |link| link.partition(ms(40), driftway_link::Queue::Wait));
     let lost = |from, id| (ms(40), LinkEvent::Lost { from, id, reason: DropReason::Partition });
     assert_eq!(bench.log, [lost(A, 1), lost(A, 2), lost(B, 4), lost(B, 5)]);
     assert!(bench.link.is_cut());
@@ -264,11 +264,11 @@ fn a_partition_can_empty_the_queues() {
         bench.send(0, A, id);
     }
     bench.send(0, B, 4);
-    bench.at(ms(10), |link| link.partition(ms(10), link::Queue::Drop));
+    bench.at(ms(10), |link| link.partition(ms(10), driftway_link::Queue::Drop));
     assert_eq!(bench.said(), [(10, 1, false), (10, 2, false), (10, 3, false), (10, 4, false)]);
     assert_eq!(bench.link.held(), 0);
     // A second cut finds nothing more, and one heal heals.
-    bench.at(ms(20), |link| link.partition(ms(20), link::Queue::Wait));
+    bench.at(ms(20), |link| link.partition(ms(20), driftway_link::Queue::Wait));
     bench.at(ms(30), |link| link.heal(ms(30)));
     bench.send(30, B, 5);
     bench.finish();
@@ -281,7 +281,7 @@ fn a_shared_link_heals_with_the_side_whose_turn_it_is() {
     bench.send(0, A, 1);
     bench.send(1, B, 2);
     bench.send(2, A, 3);
-    bench.at(ms(10), |link| link.partition(ms(10), link::Queue::Wait));
+    bench.at(ms(10), |link| link.partition(ms(10), driftway_link::Queue::Wait));
     bench.at(ms(20), |link| link.heal(ms(20)));
     bench.finish();
     assert_eq!(bench.said(), [(10, 1, false), (55, 2, true), (90, 3, true)]);
@@ -540,7 +540,7 @@ fn counters_tell_what_a_side_did() {
     assert_eq!((counters.frames, counters.bits, counters.arrived), (2, 2 * 1120, 2));
     assert_eq!(counters.busy, Duration::from_millis(70));
     assert_eq!((counters.queue.overflows, counters.queue.longest), (2, 1));
-    assert_eq!(bench.link.counters(B), link::Counters::default());
+    assert_eq!(bench.link.counters(B), driftway_link::Counters::default());
 }
 
 /// An hour between two frames is idle time for RED, an hour of partition is not.
@@ -562,7 +562,7 @@ fn a_cut_link_is_not_idle() {
         let early = Enqueued::Dropped { reason: DropReason::RedDrop };
         assert_eq!(verdicts, [ACCEPTED, ACCEPTED, early, early]);
         if let Some(millis) = cut_at {
-            bench.at(ms(millis), |link| link.partition(ms(millis), link::Queue::Drop));
+            bench.at(ms(millis), |link| link.partition(ms(millis), driftway_link::Queue::Drop));
             bench.at(ms(3_600_000), |link| link.heal(ms(3_600_000)));
         }
         bench.send(3_600_000, A, 5)

@@ -147,7 +147,7 @@ impl Agenda {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::RandomStream;
+    use driftway_base::RandomStream;
 
     #[test]
     fn events_come_in_order_of_time_kind_and_entity() {

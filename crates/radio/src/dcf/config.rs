@@ -1,6 +1,6 @@
 //! What a station does, and where the standard and ns-2.35 differ.
 
-use base::{Chance, Duration, Rate};
+use driftway_base::{Chance, Duration, Rate};
 
 use crate::FailReason;
 

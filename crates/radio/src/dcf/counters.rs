@@ -2,7 +2,7 @@
 
 use core::ops::AddAssign;
 
-use base::Duration;
+use driftway_base::Duration;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {

@@ -1,6 +1,6 @@
 //! What of a station only its own exchanges touch.
 
-use base::{RandomStream, Rate};
+use driftway_base::{RandomStream, Rate};
 
 use super::config::DcfConfig;
 use super::counters::Counters;

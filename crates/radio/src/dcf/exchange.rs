@@ -1,6 +1,6 @@
 //! What a station does with its packet, and how it answers others.
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::config::{ACK_BYTES, CTS_BYTES, RTS_BYTES, ResponseTimeout};
 use super::desk::Owed;

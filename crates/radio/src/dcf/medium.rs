@@ -4,7 +4,7 @@
 //! (up to 2 µs later over 550 m) is put down with the instant at which it happens, and each
 //! station's own doings are compared with that.
 
-use base::{Duration, Instant, Rate};
+use driftway_base::{Duration, Instant, Rate};
 
 use super::Dcf;
 use super::agenda::{Event, Kind};

@@ -30,7 +30,7 @@ mod medium;
 mod record;
 mod station;
 
-use base::Instant;
+use driftway_base::Instant;
 
 use crate::{Field, Hearer, Outgoing, Propagation, Report};
 pub(crate) use agenda::{Agenda, Event, Kind};
@@ -98,7 +98,7 @@ impl Dcf {
             receive_squared: range * range,
             nanos_per_metre,
             margin: travel(furthest * furthest, nanos_per_metre) + 1,
-            lossy: config.frame_error != base::Chance::NEVER,
+            lossy: config.frame_error != driftway_base::Chance::NEVER,
             stations: vec![Station::NEW; nodes as usize],
             desks: (0..nodes).map(|node| Desk::new(&config, seed, node)).collect(),
             flights: Flights::new(nodes as usize),

@@ -1,6 +1,6 @@
 //! Frames as a capture shows them.
 
-use base::{Duration, Instant, Rate};
+use driftway_base::{Duration, Instant, Rate};
 
 use super::flight::FrameKind;
 

@@ -5,7 +5,7 @@
 //! the snapshot (verlet-1967 §2). A node's list is made when it is first asked for in a snapshot's
 //! time, from the cells of a grid around it.
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::Legs;
 use crate::mobility::Leg;

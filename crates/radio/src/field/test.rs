@@ -1,4 +1,4 @@
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 use proptest::prelude::*;
 
 use super::Field;

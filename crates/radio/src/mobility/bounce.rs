@@ -1,6 +1,6 @@
 //! Constant velocity in an area with edges that reflect.
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::{Leg, after};
 use crate::BadParameter;

@@ -1,6 +1,6 @@
 //! A leg: a straight piece of a node's way, at one speed.
 
-use base::Instant;
+use driftway_base::Instant;
 
 /// From `since` until `until` a node is at `(x, y) + (vx, vy) × (t − since)`.
 ///
@@ -68,5 +68,5 @@ impl Leg {
 
 /// The nanosecond nearest to `seconds` after `since`.
 pub(crate) fn after(since: Instant, seconds: f64) -> Instant {
-    since + base::Duration::from_nanos((seconds * 1e9 + 0.5) as u64)
+    since + driftway_base::Duration::from_nanos((seconds * 1e9 + 0.5) as u64)
 }

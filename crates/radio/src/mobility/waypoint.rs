@@ -1,6 +1,6 @@
 //! Random waypoint: pause, draw a target in the area and a speed, go there, and so on.
 
-use base::{Duration, Instant, RandomStream};
+use driftway_base::{Duration, Instant, RandomStream};
 
 use super::{Leg, after};
 use crate::BadParameter;

@@ -2,7 +2,7 @@
 //! time and a place: `0.0 10.0 20.0 5.5 30.0 20.0`. A node goes from one to the next at the speed
 //! that takes it there in time; it stands still before the first and after the last.
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::Movement;
 use super::error::{Line, MovementError};

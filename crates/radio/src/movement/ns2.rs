@@ -19,7 +19,7 @@ mod statement;
 
 use std::collections::BTreeMap;
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 use super::Movement;
 use super::error::{Line, MovementError};

@@ -1,6 +1,6 @@
 //! Numbers of movement files.
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::error::{Line, MovementError, quoted};
 use crate::mobility::after;

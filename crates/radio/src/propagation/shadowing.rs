@@ -1,7 +1,7 @@
 //! What stands between two nodes: a factor of the pair's power, frozen for a run or changing as they
 //! move.
 
-use base::RandomStream;
+use driftway_base::RandomStream;
 
 use super::from_db;
 

@@ -1,8 +1,8 @@
 //! Stations at given places, driven by a list of packets, and everything that was on the air.
 
-use base::Instant;
-use radio::dcf::{AirFrame, FrameKind, Outcome};
-use radio::{
+use driftway_base::Instant;
+use driftway_radio::dcf::{AirFrame, FrameKind, Outcome};
+use driftway_radio::{
     Dcf, DcfConfig, FailReason, Field, Mobility, Outgoing, Propagation, RadioConfig, Report,
     Threshold,
 };

@@ -1,8 +1,8 @@
 //! Who may send when, in time lines.
 
-use base::{Duration, Instant, Rate};
-use radio::DcfConfig;
-use radio::dcf::{AirFrame, Capture, Outcome};
+use driftway_base::{Duration, Instant, Rate};
+use driftway_radio::DcfConfig;
+use driftway_radio::dcf::{AirFrame, Capture, Outcome};
 
 use crate::air::*;
 
@@ -296,7 +296,8 @@ fn in_ns2_an_outshouted_frame_sets_the_nav() {
 fn a_lost_ack_brings_the_packet_again_and_it_is_passed_on_once() {
     let mut duplicates = 0;
     for seed in 0..60 {
-        let config = DcfConfig { frame_error: base::Chance::from_probability(0.3), ..PLAIN };
+        let config =
+            DcfConfig { frame_error: driftway_base::Chance::from_probability(0.3), ..PLAIN };
         let mut air = seeded(config, &row(2), seed);
         let id = air.send(1_000, 0, 1, 500);
         let frames = air.run(500);
@@ -324,7 +325,8 @@ fn a_lost_ack_brings_the_packet_again_and_it_is_passed_on_once() {
 #[test]
 fn the_limits_of_both_retry_counts() {
     // Which frame has an error is left to many seeds; the rule must hold in each.
-    let config = DcfConfig { frame_error: base::Chance::from_probability(0.55), ..WITH_RTS };
+    let config =
+        DcfConfig { frame_error: driftway_base::Chance::from_probability(0.55), ..WITH_RTS };
     let (mut cts, mut ack) = (0, 0);
     for seed in 0..200 {
         let mut air = seeded(config, &row(2), seed);
@@ -346,13 +348,13 @@ fn the_limits_of_both_retry_counts() {
         }
         assert!(row > 0);
         match air.failed().first().map(|failed| failed.1) {
-            Some(radio::FailReason::NoCts) => {
+            Some(driftway_radio::FailReason::NoCts) => {
                 assert_eq!(short, 7);
                 assert!(long < 4);
                 assert_eq!(air.dcf.counters(0).failed_no_cts, 1);
                 cts += 1;
             }
-            Some(radio::FailReason::NoAck) => {
+            Some(driftway_radio::FailReason::NoAck) => {
                 assert_eq!(long, 4);
                 assert_eq!(air.dcf.counters(0).failed_no_ack, 1);
                 ack += 1;

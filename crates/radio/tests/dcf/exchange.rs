@@ -1,8 +1,8 @@
 //! One exchange, to the nanosecond.
 
-use base::{Duration, Instant, Rate};
-use radio::dcf::Outcome;
-use radio::{DcfConfig, FailReason};
+use driftway_base::{Duration, Instant, Rate};
+use driftway_radio::dcf::Outcome;
+use driftway_radio::{DcfConfig, FailReason};
 
 use crate::air::*;
 
@@ -33,8 +33,10 @@ fn four_frames_in_closed_form() {
     assert_eq!(got, [(RTS, 0, rts), (CTS, 1, cts), (DATA, 0, data), (ACK, 1, ack)]);
     assert_eq!(air.received(), [(1, id)]);
     assert_eq!(air.sent(), [id]);
-    let at = |report: &radio::Report| match *report {
-        radio::Report::Received { at, .. } | radio::Report::Sent { at, .. } => at.as_nanos(),
+    let at = |report: &driftway_radio::Report| match *report {
+        driftway_radio::Report::Received { at, .. } | driftway_radio::Report::Sent { at, .. } => {
+            at.as_nanos()
+        }
         ref other => panic!("{other:?}"),
     };
     let times: Vec<_> = air.reports.iter().map(at).collect();

@@ -1,9 +1,9 @@
 //! What holds whatever the places and the traffic.
 
-use base::{Chance, Duration, Instant, Rate};
+use driftway_base::{Chance, Duration, Instant, Rate};
+use driftway_radio::dcf::{Capture, ResponseTimeout};
+use driftway_radio::{DcfConfig, Report};
 use proptest::prelude::*;
-use radio::dcf::{Capture, ResponseTimeout};
-use radio::{DcfConfig, Report};
 
 use crate::air::*;
 

@@ -1,8 +1,8 @@
 //! NAV, CTS, and what keeps stations from answering.
 
-use base::{Duration, Instant};
-use radio::dcf::{AirFrame, Outcome};
-use radio::{DcfConfig, FailReason};
+use driftway_base::{Duration, Instant};
+use driftway_radio::dcf::{AirFrame, Outcome};
+use driftway_radio::{DcfConfig, FailReason};
 
 use crate::air::*;
 
@@ -132,7 +132,7 @@ fn an_eifs_ends_with_a_frame_that_is_understood() {
     let config = DcfConfig {
         eifs_when_only_sensed: true,
         eifs_at_1_mbps: true,
-        basic_rate: base::Rate::from_bps(2_000_000),
+        basic_rate: driftway_base::Rate::from_bps(2_000_000),
         ..at_once(DcfConfig::STANDARD)
     };
     let mut air = with_ranges(config, &row(3), 250.0, 550.0);
@@ -146,7 +146,7 @@ fn an_eifs_ends_with_a_frame_that_is_understood() {
 
 #[test]
 fn before_2003_every_seventh_failed_rts_cost_a_packet() {
-    let error = base::Chance::from_probability(0.2);
+    let error = driftway_base::Chance::from_probability(0.2);
     let base = DcfConfig { frame_error: error, ..DcfConfig::NS2 };
     let old = DcfConfig { cts_resets_short_count: false, ..base };
     let run = |config| {
@@ -171,7 +171,7 @@ fn who_has_sent_a_cts_waits_for_the_data_in_ns2() {
     let run = |config: DcfConfig| {
         let mut waits = Vec::new();
         for seed in 0..200 {
-            let error = base::Chance::from_probability(0.3);
+            let error = driftway_base::Chance::from_probability(0.3);
             let config = DcfConfig { frame_error: error, ..at_once(config) };
             let mut air = seeded(config, &[(0.0, 0.0), (0.0, 0.0)], seed);
             air.send(1_000, 0, 1, 1000);
@@ -229,12 +229,14 @@ fn what_is_overheard_is_told_to_who_listens() {
     air.dcf.listen(2, true);
     let id = air.send(1_000, 0, 1, 100);
     air.run(50);
-    let overheard = |report: &&radio::Report| matches!(report, radio::Report::Overheard { .. });
+    let overheard = |report: &&driftway_radio::Report| {
+        matches!(report, driftway_radio::Report::Overheard { .. })
+    };
     assert_eq!(air.reports.iter().filter(overheard).count(), 0, "400 m");
     let id2 = air.send(60_000, 1, 0, 100);
     air.run(100);
     let at = Instant::from_micros(60_000) + Duration::from_nanos(192_000 + 136 * 4_000 + 667);
     let all: Vec<_> = air.reports.iter().filter(overheard).collect();
-    assert_eq!(all, [&radio::Report::Overheard { node: 2, from: 1, to: 0, id: id2, at }]);
+    assert_eq!(all, [&driftway_radio::Report::Overheard { node: 2, from: 1, to: 0, id: id2, at }]);
     assert_ne!(id, id2);
 }

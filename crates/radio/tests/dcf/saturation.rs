@@ -7,8 +7,8 @@
 //! for their timeout. The first is inherent (it is why the tolerance is not less); for the second the
 //! collision's time is that of the many who only listen.
 
-use base::Instant;
-use radio::{Dcf, DcfConfig, Field, Mobility, Outgoing, Propagation, RadioConfig, Report};
+use driftway_base::Instant;
+use driftway_radio::{Dcf, DcfConfig, Field, Mobility, Outgoing, Propagation, RadioConfig, Report};
 
 use crate::air::WITH_RTS;
 

@@ -2,8 +2,8 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Instant, Ipv4Addr};
-use wire::{Body, IcmpMessage, Routed};
+use driftway_base::{Instant, Ipv4Addr};
+use driftway_wire::{Body, IcmpMessage, Routed};
 
 /// In the order in which they came.
 #[derive(Clone, Debug, Default)]

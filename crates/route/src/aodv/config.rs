@@ -1,6 +1,6 @@
 //! What may be chosen about AODV.
 
-use base::Duration;
+use driftway_base::Duration;
 
 /// AODV's constants and switches. Each says what RFC 3561 has ([`AodvConfig::STANDARD`], the
 /// default) and what ns-2.35 does ([`AodvConfig::NS2`]; its file aodv/aodv.cc).

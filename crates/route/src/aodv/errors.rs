@@ -1,7 +1,7 @@
 //! Telling of routes that are lost (RFC 3561 §6.11).
 
-use base::{Instant, Ipv4Addr, Seq};
-use wire::{AodvError, AodvMessage};
+use driftway_base::{Instant, Ipv4Addr, Seq};
+use driftway_wire::{AodvError, AodvMessage};
 
 use super::table::Precursors;
 use super::{Aodv, ErrorRule};

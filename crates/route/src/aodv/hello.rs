@@ -1,7 +1,7 @@
 //! Beacons (RFC 3561 §6.9, §6.10).
 
-use base::{Duration, Instant, Ipv4Addr, Seq};
-use wire::{AodvMessage, AodvReply};
+use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
+use driftway_wire::{AodvMessage, AodvReply};
 
 use super::Aodv;
 use super::request::in_ms;

@@ -20,8 +20,8 @@
 //!
 //! Nothing here looks for a route.
 
-use base::{FailedLink, Instant, Ipv4Addr};
-use wire::{AodvLosses, AodvMessage, ConnInfo, ConnList, ConnPackets, Packet, Routed};
+use driftway_base::{FailedLink, Instant, Ipv4Addr};
+use driftway_wire::{AodvLosses, AodvMessage, ConnInfo, ConnList, ConnPackets, Packet, Routed};
 
 use super::Aodv;
 use super::table::Route;

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Instant, Ipv4Addr};
+use driftway_base::{Instant, Ipv4Addr};
 
 /// Requests of which all copies but the first are dropped.
 #[derive(Clone, Debug, Default)]

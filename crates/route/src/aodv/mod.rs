@@ -31,8 +31,8 @@ pub use config::{AodvConfig, ErrorRule, Hello, LocalRepair, Refresh, SearchRule}
 
 use alloc::collections::VecDeque;
 
-use base::{Duration, FailedLink, Instant, Ipv4Addr, RandomStream, Seq, Strength};
-use wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Routed};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, RandomStream, Seq, Strength};
+use driftway_wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Routed};
 
 use crate::limit::Limit;
 use crate::losses::Losses;

@@ -1,7 +1,7 @@
 //! The link layer gives up on a packet: repair (RFC 3561 §6.12), or loss.
 
-use base::{Duration, FailedLink, Instant, Ipv4Addr};
-use wire::{AodvMessage, Routed};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
+use driftway_wire::{AodvMessage, Routed};
 
 use super::errors::Report;
 use super::table::{Phase, State};

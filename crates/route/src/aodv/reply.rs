@@ -1,7 +1,7 @@
 //! A reply comes back (RFC 3561 §6.7).
 
-use base::{Duration, Instant, Ipv4Addr, Seq};
-use wire::{AodvMessage, AodvReply};
+use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
+use driftway_wire::{AodvMessage, AodvReply};
 
 use super::table::NO_HOPS;
 use super::{Aodv, Refresh, State};

@@ -1,7 +1,7 @@
 //! A request comes by (RFC 3561 §6.5), and may be answered (§6.6).
 
-use base::{Duration, Instant, Ipv4Addr, Seq};
-use wire::{AodvMessage, AodvReply, AodvRequest};
+use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
+use driftway_wire::{AodvMessage, AodvReply, AodvRequest};
 
 use super::Aodv;
 use super::table::NO_HOPS;

@@ -1,7 +1,7 @@
 //! Looking for a route: the originator's side (RFC 3561 §6.3, §6.4).
 
-use base::{Duration, Instant, Ipv4Addr, Seq};
-use wire::{AodvMessage, AodvRequest};
+use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
+use driftway_wire::{AodvMessage, AodvRequest};
 
 use super::table::{NO_HOPS, Phase, Route, State};
 use super::{Aodv, SearchRule};

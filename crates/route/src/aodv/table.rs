@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, Instant, Ipv4Addr, Seq};
+use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 
 /// Hops of a route that never was.
 pub(super) const NO_HOPS: u8 = 255;

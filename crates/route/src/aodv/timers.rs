@@ -1,6 +1,6 @@
 //! What happens because time passes.
 
-use base::{Duration, FailedLink, Instant};
+use driftway_base::{Duration, FailedLink, Instant};
 
 use super::table::{Phase, Route, Search, State};
 use super::{Aodv, SearchRule};

@@ -8,8 +8,8 @@
 use alloc::boxed::Box;
 use core::fmt::Debug;
 
-use base::{FailedLink, Instant, Ipv4Addr};
-use wire::DsrHeader;
+use driftway_base::{FailedLink, Instant, Ipv4Addr};
+use driftway_wire::DsrHeader;
 
 use super::path::{Carried, Path};
 

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use base::{Duration, Ipv4Addr};
+use driftway_base::{Duration, Ipv4Addr};
 
 use super::cache::RouteCache;
 use super::config::DsrConfig;

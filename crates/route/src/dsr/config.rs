@@ -1,6 +1,6 @@
 //! What the standard, ns-2.35 and the papers do differently.
 
-use base::Duration;
+use driftway_base::Duration;
 
 use super::caches::{CacheKind, CacheLimits};
 

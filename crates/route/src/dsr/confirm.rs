@@ -1,8 +1,8 @@
 //! Confirmation by the network layer, for link layers that say nothing of what they did not carry:
 //! passive acknowledgments (RFC 4728 §8.3.2) and those that are asked for (§8.3.3).
 
-use base::{Duration, Instant, Ipv4Addr};
-use wire::{DsrHeader, DsrOption, Routed};
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_wire::{DsrHeader, DsrOption, Routed};
 
 use super::Dsr;
 use super::config::Confirm;

@@ -1,7 +1,7 @@
 //! Route discovery (RFC 4728 §8.2): asking, and passing on what others ask.
 
-use base::{Duration, Instant, Ipv4Addr};
-use wire::{DsrError, DsrErrorKind, DsrHeader, DsrLead, DsrRequest, Nodes, Routed};
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_wire::{DsrError, DsrErrorKind, DsrHeader, DsrLead, DsrRequest, Nodes, Routed};
 
 use super::Dsr;
 use super::cache::LearnedBy;

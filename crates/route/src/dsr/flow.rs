@@ -6,8 +6,8 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, FailedLink, Instant, Ipv4Addr};
-use wire::{DsrError, DsrErrorKind, DsrFlow, Routed};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
+use driftway_wire::{DsrError, DsrErrorKind, DsrFlow, Routed};
 
 use super::Dsr;
 use super::config::FlowState;

@@ -1,7 +1,7 @@
 //! Packets of others on their source route (RFC 4728 §8.1.5).
 
-use base::{Instant, Ipv4Addr};
-use wire::Routed;
+use driftway_base::{Instant, Ipv4Addr};
+use driftway_wire::Routed;
 
 use super::Dsr;
 use super::cache::Heard;

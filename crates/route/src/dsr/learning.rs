@@ -1,7 +1,7 @@
 //! What RFC 4728 keeps of the routes that a node hears of, and in which part: the rules that the path
 //! cache and the link cache have in common.
 
-use base::{Duration, Instant, Ipv4Addr};
+use driftway_base::{Duration, Instant, Ipv4Addr};
 
 use super::cache::{Heard, LearnedBy};
 use super::config::{CachePart, DsrConfig};

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, Instant, Ipv4Addr};
+use driftway_base::{Duration, Instant, Ipv4Addr};
 
 /// Bounds, so that a big network doesn't fill a node; [`CacheKind::LINK_MAX_LIFE`] and the scenario's
 /// `routing.cache` name them.

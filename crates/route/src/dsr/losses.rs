@@ -24,8 +24,8 @@
 //!   lost (RFC 4728 §6.4, total salvage count), and ends as that does.
 //! - *Packets that wait* in the send buffer, and are dropped there later, are nobody's news.
 
-use base::{FailedLink, Instant, Ipv4Addr};
-use wire::{
+use driftway_base::{FailedLink, Instant, Ipv4Addr};
+use driftway_wire::{
     ConnInfo, ConnList, ConnPackets, DsrError, DsrErrorKind, DsrHeader, Nodes, RELAYS_MAX, Routed,
 };
 

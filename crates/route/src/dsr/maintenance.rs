@@ -1,7 +1,7 @@
 //! Route maintenance (RFC 4728 §8.3): links that fail, errors, salvaging.
 
-use base::{FailedLink, Instant, Ipv4Addr};
-use wire::{ConnList, DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrLead, Routed};
+use driftway_base::{FailedLink, Instant, Ipv4Addr};
+use driftway_wire::{ConnList, DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrLead, Routed};
 
 use super::Dsr;
 use super::cache::News;

@@ -3,8 +3,8 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, Instant, Ipv4Addr};
-use wire::Routed;
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_wire::Routed;
 
 use super::path::Carried;
 
@@ -245,7 +245,7 @@ pub(crate) fn goes_on(packet: &Routed, to: Ipv4Addr) -> bool {
 #[cfg(test)]
 mod test {
     use super::*;
-    use wire::{Body, IpHeader, Packet};
+    use driftway_wire::{Body, IpHeader, Packet};
 
     const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
     const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);

@@ -58,8 +58,8 @@ mod update;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use base::{FailedLink, Instant, Ipv4Addr, RandomStream, Strength};
-use wire::{Packet, Routed};
+use driftway_base::{FailedLink, Instant, Ipv4Addr, RandomStream, Strength};
+use driftway_wire::{Packet, Routed};
 
 use crate::losses::Losses;
 use crate::strengths::Strengths;

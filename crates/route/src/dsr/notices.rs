@@ -1,7 +1,7 @@
 //! Notices of a cache to other nodes, as packets.
 
-use base::{FailedLink, Instant};
-use wire::{DsrError, DsrErrorKind, DsrHeader, Routed};
+use driftway_base::{FailedLink, Instant};
+use driftway_wire::{DsrError, DsrErrorKind, DsrHeader, Routed};
 
 use super::Dsr;
 use super::cache::Notice;
@@ -58,8 +58,8 @@ mod test {
     use alloc::boxed::Box;
     use alloc::vec::Vec;
 
-    use base::{Duration, Ipv4Addr};
-    use wire::{Body, DsrOption, IpHeader, Packet, Payload, UdpDatagram};
+    use driftway_base::{Duration, Ipv4Addr};
+    use driftway_wire::{Body, DsrOption, IpHeader, Packet, Payload, UdpDatagram};
 
     use super::super::cache::{Heard, LearnedBy, News, RouteCache};
     use super::super::path::{Carried, Path};

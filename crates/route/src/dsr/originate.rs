@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use base::{Instant, Ipv4Addr};
-use wire::{Body, DsrHeader, IpHeader, Packet, Routed};
+use driftway_base::{Instant, Ipv4Addr};
+use driftway_wire::{Body, DsrHeader, IpHeader, Packet, Routed};
 
 use super::Dsr;
 use super::discovery::Search;
@@ -192,7 +192,7 @@ pub(crate) fn salvages(packet: &Routed) -> u8 {
 
 /// Is it about a packet that could not be delivered (RFC 792)?
 const fn is_icmp_error(packet: &Routed) -> bool {
-    use wire::IcmpMessage::{SourceQuench, TimeExceeded, Unreachable};
+    use driftway_wire::IcmpMessage::{SourceQuench, TimeExceeded, Unreachable};
 
     let Body::Icmp(message) = &packet.packet.body else { return false };
     matches!(message, Unreachable { .. } | TimeExceeded { .. } | SourceQuench { .. })
@@ -213,7 +213,7 @@ pub(crate) fn without_route(packet: &mut Routed) {
 /// shorter. Who forwards a request adds the whole header once more
 /// (`handleRouteRequest`), so that a request has all the headers that it ever had.
 fn ns2_size(dsr: &DsrHeader) -> u32 {
-    use wire::DsrErrorKind::{DefaultFlowUnknown, NodeUnreachable, UnknownFlow};
+    use driftway_wire::DsrErrorKind::{DefaultFlowUnknown, NodeUnreachable, UnknownFlow};
 
     let four = |nodes: usize| 4 * nodes as u32;
     let fixed = if dsr.has_options() { 4 } else { 0 };

@@ -1,7 +1,7 @@
 //! Sequences of nodes, both ends included.
 
-use base::Ipv4Addr;
-use wire::{DSR_ROUTE_MAX, DsrSourceRoute, Nodes, Routed};
+use driftway_base::Ipv4Addr;
+use driftway_wire::{DSR_ROUTE_MAX, DsrSourceRoute, Nodes, Routed};
 
 /// The most nodes of a path: as many as a Route Reply lists, and its initiator.
 pub(crate) const NODES_MAX: usize = DSR_ROUTE_MAX + 1;

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use base::{Duration, FailedLink, Instant, Ipv4Addr};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 
 use super::cache::{Heard, LearnedBy, News, RouteCache};
 use super::caches::{CacheLimits, CacheOptions, ListedCache};

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use base::{Instant, Ipv4Addr};
-use wire::{Body, DsrHeader, DsrLead, DsrReply, Nodes, Routed};
+use driftway_base::{Instant, Ipv4Addr};
+use driftway_wire::{Body, DsrHeader, DsrLead, DsrReply, Nodes, Routed};
 
 use super::Dsr;
 use super::cache::{Heard, LearnedBy};
@@ -73,7 +73,7 @@ impl Dsr {
         self.stats.replies_from_cache += 1;
         let mut at = now;
         if let Some(delay) = self.config.reply_delay {
-            let random = self.jitter.duration(base::Duration::ZERO, delay);
+            let random = self.jitter.duration(driftway_base::Duration::ZERO, delay);
             at = at + delay.times(whole.len().saturating_sub(2) as u64) + random;
         } else if self.config.jitter_cached_replies {
             at += self.draw_jitter();

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Instant, Ipv4Addr};
+use driftway_base::{Instant, Ipv4Addr};
 
 use super::config::RequestMemory;
 

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use base::{Instant, Ipv4Addr};
-use wire::Routed;
+use driftway_base::{Instant, Ipv4Addr};
+use driftway_wire::Routed;
 
 /// Packets in slots: the first empty one is taken, so that packets leave in the order in which they
 /// came as long as none has left between.
@@ -79,7 +79,7 @@ impl SendBuffer {
 #[cfg(test)]
 mod test {
     use super::*;
-    use wire::{Body, IpHeader, Packet};
+    use driftway_wire::{Body, IpHeader, Packet};
 
     fn packet(n: u8) -> Routed {
         let ip = IpHeader::new(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, n));

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use base::{Instant, Ipv4Addr};
-use wire::Routed;
+use driftway_base::{Instant, Ipv4Addr};
+use driftway_wire::Routed;
 
 use super::Dsr;
 use super::cache::{Heard, LearnedBy};

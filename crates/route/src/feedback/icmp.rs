@@ -3,8 +3,8 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Instant, Ipv4Addr};
-use wire::{IcmpMessage, Packet, Quoted, UnreachableCode};
+use driftway_base::{Instant, Ipv4Addr};
+use driftway_wire::{IcmpMessage, Packet, Quoted, UnreachableCode};
 
 use super::{Fate, GivenUp, Output, Scheme};
 use crate::DropReason;

@@ -17,8 +17,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
-use base::{FailedLink, Instant, Ipv4Addr, Signal};
-use wire::{Packet, Routed};
+use driftway_base::{FailedLink, Instant, Ipv4Addr, Signal};
+use driftway_wire::{Packet, Routed};
 
 use crate::DropReason;
 pub use icmp::{Icmp, IcmpConfig};
@@ -95,7 +95,7 @@ pub enum Passage {
 pub enum Output {
     /// Send this packet of the node's own; its identification is the driver's.
     Transmit(Packet),
-    /// News for the connections of the node's own host to [`About::destination`](base::About).
+    /// News for the connections of the node's own host to [`About::destination`](driftway_base::About).
     Signal(Signal),
     /// Report the next route to this destination ([`Scheme::on_route_found`]), even if the node's own
     /// host does not want one. A driver that reports each ignores it.
@@ -149,7 +149,7 @@ pub trait Scheme: Debug + Send {
     /// gets it after this.
     fn on_message(&mut self, _now: Instant, _message: &Routed) {}
     /// A message of routing or of ICMP leaves, made or forwarded by this node. A DSR header may be given
-    /// further options ([`DsrHeader::add`](wire::DsrHeader::add)), or others in their place.
+    /// further options ([`DsrHeader::add`](driftway_wire::DsrHeader::add)), or others in their place.
     fn on_message_sent(&mut self, _now: Instant, _message: &mut Routed) {}
     /// A packet for `destination` is about to be forwarded: what is not believed any more is
     /// forgotten. There are no timers. Are packets [free](Self::poll_freed) by that?
@@ -344,8 +344,8 @@ impl Scheme for Feedback {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::Duration;
-    use wire::{Body, IcmpMessage, IpHeader, Payload, UdpDatagram};
+    use driftway_base::Duration;
+    use driftway_wire::{Body, IcmpMessage, IpHeader, Payload, UdpDatagram};
 
     const HERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
     const THERE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 3);
@@ -463,7 +463,7 @@ mod test {
         let mut feedback = node(&[icmp(), rfn(None)]);
         feedback.on_route_lost(Instant::ZERO, THERE);
         let Some(Output::Signal(signal)) = feedback.poll() else { panic!("no signal") };
-        assert_eq!(signal.kind, base::SignalKind::RouteFailed);
+        assert_eq!(signal.kind, driftway_base::SignalKind::RouteFailed);
         assert_eq!((signal.about.destination, feedback.poll()), (Some(THERE), None));
     }
 }

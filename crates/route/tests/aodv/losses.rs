@@ -1,8 +1,8 @@
 //! What AODV says of packets that are lost (yu-2004 §4).
 
-use base::{Duration, FailedLink, LostPacket, Seq, SignalKind};
-use route::{AodvConfig, DropReason, Hop, LocalRepair};
-use wire::{
+use driftway_base::{Duration, FailedLink, LostPacket, Seq, SignalKind};
+use driftway_route::{AodvConfig, DropReason, Hop, LocalRepair};
+use driftway_wire::{
     AodvLosses, AodvMessage, Body, ConnInfo, ConnList, IpHeader, Packet, TcpFlags, TcpSegment,
 };
 

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use base::{Chance, Duration, Instant, Ipv4Addr, RandomStream, Seq, Signal, Strength};
-use route::{Aodv, AodvConfig, AodvRoute, DropReason, Hop, Output};
-use wire::{
+use driftway_base::{Chance, Duration, Instant, Ipv4Addr, RandomStream, Seq, Signal, Strength};
+use driftway_route::{Aodv, AodvConfig, AodvRoute, DropReason, Hop, Output};
+use driftway_wire::{
     AodvMessage, Body, IpHeader, Packet, Payload, Routed, TcpFlags, TcpSegment, UdpDatagram,
 };
 

@@ -1,8 +1,8 @@
 //! Time lines of what ns-2.35 does otherwise. A frame takes 1 ms, a link layer gives up after 5.
 
-use base::Duration;
-use route::{AodvConfig, DropReason, Hop};
-use wire::{AodvMessage, AodvRequest};
+use driftway_base::Duration;
+use driftway_route::{AodvConfig, DropReason, Hop};
+use driftway_wire::{AodvMessage, AodvRequest};
 
 use crate::net::{Fate, Net, News, at, ms};
 

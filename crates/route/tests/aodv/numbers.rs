@@ -1,9 +1,9 @@
 //! Sequence numbers keep routes from leading into each other; each rule here is one that RFC 3561
 //! needs for that, or leaves open.
 
-use base::Duration;
-use route::{AodvConfig, AodvRoute, Hello, Hop, LocalRepair};
-use wire::{AodvError, AodvMessage, AodvReply, AodvRequest};
+use driftway_base::Duration;
+use driftway_route::{AodvConfig, AodvRoute, Hello, Hop, LocalRepair};
+use driftway_wire::{AodvError, AodvMessage, AodvReply, AodvRequest};
 
 use crate::net::{Fate, Net, Node, at, ms};
 

@@ -1,8 +1,8 @@
 //! What holds in any network, whatever its links do.
 
-use base::{Chance, Duration};
+use driftway_base::{Chance, Duration};
+use driftway_route::{AodvConfig, Hello, LocalRepair};
 use proptest::prelude::*;
-use route::{AodvConfig, Hello, LocalRepair};
 
 use crate::net::Net;
 
@@ -198,8 +198,8 @@ proptest! {
 #[test]
 fn a_request_is_known_by_originator_and_number() {
     use crate::net::{at, ms};
-    use route::Hop;
-    use wire::{AodvMessage, AodvRequest};
+    use driftway_route::Hop;
+    use driftway_wire::{AodvMessage, AodvRequest};
     let mut net = Net::new(AodvConfig::STANDARD, 3, 1);
     net.one_way(0, 1, true);
     net.one_way(0, 2, true);

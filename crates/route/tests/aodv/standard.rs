@@ -1,8 +1,8 @@
 //! Time lines of RFC 3561. A frame takes 1 ms, a link layer gives up after 5.
 
-use base::{Duration, Instant, Strength};
-use route::{AodvConfig, DropReason, Hello, Hop, LocalRepair};
-use wire::{AodvMessage, AodvRequest};
+use driftway_base::{Duration, Instant, Strength};
+use driftway_route::{AodvConfig, DropReason, Hello, Hop, LocalRepair};
+use driftway_wire::{AodvMessage, AodvRequest};
 
 use crate::net::{Fate, Net, News, at, ms};
 
@@ -401,7 +401,7 @@ fn a_packet_without_a_route_draws_an_error() {
     net.send(0, 2);
     net.run(ms(100));
     // Node 1 loses its route alone: an error that names node 2.
-    let mut error = wire::AodvError::new(false);
+    let mut error = driftway_wire::AodvError::new(false);
     error.push(at(2), 5);
     net.one_way(1, 0, false);
     net.inject(1, 2, AodvMessage::Error(error), 1, Hop::All);

@@ -1,7 +1,7 @@
 //! Links that carry one way (RFC 4728 §4.6, §8.2.2).
 
-use base::Duration;
-use route::{DsrConfig, ReplyFromCache, RingZero};
+use driftway_base::Duration;
+use driftway_route::{DsrConfig, ReplyFromCache, RingZero};
 
 use crate::net::{Net, Sent, address, ms};
 

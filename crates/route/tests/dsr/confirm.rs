@@ -1,8 +1,8 @@
 //! Acknowledgments by the network layer (RFC 4728 §8.3.2, §8.3.3), over a link layer that says nothing.
 
-use base::Duration;
-use route::{Confirm, DropReason, DsrConfig};
-use wire::{DsrHeader, DsrOption, Routed};
+use driftway_base::Duration;
+use driftway_route::{Confirm, DropReason, DsrConfig};
+use driftway_wire::{DsrHeader, DsrOption, Routed};
 
 use crate::net::{Net, Sent, ms};
 

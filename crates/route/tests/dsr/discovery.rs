@@ -1,7 +1,7 @@
 //! Route discovery (RFC 4728 §8.2).
 
-use base::Duration;
-use route::DsrConfig;
+use driftway_base::Duration;
+use driftway_route::DsrConfig;
 
 use crate::net::{Net, address, ms};
 
@@ -44,7 +44,7 @@ fn requests_back_off() {
     assert_eq!(rings.len(), 4);
     assert!(times.chunks(2).all(|pair| (0.02..0.11).contains(&(pair[1] - pair[0]))), "{times:?}");
     let (at, _, _, reason) = net.dropped[0];
-    assert_eq!(reason, route::DropReason::BufferTimeout);
+    assert_eq!(reason, driftway_route::DropReason::BufferTimeout);
     assert!((30.0..30.1).contains(&at.as_secs_f64()));
     net.balance();
 

@@ -1,8 +1,8 @@
 //! Flow state (RFC 4728 §3.5).
 
-use base::Duration;
-use route::DsrConfig;
-use wire::DsrErrorKind;
+use driftway_base::Duration;
+use driftway_route::DsrConfig;
+use driftway_wire::DsrErrorKind;
 
 use crate::net::{Net, Sent, ms};
 
@@ -78,7 +78,7 @@ fn a_node_that_does_not_know_a_flow_says_so() {
         net.run(ms(1000 + 100 * u64::from(i)));
     }
     assert_eq!(net.data().last().unwrap().packet.dsr, None);
-    net.nodes[1] = route::Dsr::new(NS2, crate::net::address(1), 7, 1);
+    net.nodes[1] = driftway_route::Dsr::new(NS2, crate::net::address(1), 7, 1);
     let before = net.sent.len();
     net.send(0, 2, 7);
     net.run(ms(1600));

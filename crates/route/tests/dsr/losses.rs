@@ -1,8 +1,8 @@
 //! What DSR says of packets that a link has lost: yu-2004 §4, its examples step by step.
 
-use base::{Duration, Instant, LostPacket, SignalKind};
-use route::{CacheKind, CacheLimits, CachePart, DsrConfig, ReplyFromCache};
-use wire::{Body, ConnInfo, ConnPackets, Routed};
+use driftway_base::{Duration, Instant, LostPacket, SignalKind};
+use driftway_route::{CacheKind, CacheLimits, CachePart, DsrConfig, ReplyFromCache};
+use driftway_wire::{Body, ConnInfo, ConnPackets, Routed};
 
 use crate::net::{FRAME, Net, Sent, address, ms, number};
 

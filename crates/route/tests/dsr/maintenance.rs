@@ -1,7 +1,7 @@
 //! Route maintenance (RFC 4728 §8.3).
 
-use base::Duration;
-use route::{DropReason, DsrConfig, RingZero};
+use driftway_base::Duration;
+use driftway_route::{DropReason, DsrConfig, RingZero};
 
 use crate::net::{Net, address, ms};
 

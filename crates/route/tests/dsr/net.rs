@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant, Ipv4Addr, Seq, Signal};
-use route::{Confirm, DropReason, Dsr, DsrConfig, Hop, Output};
-use wire::{
+use driftway_base::{Duration, Instant, Ipv4Addr, Seq, Signal};
+use driftway_route::{Confirm, DropReason, Dsr, DsrConfig, Hop, Output};
+use driftway_wire::{
     Body, DsrHeader, DsrReply, IcmpMessage, IpHeader, Nodes, Packet, Payload, Routed, TcpFlags,
     TcpSegment, UdpDatagram, UnreachableCode,
 };

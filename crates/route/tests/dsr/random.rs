@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use base::{Instant, RandomStream};
-use proptest::prelude::*;
-use route::{
+use driftway_base::{Instant, RandomStream};
+use driftway_route::{
     CACHES, CacheKind, CacheLimits, CacheOptions, Confirm, Dsr, DsrConfig, Hop, RingZero,
     SalvageReplies,
 };
-use wire::Routed;
+use driftway_wire::Routed;
+use proptest::prelude::*;
 
 use crate::net::{Net, address, number};
 
@@ -89,7 +89,7 @@ fn check_route(node: usize, packet: &Routed, hop: Hop) {
     }
 }
 
-fn assert_no_loop(nodes: &[base::Ipv4Addr], packet: &Routed) {
+fn assert_no_loop(nodes: &[driftway_base::Ipv4Addr], packet: &Routed) {
     let mut sorted = nodes.to_vec();
     sorted.sort();
     sorted.dedup();
@@ -145,7 +145,7 @@ fn nothing_is_lost(config: DsrConfig, case: Case) {
         net.balance();
         assert!(net.nodes.iter().all(|node| node.kept() <= 64 + 8), "step {step}");
     }
-    net.run(net.now + base::Duration::from_secs(300));
+    net.run(net.now + driftway_base::Duration::from_secs(300));
     net.balance();
     // At most 177 packets: errors about errors die out.
     assert!(net.sent.len() < 20_000, "{} frames", net.sent.len());
@@ -190,7 +190,7 @@ proptest! {
             confirm: Confirm::NetworkLayer,
             try_passive_acks,
             max_maint_rexmt,
-            maint_holdoff: base::Duration::from_millis(holdoff),
+            maint_holdoff: driftway_base::Duration::from_millis(holdoff),
             flow_state: None,
             ..config
         };

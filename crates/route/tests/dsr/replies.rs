@@ -1,7 +1,7 @@
 //! Answers from caches, shorter routes, and what is overheard.
 
-use base::Duration;
-use route::{DsrConfig, ReplyFromCache};
+use driftway_base::Duration;
+use driftway_route::{DsrConfig, ReplyFromCache};
 
 use crate::net::{Net, Sent, address, ms};
 

@@ -1,7 +1,7 @@
 //! Each switch changes what is sent, in one run or another.
 
-use base::{Duration, Instant, RandomStream, Strength};
-use route::{
+use driftway_base::{Duration, Instant, RandomStream, Strength};
+use driftway_route::{
     CacheKind, CacheLimits, CachePart, Confirm, DsrConfig, ReplyFromCache, RequestMemory, RingZero,
     SalvageReplies, Shorten, UpdateOptions,
 };
@@ -155,17 +155,26 @@ fn each_switch_makes_a_difference() {
         (
             "flow timeout",
             ns2,
-            DsrConfig { flow_state: Some(route::FlowState { timeout_s: 1, ..flow }), ..ns2 },
+            DsrConfig {
+                flow_state: Some(driftway_route::FlowState { timeout_s: 1, ..flow }),
+                ..ns2
+            },
         ),
         (
             "flow establishment",
             ns2,
-            DsrConfig { flow_state: Some(route::FlowState { establish: 1, ..flow }), ..ns2 },
+            DsrConfig {
+                flow_state: Some(driftway_route::FlowState { establish: 1, ..flow }),
+                ..ns2
+            },
         ),
         (
             "flow refresh",
             ns2,
-            DsrConfig { flow_state: Some(route::FlowState { refresh: ms(100), ..flow }), ..ns2 },
+            DsrConfig {
+                flow_state: Some(driftway_route::FlowState { refresh: ms(100), ..flow }),
+                ..ns2
+            },
         ),
     ];
     for (what, one, other) in cases {

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use base::{Duration, FailedLink, Instant, RandomStream};
+use driftway_base::{Duration, FailedLink, Instant, RandomStream};
+use driftway_route::{CacheKind, CacheLimits, DsrConfig, UpdateOptions};
+use driftway_wire::{DsrErrorKind, Routed};
 use proptest::prelude::*;
-use route::{CacheKind, CacheLimits, DsrConfig, UpdateOptions};
-use wire::{DsrErrorKind, Routed};
 
 use crate::net::{Net, Sent, address, number};
 

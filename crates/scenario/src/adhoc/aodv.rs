@@ -1,6 +1,6 @@
 //! `routing = { protocol = "aodv", … }`.
 
-use route::{AodvConfig, ErrorRule, LocalRepair, Refresh, SearchRule};
+use driftway_route::{AodvConfig, ErrorRule, LocalRepair, Refresh, SearchRule};
 use serde::{Deserialize, Serialize};
 
 use crate::Time;
@@ -117,7 +117,7 @@ table! {
 
 table! {
     /// `hello = { … }`: RFC 3561 §6.9.
-    Hello of route::Hello = route::Hello::STANDARD, "a table with the keys `interval` and `allowed_loss`";
+    Hello of driftway_route::Hello = driftway_route::Hello::STANDARD, "a table with the keys `interval` and `allowed_loss`";
     /// From one to the next. Default 1 s.
     interval: Time,
     /// How many may be missed. Default 2.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use node::{ArpConfig, AskAgain};
+use driftway_node::{ArpConfig, AskAgain};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,7 +1,7 @@
 //! `routing = { protocol = "dsr", … }`.
 
-use base::Duration;
-use route::{
+use driftway_base::Duration;
+use driftway_route::{
     CachePart, Confirm, DsrConfig, ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten,
 };
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ table! {
     /// `promiscuous`: listen to what is sent to others. Default true.
     #[serde(rename = "promiscuous")]
     tap: bool,
-    /// What routes are kept in, by its name in [`route::CACHES`]: `"link-max-life"`,
+    /// What routes are kept in, by its name in [`driftway_route::CACHES`]: `"link-max-life"`,
     /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }`, or `"update"`
     /// (DSR-Update of yu-2004), which may have options: `{ update = { truncate = true } }`. Default
     /// `"link-max-life"`, which keeps at most 256 nodes and 1024 links, each direction being one:
@@ -235,14 +235,14 @@ impl FlowState {
     }
 }
 
-impl Setting<route::FlowState> for FlowState {
-    fn of(value: route::FlowState) -> Self {
-        let route::FlowState { timeout_s, establish, refresh } = value;
+impl Setting<driftway_route::FlowState> for FlowState {
+    fn of(value: driftway_route::FlowState) -> Self {
+        let driftway_route::FlowState { timeout_s, establish, refresh } = value;
         Self { timeout: Time::from_secs(timeout_s.into()), establish, refresh: Time(refresh) }
     }
-    fn value(&self) -> route::FlowState {
+    fn value(&self) -> driftway_route::FlowState {
         let seconds = self.timeout.0.as_nanos() / SECOND;
-        route::FlowState {
+        driftway_route::FlowState {
             timeout_s: u16::try_from(seconds).unwrap_or(u16::MAX),
             establish: self.establish,
             refresh: self.refresh.0,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use route::{CACHES, CacheKind, CacheLimits, CacheOptions, ListedCache, UpdateOptions};
+use driftway_route::{CACHES, CacheKind, CacheLimits, CacheOptions, ListedCache, UpdateOptions};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

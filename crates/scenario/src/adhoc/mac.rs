@@ -1,8 +1,8 @@
 //! `mac = { … }`: how nodes share the air.
 
-use base::Chance;
-use radio::dcf::{Capture, ResponseTimeout};
-use radio::{DcfConfig, TdmaConfig};
+use driftway_base::Chance;
+use driftway_radio::dcf::{Capture, ResponseTimeout};
+use driftway_radio::{DcfConfig, TdmaConfig};
 use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -13,9 +13,9 @@ pub(crate) mod routing;
 
 use std::sync::Arc;
 
-use ::radio::mobility::{ConstantVelocity, RandomWaypoint, Start};
-use ::radio::{BadParameter, DcfConfig, TdmaConfig};
-use base::Chance;
+use driftway_base::Chance;
+use driftway_radio::mobility::{ConstantVelocity, RandomWaypoint, Start};
+use driftway_radio::{BadParameter, DcfConfig, TdmaConfig};
 use serde::{Deserialize, Serialize};
 
 pub use aodv::Aodv;
@@ -45,7 +45,7 @@ pub struct Adhoc {
     pub mobility: Mobility,
     /// What the movement file says, once the scenario is read.
     #[serde(skip)]
-    pub movement: Option<Arc<::radio::movement::Movement>>,
+    pub movement: Option<Arc<driftway_radio::movement::Movement>>,
     /// What carries how far.
     #[serde(default)]
     pub radio: Radio,
@@ -114,19 +114,19 @@ impl Adhoc {
     ///
     /// # Errors
     /// What a scenario that was checked does not have.
-    pub fn mobility(&self, seed: u64) -> Result<::radio::Mobility, BadParameter> {
+    pub fn mobility(&self, seed: u64) -> Result<driftway_radio::Mobility, BadParameter> {
         let metres = |(x, y): Point| (x.0, y.0);
         let area = self.area.map_or((0.0, 0.0), metres);
         match &self.mobility {
             Mobility::File(_) => Ok(match &self.movement {
-                Some(movement) => ::radio::Mobility::scripted((**movement).clone()),
-                None => ::radio::Mobility::fixed(&[]),
+                Some(movement) => driftway_radio::Mobility::scripted((**movement).clone()),
+                None => driftway_radio::Mobility::fixed(&[]),
             }),
             Mobility::Model(Model::RandomWaypoint { speed, pause, steady_state }) => {
                 let start = if *steady_state { Start::Steady } else { Start::Uniform };
                 let (speed, pause) = ((speed.0.0, speed.1.0), (pause.0.0, pause.1.0));
                 let model = RandomWaypoint { area, speed, pause, start };
-                ::radio::Mobility::random_waypoint(&model, self.nodes(), seed)
+                driftway_radio::Mobility::random_waypoint(&model, self.nodes(), seed)
             }
             Mobility::Model(Model::ConstantVelocity { positions, velocities }) => {
                 let node = |(position, velocity): (&Point, &(Speed, Speed))| ConstantVelocity {
@@ -134,15 +134,15 @@ impl Adhoc {
                     velocity: (velocity.0.0, velocity.1.0),
                 };
                 let nodes: Vec<_> = positions.iter().zip(velocities).map(node).collect();
-                ::radio::Mobility::constant_velocity(&nodes, area)
+                driftway_radio::Mobility::constant_velocity(&nodes, area)
             }
             Mobility::Positions { positions } => {
                 let positions: Vec<_> = positions.iter().copied().map(metres).collect();
-                Ok(::radio::Mobility::fixed(&positions))
+                Ok(driftway_radio::Mobility::fixed(&positions))
             }
             Mobility::Chain { chain: Distance(spacing) } => {
                 let places = (0..self.nodes()).map(|node| (f64::from(node) * spacing, 0.0));
-                Ok(::radio::Mobility::fixed(&places.collect::<Vec<_>>()))
+                Ok(driftway_radio::Mobility::fixed(&places.collect::<Vec<_>>()))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use radio::movement::{self, Movement, MovementError};
+use driftway_radio::movement::{self, Movement, MovementError};
 
 use super::mobility::{self, MovementFormat};
 use crate::error::Error;

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use radio::{Model, RadioConfig, Threshold};
+use driftway_radio::{Model, RadioConfig, Threshold};
 
 use crate::{Decibel, Distance, Frequency, Power, Speed};
 

@@ -1,8 +1,8 @@
 //! Rules for ad hoc networks.
 
-use ::radio::BadParameter;
-use base::{Duration, Rate};
-use route::Confirm;
+use driftway_base::{Duration, Rate};
+use driftway_radio::BadParameter;
+use driftway_route::Confirm;
 
 use super::{Checked, Problem, link, must, positive, probability, within};
 use crate::adhoc::aodv::Search;
@@ -192,7 +192,7 @@ fn radio(radio: &Radio, nodes: u32) -> Checked {
             format!("`{name}` without log-distance\nadd propagation = \"log-distance\"")
         })?;
     }
-    let most = ::radio::Propagation::MOST_CHANGING;
+    let most = driftway_radio::Propagation::MOST_CHANGING;
     must(radio.decorrelation.is_none() || nodes <= most, key("decorrelation"), || {
         format!("shadowing that changes among {nodes} nodes\n{most} at most, or leave it out")
     })?;
@@ -204,7 +204,7 @@ fn radio(radio: &Radio, nodes: u32) -> Checked {
     let limit = |name: &str, threshold: bool| {
         key(&format!("{name}_{}", if threshold { "threshold" } else { "range" }))
     };
-    let propagation = ::radio::Propagation::new(&radio.config(), 2, 0);
+    let propagation = driftway_radio::Propagation::new(&radio.config(), 2, 0);
     propagation.map(|_| ()).map_err(|bad| {
         bad_parameter(bad, |parameter| match parameter {
             "receive" => limit("receive", radio.receive_threshold.is_some()),

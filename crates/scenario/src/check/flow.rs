@@ -1,6 +1,6 @@
 //! Rules for flows, their TCP and their aids.
 
-use tcp::RecoveryKind;
+use driftway_tcp::RecoveryKind;
 
 use super::{Checked, adhoc, must, node, positive, within};
 use crate::{Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};

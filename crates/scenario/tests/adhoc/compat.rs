@@ -1,6 +1,6 @@
 //! `compat = "ns-2"`.
 
-use scenario::{Arp, Lifetime, Mac, Part, Priority, Routing, deviations};
+use driftway_scenario::{Arp, Lifetime, Mac, Part, Priority, Routing, deviations};
 
 use super::adhoc;
 
@@ -65,25 +65,31 @@ fn nothing_is_missing() {
         let (standard, ns2) = (of("standard"), of("ns-2"));
         match &standard.mac {
             Mac::Dcf(_) => {
-                let (ours, theirs) = (radio::DcfConfig::STANDARD, radio::DcfConfig::NS2);
+                let (ours, theirs) =
+                    (driftway_radio::DcfConfig::STANDARD, driftway_radio::DcfConfig::NS2);
                 assert_eq!((standard.dcf(), ns2.dcf()), (Some(ours), Some(theirs)));
             }
             Mac::Tdma(_) => {
-                let (ours, theirs) = (radio::TdmaConfig::STANDARD, radio::TdmaConfig::NS2);
+                let (ours, theirs) =
+                    (driftway_radio::TdmaConfig::STANDARD, driftway_radio::TdmaConfig::NS2);
                 assert_eq!((standard.tdma(), ns2.tdma()), (Some(ours), Some(theirs)));
             }
         }
         match (&standard.routing, &ns2.routing) {
             (Routing::Aodv(ours), Routing::Aodv(theirs)) => {
-                let says = matches!(standard.mac, Mac::Tdma(_)).then_some(route::Hello::STANDARD);
-                let config = route::AodvConfig { hello: says, ..route::AodvConfig::STANDARD };
+                let says =
+                    matches!(standard.mac, Mac::Tdma(_)).then_some(driftway_route::Hello::STANDARD);
+                let config = driftway_route::AodvConfig {
+                    hello: says,
+                    ..driftway_route::AodvConfig::STANDARD
+                };
                 assert_eq!(ours.config(), config);
-                assert_eq!(theirs.config(), route::AodvConfig::NS2);
+                assert_eq!(theirs.config(), driftway_route::AodvConfig::NS2);
                 assert_eq!((standard.queue.limit(), ns2.queue.limit()), (50, 49));
             }
             (Routing::Dsr(ours), Routing::Dsr(theirs)) => {
-                assert_eq!(ours.config(), route::DsrConfig::STANDARD);
-                assert_eq!(theirs.config(), route::DsrConfig::NS2);
+                assert_eq!(ours.config(), driftway_route::DsrConfig::STANDARD);
+                assert_eq!(theirs.config(), driftway_route::DsrConfig::NS2);
                 assert_eq!((standard.queue.limit(), ns2.queue.limit()), (50, 50));
             }
             (Routing::Static(ours), Routing::Static(theirs)) => {
@@ -91,8 +97,8 @@ fn nothing_is_missing() {
             }
             (ours, theirs) => panic!("{ours:?} became {theirs:?}"),
         }
-        assert_eq!(standard.radio.config(), radio::RadioConfig::STANDARD);
-        assert_eq!(ns2.radio.config(), radio::RadioConfig::NS2);
+        assert_eq!(standard.radio.config(), driftway_radio::RadioConfig::STANDARD);
+        assert_eq!(ns2.radio.config(), driftway_radio::RadioConfig::NS2);
     }
 }
 
@@ -111,7 +117,7 @@ fn each_key_makes_a_difference() {
 #[test]
 fn what_is_written_wins() {
     let own = adhoc(&[("network.feedback", "rfn"), ("network.compat", "ns-2")]);
-    assert_eq!(own.feedback, scenario::Feedback::Rfn);
+    assert_eq!(own.feedback, driftway_scenario::Feedback::Rfn);
     assert_eq!(adhoc(&[("network.arp", "false"), ("network.compat", "ns-2")]).arp, Arp::Off);
     let Arp::On(arp) = adhoc(&[("network.arp", "true"), ("network.compat", "ns-2")]).arp else {
         panic!()

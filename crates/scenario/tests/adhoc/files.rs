@@ -1,10 +1,10 @@
 //! What is read, and what is shown of it.
 
-use proptest::prelude::*;
-use scenario::{
+use driftway_scenario::{
     Arp, Capture, Distance, Feedback, Lifetime, Mac, Mobility, Model, Power, Propagation,
     Resolution, Routing, Scenario, Speed, Time,
 };
+use proptest::prelude::*;
 
 use super::{RIGHT, adhoc, network, read};
 
@@ -139,10 +139,13 @@ fn a_radio_is_what_the_air_takes() {
     let other = r#"{ propagation = "log-distance", exponent = 2.5, shadowing = "4 dB", decorrelation = "20 m", capture = "none",
         receive_threshold = "-70 dBm", sense_threshold = "1e-11 W", antenna_gain = "3 dB" }"#;
     let config = adhoc(&[("network.radio", other)]).radio.config();
-    let model =
-        radio::Model::LogDistance { exponent: 2.5, shadowing_db: 4.0, decorrelation: Some(20.0) };
+    let model = driftway_radio::Model::LogDistance {
+        exponent: 2.5,
+        shadowing_db: 4.0,
+        decorrelation: Some(20.0),
+    };
     assert_eq!(config.model, model);
-    assert_eq!(config.sense, radio::Threshold::Power(1e-11));
+    assert_eq!(config.sense, driftway_radio::Threshold::Power(1e-11));
     assert!((config.antenna_gain - 1.995).abs() < 1e-3 && config.capture.is_infinite());
 }
 
@@ -153,8 +156,8 @@ fn arp_is_what_the_node_takes() {
         Arp::Off => panic!("it is on"),
     };
     let on = ("network.arp", "true");
-    assert_eq!(config(&[on]), node::ArpConfig::STANDARD);
-    assert_eq!(config(&[on, ("network.compat", "ns-2")]), node::ArpConfig::NS2);
+    assert_eq!(config(&[on]), driftway_node::ArpConfig::STANDARD);
+    assert_eq!(config(&[on, ("network.compat", "ns-2")]), driftway_node::ArpConfig::NS2);
 }
 
 /// Values for keys of [`RIGHT`], nearly all of them right.
@@ -258,11 +261,11 @@ fn over_tdma_aodv_says_hello() {
     let hello = |overrides: &[(&str, &str)]| {
         let aodv = ("network.routing", r#"{ protocol = "aodv" }"#);
         let network = adhoc(&[&[aodv], overrides].concat());
-        let scenario::Routing::Aodv(aodv) = network.routing else { panic!() };
+        let driftway_scenario::Routing::Aodv(aodv) = network.routing else { panic!() };
         aodv.config().hello
     };
     let tdma = ("network.mac", r#"{ kind = "tdma" }"#);
-    let usual = Some(route::Hello::STANDARD);
+    let usual = Some(driftway_route::Hello::STANDARD);
     assert_eq!(hello(&[]), None);
     assert_eq!(hello(&[tdma]), usual);
     assert_eq!(hello(&[tdma, ("network.compat", "standard")]), usual);

@@ -4,7 +4,7 @@ mod compat;
 mod files;
 mod refusals;
 
-use scenario::{Adhoc, Network, Scenario, Seek, Time};
+use driftway_scenario::{Adhoc, Network, Scenario, Seek, Time};
 
 /// DESIGN's example, but for the movement file.
 pub(crate) const RIGHT: &str = r#"name = "a test"

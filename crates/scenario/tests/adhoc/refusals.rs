@@ -1,6 +1,6 @@
 //! What is refused, and in which words.
 
-use scenario::Scenario;
+use driftway_scenario::Scenario;
 
 use super::RIGHT;
 

@@ -8,11 +8,11 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use aid::{Aid, Verdict};
-use base::{
+use driftway_aid::{Aid, Verdict};
+use driftway_base::{
     Act, Done, Instant, Release, Seek, Seq, SeqRange, Setting, Signal, SignalKind, TcpView,
 };
-use wire::TcpSegment;
+use driftway_wire::TcpSegment;
 
 use super::view::seen;
 use super::{Context, Flow, Held, State};
@@ -45,7 +45,7 @@ impl Flow {
     pub fn opened(&mut self, now: Instant, ours: &TcpSegment, theirs: &Segment) {
         let view = TcpView::default();
         self.aid.0.on_down(now, ours, &view);
-        if theirs.has(wire::TcpFlags::SYN) {
+        if theirs.has(driftway_wire::TcpFlags::SYN) {
             self.aid.0.on_up(now, &seen(theirs), &view);
         }
     }

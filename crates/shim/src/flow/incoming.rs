@@ -1,8 +1,8 @@
 //! What the peer sends.
 
-use aid::Verdict;
-use base::{Duration, Seq};
-use wire::TcpFlags;
+use driftway_aid::Verdict;
+use driftway_base::{Duration, Seq};
+use driftway_wire::TcpFlags;
 
 use super::{Context, Flow, State, Step};
 use crate::counts::{Fate, Swallowed, Untouched};

@@ -1,6 +1,6 @@
 //! From the loss of the path to its repair.
 
-use base::{Duration, Instant, ProbeSpacing, Seq};
+use driftway_base::{Duration, Instant, ProbeSpacing, Seq};
 
 use super::{Context, Flow, Held, Outage, Repair, Reply, State};
 use crate::config::Config;

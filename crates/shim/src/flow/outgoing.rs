@@ -1,7 +1,7 @@
 //! What the local TCP sends.
 
-use base::{Duration, Ecn, Instant, Seq, SeqRange};
-use wire::TcpFlags;
+use driftway_base::{Duration, Ecn, Instant, Seq, SeqRange};
+use driftway_wire::TcpFlags;
 
 use super::{Context, Episode, Flow, State, Step};
 use crate::counts::{Fate, Swallowed, Untouched};

@@ -5,8 +5,8 @@
 //! is back, the last two bytes of what has arrived are not acknowledged while more is arriving. It
 //! is for senders that count segments, as Linux does: one that counts bytes has room for two.
 
-use base::{Duration, Instant, Seq};
-use wire::TcpFlags;
+use driftway_base::{Duration, Instant, Seq};
+use driftway_wire::TcpFlags;
 
 use super::{Context, Flow, State};
 use crate::packet::Segment;

@@ -8,8 +8,10 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, Instant, Ipv4Addr, Scope, Signal, SignalKind};
-use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpSegment, UnreachableCode};
+use driftway_base::{Duration, Instant, Ipv4Addr, Scope, Signal, SignalKind};
+use driftway_wire::{
+    Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpSegment, UnreachableCode,
+};
 
 use super::{Context, Flow, State};
 use crate::packet::Segment;

@@ -2,8 +2,10 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, FlowKey, Instant, Ipv4Addr, Seq};
-use wire::{Body, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+use driftway_base::{Duration, FlowKey, Instant, Ipv4Addr, Seq};
+use driftway_wire::{
+    Body, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
+};
 
 use super::acts::Emitted;
 use super::report::Report;

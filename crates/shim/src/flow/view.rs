@@ -1,7 +1,7 @@
 //! What an aid sees of a connection that is known from below: its view, and the segments that pass.
 
-use base::{Known, TcpView};
-use wire::{Payload, TcpSegment};
+use driftway_base::{Known, TcpView};
+use driftway_wire::{Payload, TcpSegment};
 
 use super::{Flow, State};
 use crate::packet::Segment;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::Instant;
+use driftway_base::Instant;
 
 /// By the index of the flow in its table. Nothing here costs more than the logarithm of how many
 /// flows there are, and nothing grows beyond that number.
@@ -125,7 +125,7 @@ impl Ready {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::RandomStream;
+    use driftway_base::RandomStream;
     use std::collections::BTreeMap;
     use std::vec::Vec;
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::{Duration, FlowKey, Instant, Ipv4Addr};
+use driftway_base::{Duration, FlowKey, Instant, Ipv4Addr};
 
 use crate::flow::Flow;
 use crate::opening::Opening;

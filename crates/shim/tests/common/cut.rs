@@ -1,6 +1,6 @@
 //! The outage that most time lines begin with.
 
-use shim::{Fate, Untouched};
+use driftway_shim::{Fate, Untouched};
 
 use super::line::{Line, ack, nth};
 

@@ -4,9 +4,9 @@
 //! start of each clock, which shows milliseconds. All of them wrap early. What the shim sends must be
 //! claimed with [`Line::emits`] before the test ends.
 
-use base::{Duration, Ecn, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, SeqRange, Signal};
-use shim::{Config, Counts, Fate, FlowStatus, Shim, Swallowed, To};
-use wire::{
+use driftway_base::{Duration, Ecn, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, SeqRange, Signal};
+use driftway_shim::{Config, Counts, Fate, FlowStatus, Shim, Swallowed, To};
+use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
     UnreachableCode,
 };

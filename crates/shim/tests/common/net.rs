@@ -3,11 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use base::SignalKind;
-use base::{Chance, Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Seq, Signal};
-use shim::{Fate, Shim, To};
-use tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
-use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UnreachableCode};
+use driftway_base::SignalKind;
+use driftway_base::{
+    Chance, Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Seq, Signal,
+};
+use driftway_shim::{Fate, Shim, To};
+use driftway_tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
+use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UnreachableCode};
 
 pub const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -117,7 +119,7 @@ pub struct World {
     pub ends: [End; 2],
     pub path: Path,
     /// What the shims may store.
-    pub bounds: shim::Config,
+    pub bounds: driftway_shim::Config,
     busy: [Instant; 2],
     events: BTreeMap<(Instant, u64), Event>,
     number: u64,
@@ -179,7 +181,7 @@ impl World {
             marks: 0,
             steps: 0,
             path,
-            bounds: shim::Config::default(),
+            bounds: driftway_shim::Config::default(),
         };
         if world.path.link_signals {
             for (start, end) in world.path.cuts.clone() {
@@ -266,7 +268,7 @@ impl World {
             other => panic!("{other:?}"),
         };
         let (peer_iss, acknowledged) = (self.ends[1 - to].iss, self.ends[1 - to].acknowledged);
-        if segment.flags.contains(wire::TcpFlags::ACK) {
+        if segment.flags.contains(driftway_wire::TcpFlags::ACK) {
             assert!(
                 acknowledged.is_some_and(|sent| segment.ack.at_or_before(sent)),
                 "acknowledged ahead of the peer: {:?} and {acknowledged:?}",
@@ -327,7 +329,7 @@ impl World {
             }
             while end.tcp.poll_event().is_some() {}
             let Some(sent) = end.tcp.poll_transmit(self.now) else { break };
-            if sent.segment.flags.contains(wire::TcpFlags::ACK) {
+            if sent.segment.flags.contains(driftway_wire::TcpFlags::ACK) {
                 let ack = sent.segment.ack;
                 end.acknowledged = Some(end.acknowledged.map_or(ack, |old| old.max(ack)));
             }

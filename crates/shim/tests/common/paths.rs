@@ -1,6 +1,6 @@
 //! Bad networks of any kind.
 
-use base::Instant;
+use driftway_base::Instant;
 use proptest::prelude::*;
 
 use super::net::{MS, Path};

@@ -1,8 +1,8 @@
 //! Frames of IEEE 802.11 as they are in an independent network (IBSS), from their preamble's end
 //! to their check sequence.
 
-use radio::dcf::FrameKind;
-use wire::HardwareAddr;
+use driftway_radio::dcf::FrameKind;
+use driftway_wire::HardwareAddr;
 
 /// The EtherType of IPv4.
 pub const IPV4: u16 = 0x0800;

@@ -21,10 +21,10 @@ mod test;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use base::{Duration, Instant};
-use radio::dcf::{AirFrame, FrameKind, Outcome};
-use scenario::{Mac, Network, Scenario};
-use wire::{ArpMessage, EncodeError, HardwareAddr, Payload, Routed};
+use driftway_base::{Duration, Instant};
+use driftway_radio::dcf::{AirFrame, FrameKind, Outcome};
+use driftway_scenario::{Mac, Network, Scenario};
+use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, Routed};
 
 use dot11::Header;
 

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration as Span;
 
-use base::Instant;
+use driftway_base::Instant;
+use driftway_wire::HardwareAddr;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{
@@ -14,7 +15,6 @@ use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::blocks::{Block, PcapNgBlock};
 use pcap_file::{DataLink, Endianness, PcapError};
-use wire::HardwareAddr;
 
 use crate::nodes::address;
 

@@ -3,7 +3,7 @@
 //!
 //! Fields stand in the order of their bit numbers, each aligned to its own size, all little-endian.
 
-use base::{Instant, Rate};
+use driftway_base::{Instant, Rate};
 
 /// Bit numbers of the fields used here.
 mod field {

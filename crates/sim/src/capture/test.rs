@@ -3,14 +3,14 @@
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use base::{Ecn, Ipv4Addr, Rate, Seq};
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
-use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
-use pcap_file::pcapng::{Block, PcapNgReader};
-use wire::{
+use driftway_base::{Ecn, Ipv4Addr, Rate, Seq};
+use driftway_wire::{
     AodvMessage, AodvRequest, ArpMessage, ArpOperation, Body, HardwareAddr, IcmpMessage, IpHeader,
     Packet, Payload, TcpFlags, TcpOptions, TcpSegment, UnreachableCode,
 };
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
+use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
+use pcap_file::pcapng::{Block, PcapNgReader};
 
 use super::*;
 use crate::nodes::address;
@@ -325,7 +325,7 @@ fn bytes_of_no_standard_stand_behind_the_packet() {
 #[test]
 fn a_packet_without_bytes_says_so() {
     let huge = Packet {
-        body: Body::Udp(wire::UdpDatagram {
+        body: Body::Udp(driftway_wire::UdpDatagram {
             source_port: 1,
             destination_port: 2,
             payload: Payload::new(0, 0, 70_000),

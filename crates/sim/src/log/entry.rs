@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
+use driftway_wire::{AodvMessage, Body, Packet, Routed, TcpFlags};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use wire::{AodvMessage, Body, Packet, Routed, TcpFlags};
 
 use crate::nodes::node_of;
 use crate::sockets::flow_of;

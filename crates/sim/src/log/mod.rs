@@ -10,7 +10,7 @@ mod entry;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 pub use entry::{Entry, Event, Layer, PacketName, kind};
 

@@ -1,7 +1,9 @@
 use std::sync::{Arc, Mutex};
 
+use driftway_wire::{
+    Body, IcmpMessage, IpHeader, Packet, Payload, Routed, TcpSegment, UnreachableCode,
+};
 use proptest::prelude::*;
-use wire::{Body, IcmpMessage, IpHeader, Packet, Payload, Routed, TcpSegment, UnreachableCode};
 
 use super::*;
 use crate::nodes::address;

@@ -19,14 +19,14 @@ mod tell;
 
 use std::collections::VecDeque;
 
-use base::{Duration, FailedLink, Instant, Ipv4Addr, Seek};
-use link::{AdhocQueue, Item, Place};
-use node::Arp;
-use radio::{Neighbours, Report};
-use route::LinkRetry;
-use route::feedback::Feedback;
-use scenario::{Network, Scenario};
-use wire::{Packet, Routed};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Seek};
+use driftway_link::{AdhocQueue, Item, Place};
+use driftway_node::Arp;
+use driftway_radio::{Neighbours, Report};
+use driftway_route::LinkRetry;
+use driftway_route::feedback::Feedback;
+use driftway_scenario::{Network, Scenario};
+use driftway_wire::{Packet, Routed};
 
 use super::{NetworkAtWork, Run, RunError, Sizes, follow};
 use crate::events::Class;

@@ -1,12 +1,12 @@
 //! What hosts do: packets delivered to sockets, timers, applications, and what is told of flows.
 
-use base::{About, FlowKey, Instant, Ipv4Addr, Scope, Signal, SignalKind};
-use link::Place;
-use node::Arrived;
-use path::DISCARD;
-use scenario::{Time, Transport};
-use tcp::{Event as TcpEvent, Transmit};
-use wire::{Body, Packet, Payload, UdpDatagram};
+use driftway_base::{About, FlowKey, Instant, Ipv4Addr, Scope, Signal, SignalKind};
+use driftway_link::Place;
+use driftway_node::Arrived;
+use driftway_path::DISCARD;
+use driftway_scenario::{Time, Transport};
+use driftway_tcp::{Event as TcpEvent, Transmit};
+use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use super::{NetworkAtWork, Run, RunError, SocketAt};
 use crate::events::Class;
@@ -290,8 +290,8 @@ impl<N: NetworkAtWork> Run<'_, N> {
         }
         let tcp = self.hosts[node].socket(at_host).map(|socket| socket.tcp());
         let rto = tcp.map(|tcp| tcp.rtt().rto());
-        let view = tcp.map(tcp::Connection::view).unwrap_or_default();
-        let bytes = |known: base::Known<u32>| known.value().unwrap_or_default();
+        let view = tcp.map(driftway_tcp::Connection::view).unwrap_or_default();
+        let bytes = |known: driftway_base::Known<u32>| known.value().unwrap_or_default();
         self.watch.sent(
             At { now: self.now, node, flow },
             SentSegment {

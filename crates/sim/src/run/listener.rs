@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use aid::{Aid, Verdict};
-use base::{
+use driftway_aid::{Aid, Verdict};
+use driftway_base::{
     Act, Done, Endpoint, FailedLink, Instant, Ipv4Addr, Known, Seq, Signal, SignalKind, Strength,
     TcpView,
 };
-use node::{Host, Socket};
-use tcp::{Config, Connection};
-use wire::TcpSegment;
+use driftway_node::{Host, Socket};
+use driftway_tcp::{Config, Connection};
+use driftway_wire::TcpSegment;
 
 /// When (ms), what, and about which link.
 pub type Heard = (u64, SignalKind, Option<FailedLink>);

@@ -1,6 +1,6 @@
 //! What those see who look at a run under way.
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::{NetworkAtWork, Run};
 use crate::simulation::{FlowNow, SenderNow};

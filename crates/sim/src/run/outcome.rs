@@ -1,8 +1,8 @@
 //! What is written down when a run is over.
 
-use base::{Duration, Instant};
-use scenario::Transport;
-use tcp::Stats;
+use driftway_base::{Duration, Instant};
+use driftway_scenario::Transport;
+use driftway_tcp::Stats;
 
 use super::{NetworkAtWork, Run};
 use crate::flows::FlowAtWork;

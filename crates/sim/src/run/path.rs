@@ -1,12 +1,12 @@
 //! A path in the lab: the lab's time, hosts and books under the code that the bench drives, too.
 
-use ::path::books::{Drop, Packets};
-use ::path::{Drive, PathAtWork};
-use base::{Duration, Instant, Ipv4Addr, Seek, Signal};
-use link::{Place, Side};
-use node::Host;
-use scenario::{Network, Scenario};
-use wire::Packet;
+use driftway_base::{Duration, Instant, Ipv4Addr, Seek, Signal};
+use driftway_link::{Place, Side};
+use driftway_node::Host;
+use driftway_path::books::{Drop, Packets};
+use driftway_path::{Drive, PathAtWork};
+use driftway_scenario::{Network, Scenario};
+use driftway_wire::Packet;
 
 use super::outcome::per;
 use super::{NetworkAtWork, Run, RunError, Sizes, follow};
@@ -34,25 +34,25 @@ impl NetworkAtWork for PathAtWork {
     }
 
     fn open(run: &mut Run<'_, Self>) {
-        path::open(run);
+        driftway_path::open(run);
     }
 
     fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place) {
-        path::send(run, node, packet, place);
+        driftway_path::send(run, node, packet, place);
     }
 
     fn seek(_: &mut Run<'_, Self>, _: usize, _: Ipv4Addr, _: Seek, _: bool) {}
 
     fn on_event(run: &mut Run<'_, Self>, class: Class, entity: usize) {
         if class == Class::Fault {
-            path::on_fault(run, entity);
+            driftway_path::on_fault(run, entity);
         } else {
-            path::on_link(run, entity);
+            driftway_path::on_link(run, entity);
         }
     }
 
     fn settle(run: &mut Run<'_, Self>) {
-        path::settle(run);
+        driftway_path::settle(run);
     }
 
     fn held(&self) -> u64 {
@@ -173,7 +173,7 @@ fn share(part: Duration, whole: Duration) -> Option<f64> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::{FailedLink, SignalKind};
+    use driftway_base::{FailedLink, SignalKind};
 
     use super::super::listener::{Heard, listen};
     use crate::nodes::address;

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use aid::atcp::{Atcp, AtcpOptions};
-use aid::{Aid, Verdict};
-use base::{Act, Done, Ecn, Endpoint, Instant, Ipv4Addr, Seq, Signal, TcpView};
-use node::Socket;
-use tcp::{Config, Connection};
-use wire::{TcpFlags, TcpSegment};
+use driftway_aid::atcp::{Atcp, AtcpOptions};
+use driftway_aid::{Aid, Verdict};
+use driftway_base::{Act, Done, Ecn, Endpoint, Instant, Ipv4Addr, Seq, Signal, TcpView};
+use driftway_node::Socket;
+use driftway_tcp::{Config, Connection};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 const BYTES: u64 = 50_000;
 

@@ -6,11 +6,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use scenario::Scenario;
-use sim::Watch;
-use sim::log::{Entry, EventLog};
-use sim::results::{Direction, FlowResult, LinkResult, RunResult};
-use sim::trace::{FlowEvent, FlowTrace, Trace};
+use driftway_scenario::Scenario;
+use driftway_sim::Watch;
+use driftway_sim::log::{Entry, EventLog};
+use driftway_sim::results::{Direction, FlowResult, LinkResult, RunResult};
+use driftway_sim::trace::{FlowEvent, FlowTrace, Trace};
 
 /// A scenario as its file would say it.
 pub fn parse(text: &str) -> Scenario {
@@ -44,7 +44,7 @@ pub fn example(name: &str, changes: &[(&str, &str)]) -> Scenario {
 
 /// Runs it; the books and the streams are in order.
 pub fn run(scenario: &Scenario, seed: u64) -> RunResult {
-    sim::run(scenario, seed, None)
+    driftway_sim::run(scenario, seed, None)
         .unwrap_or_else(|error| panic!("{error}, with seed {seed}:\n{}", scenario.show()))
 }
 
@@ -56,7 +56,7 @@ pub fn run_text(text: &str, seed: u64) -> RunResult {
 /// The same with a trace.
 pub fn traced(scenario: &Scenario, seed: u64) -> (RunResult, Trace) {
     let mut trace = Trace::default();
-    let result = sim::run(scenario, seed, Some(&mut trace))
+    let result = driftway_sim::run(scenario, seed, Some(&mut trace))
         .unwrap_or_else(|error| panic!("{error}, with seed {seed}:\n{}", scenario.show()));
     (result, trace)
 }
@@ -85,7 +85,7 @@ pub fn logged(scenario: &Scenario, seed: u64) -> (RunResult, Vec<Entry>) {
     let kept = Kept::default();
     let mut log = EventLog::new(Box::new(kept.clone()));
     let watch = Watch { log: Some(&mut log), ..Watch::default() };
-    let result = sim::run(scenario, seed, watch)
+    let result = driftway_sim::run(scenario, seed, watch)
         .unwrap_or_else(|error| panic!("{error}, with seed {seed}:\n{}", scenario.show()));
     log.finish().unwrap();
     let rows = EventLog::read(kept.bytes().as_slice()).collect::<Result<_, _>>().unwrap();
@@ -109,7 +109,7 @@ pub fn completion(flow: &FlowResult) -> f64 {
 
 /// The states that a flow's aid has been in, in order, and since when (s).
 pub fn aid_states(flow: &FlowTrace) -> Vec<(f64, String)> {
-    let state = |(at, event): &(base::Instant, FlowEvent)| match event {
+    let state = |(at, event): &(driftway_base::Instant, FlowEvent)| match event {
         FlowEvent::AidState(state) => Some((at.as_secs_f64(), state.to_string())),
         _ => None,
     };

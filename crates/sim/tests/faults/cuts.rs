@@ -1,12 +1,12 @@
 //! Partitions, and what changes when they end.
 
-use sim::results::{Direction, RunResult};
-use sim::trace::FlowEvent;
+use driftway_sim::results::{Direction, RunResult};
+use driftway_sim::trace::FlowEvent;
 
 use crate::common::{aid_states, completion, drops, link, parse, run, traced};
 
 /// A transfer over three hops of which `faults` befall the second, mostly.
-fn path(faults: &str, flow: &str) -> scenario::Scenario {
+fn path(faults: &str, flow: &str) -> driftway_scenario::Scenario {
     parse(&format!(
         r#"
         name = "a path that is cut"
@@ -34,7 +34,7 @@ fn cut(more: &str) -> String {
 
 const ATCP: &str = "aid = \"atcp\"";
 
-fn flow_of(result: &RunResult) -> &sim::results::FlowResult {
+fn flow_of(result: &RunResult) -> &driftway_sim::results::FlowResult {
     &result.flows[0]
 }
 
@@ -166,7 +166,7 @@ fn random_cuts_hit_as_many_hops_as_they_are_told() {
     };
     let cuts = |count: u32, seed: u64| {
         let mut scenario = path(&random(count), "");
-        scenario.flows[0].application = scenario::Application::Ftp;
+        scenario.flows[0].application = driftway_scenario::Application::Ftp;
         let (_, trace) = traced(&scenario, seed);
         let begins = trace.network.iter().filter(|(_, mark)| mark.begins);
         begins.map(|(at, mark)| (*at, mark.hop)).collect::<Vec<_>>()

@@ -1,6 +1,6 @@
 //! Several flows at once: directions, transports, applications, with aid and without.
 
-use sim::results::RunResult;
+use driftway_sim::results::RunResult;
 
 use crate::common::{completion, parse, run, run_text};
 
@@ -83,7 +83,7 @@ fn inner_nodes_talk_too() {
 #[test]
 fn every_recovery_and_growth_completes_beside_the_others() {
     let mut flows = Vec::new();
-    for (recovery, growth) in tcp::pairs() {
+    for (recovery, growth) in driftway_tcp::pairs() {
         let (recovery, growth) = (recovery.name(), growth.name());
         let tcp = format!(
             "tcp = {{ recovery = \"{recovery}\", growth = \"{growth}\", mss = \"500 B\" }}"
@@ -94,7 +94,7 @@ fn every_recovery_and_growth_completes_beside_the_others() {
     for flow in &result.flows {
         completion(flow);
     }
-    assert_eq!(result.flows.len(), tcp::pairs().count());
+    assert_eq!(result.flows.len(), driftway_tcp::pairs().count());
     assert!(result.flows.len() >= 8);
 }
 
@@ -150,11 +150,11 @@ fn completion_counts_from_the_start() {
     let scenario = |start: &str| {
         let mut scenario =
             parse(&text("400 s", &[flow(0, 4, TRANSFER, &format!("{RENO}\nstart = \"{start}\""))]));
-        let scenario::Network::Path(path) = &mut scenario.network else { panic!() };
+        let driftway_scenario::Network::Path(path) = &mut scenario.network else { panic!() };
         path.overrides.clear();
-        path.link.delay = scenario::Delay::Fixed(scenario::Time::from_millis(10));
+        path.link.delay = driftway_scenario::Delay::Fixed(driftway_scenario::Time::from_millis(10));
         scenario.flows[0].tcp.as_mut().unwrap().tick.phase =
-            scenario::Phase::At(scenario::Time::from_millis(0));
+            driftway_scenario::Phase::At(driftway_scenario::Time::from_millis(0));
         scenario
     };
     let [now, later] = ["0 s", "50 s"].map(|start| run(&scenario(start), 1));

@@ -1,11 +1,11 @@
 //! Packets of others: floods and interference.
 
-use sim::results::{Direction, RunResult};
+use driftway_sim::results::{Direction, RunResult};
 
 use crate::common::{completion, drops, link, parse, run, traced};
 
 /// A transfer at a fraction of the path's rate, so that what comes on top shows.
-fn path(link: &str, faults: &str, tcp: &str) -> scenario::Scenario {
+fn path(link: &str, faults: &str, tcp: &str) -> driftway_scenario::Scenario {
     parse(&format!(
         r#"
         name = "a path with others on it"

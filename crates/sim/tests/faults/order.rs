@@ -1,6 +1,6 @@
 //! Packets that overtake others: reordering, links that don't keep order, and parallel routes.
 
-use sim::results::{Direction, RunResult};
+use driftway_sim::results::{Direction, RunResult};
 
 use crate::common::{completion, drops, link, parse, run, run_text};
 
@@ -117,7 +117,7 @@ fn a_link_that_does_not_keep_order_reorders() {
 }
 
 /// Two routes of three hops each between the ends, the second slower.
-fn routes(spread: &str, delay: &str) -> scenario::Scenario {
+fn routes(spread: &str, delay: &str) -> driftway_scenario::Scenario {
     parse(&format!(
         r#"
         name = "two routes"

@@ -1,7 +1,7 @@
 //! What an acknowledgment does to the sending half: RFC 9293 §3.10.7.4, fifth check.
 
-use base::{Duration, Instant, Release, Seq, SeqRange};
-use wire::{TcpFlags, TcpSegment, Timestamps};
+use driftway_base::{Duration, Instant, Release, Seq, SeqRange};
+use driftway_wire::{TcpFlags, TcpSegment, Timestamps};
 
 use super::control_block::{Connection, Event};
 use super::f_rto::AckOutcome;

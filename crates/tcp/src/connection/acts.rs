@@ -1,11 +1,11 @@
 //! What an aid sees of the connection, and what it may do to it: the direct driver's half of
 //! DESIGN's table of acts.
 
-use base::{
+use driftway_base::{
     Act, Done, Instant, Known, ProbeSpacing, RecoveryState, Release, Seq, SeqRange, Setting,
     TcpView,
 };
-use wire::{TcpFlags, TcpSegment};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 use super::control_block::{Connection, Transmit};
 use super::sender::{Held, NextTimeout, initial_window};

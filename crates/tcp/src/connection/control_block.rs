@@ -2,8 +2,8 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Ecn, Endpoint, Instant, Ipv4Addr, Seq};
-use wire::{Payload, TcpFlags, TcpSegment};
+use driftway_base::{Ecn, Endpoint, Instant, Ipv4Addr, Seq};
+use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
 use super::sender::Sender;
 use crate::config::Config;
@@ -39,7 +39,7 @@ pub struct Transmit {
     pub ahead_of_queue: bool,
     /// It carries something that was sent before.
     pub retransmission: bool,
-    /// An aid asked for it ([`base::Act::Resend`]): not to be shown to the aid again.
+    /// An aid asked for it ([`driftway_base::Act::Resend`]): not to be shown to the aid again.
     pub for_aid: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The steps of F-RTO (RFC 5682).
 
-use base::Instant;
-use wire::TcpSegment;
+use driftway_base::Instant;
+use driftway_wire::TcpSegment;
 
 use super::control_block::Connection;
 use crate::f_rto::FRto;

@@ -1,7 +1,7 @@
 //! A segment arrives: RFC 9293 §3.10.7, with the checks of RFC 5961 and RFC 7323.
 
-use base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
-use wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+use driftway_base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
+use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use super::control_block::{Connection, Event, Transmit};
 use super::sender::initial_window;

@@ -1,7 +1,7 @@
 //! Long connectivity disruptions (RFC 6069): a router's word that it has no route explains why a
 //! retransmission stayed unanswered, so it was not congestion, and one back-off is taken back.
 
-use base::{Duration, Instant, Seq};
+use driftway_base::{Duration, Instant, Seq};
 
 use super::control_block::{Connection, Event};
 use crate::state::{Cause, State};

@@ -1,7 +1,7 @@
 //! What leaves: RFC 9293 §3.8, with what loss recovery, aids and the persist timer want sent.
 
-use base::{Duration, Ecn, Instant, ProbeSize, Seq, SeqRange};
-use wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+use driftway_base::{Duration, Ecn, Instant, ProbeSize, Seq, SeqRange};
+use driftway_wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use super::control_block::{Connection, Transmit};
 use super::sender::initial_window;

@@ -4,8 +4,8 @@
 //! probe's, which is never later and starts it anew. So what a view says of the retransmission
 //! deadline is the same under every recovery: when TCP would take silence for congestion.
 
-use base::{Duration, Instant, SeqRange};
-use wire::TcpSegment;
+use driftway_base::{Duration, Instant, SeqRange};
+use driftway_wire::TcpSegment;
 
 use super::ack::reported;
 use super::control_block::Connection;
@@ -147,8 +147,8 @@ mod test {
     use crate::flight::Flight;
     use crate::recovery::{Advance, LossRecovery};
     use alloc::boxed::Box;
-    use base::{Ecn, Endpoint, Ipv4Addr, Seq};
-    use wire::TcpFlags;
+    use driftway_base::{Ecn, Endpoint, Ipv4Addr, Seq};
+    use driftway_wire::TcpFlags;
 
     /// Repairs what nobody has acknowledged 100 ms after it left, once.
     #[derive(Debug, Default)]

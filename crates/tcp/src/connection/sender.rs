@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use base::{Duration, Instant, ProbeSpacing, Release, Retransmit, Seq, SeqRange, Setting};
+use driftway_base::{Duration, Instant, ProbeSpacing, Release, Retransmit, Seq, SeqRange, Setting};
 
 use crate::config::Config;
 use crate::disruption::Disruption;

@@ -1,6 +1,6 @@
 //! A timer goes off.
 
-use base::{Duration, Instant, Retransmit};
+use driftway_base::{Duration, Instant, Retransmit};
 
 use super::control_block::{Connection, Event};
 use crate::clock::LEAST_SPAN;

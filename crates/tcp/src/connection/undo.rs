@@ -3,8 +3,8 @@
 //! comes back, D-SACK (RFC 2883, RFC 3708) from the duplicates that the peer reports; F-RTO has a
 //! file of its own.
 
-use base::{Duration, Instant, Seq};
-use wire::{TcpFlags, TcpSegment};
+use driftway_base::{Duration, Instant, Seq};
+use driftway_wire::{TcpFlags, TcpSegment};
 
 use super::control_block::Connection;
 use crate::growth::Window;

@@ -1,7 +1,7 @@
 //! Congestion window validation: a window that is not used does not grow, and falls with time
 //! (RFC 2861 §3, as Linux does it).
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::control_block::Connection;
 use super::sender::initial_window;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 use crate::options::Options;
 

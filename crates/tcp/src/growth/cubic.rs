@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438). Windows are in segments here, as in the RFC; times in seconds.
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 use super::contract::{Acked, Growth, Listed, MOST_WINDOW, Window, slow_start};
 

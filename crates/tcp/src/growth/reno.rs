@@ -1,6 +1,6 @@
 //! Slow start and congestion avoidance (RFC 5681 §3.1).
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::contract::{Acked, Growth, Listed, MOST_WINDOW, Window, slow_start};
 

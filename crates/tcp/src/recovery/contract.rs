@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::fmt;
 
-use base::{Duration, Instant, Seq, SeqRange};
+use driftway_base::{Duration, Instant, Seq, SeqRange};
 
 use crate::flight::{Flight, Phase};
 use crate::options::Options;

@@ -1,6 +1,6 @@
 //! NewReno (RFC 6582): a partial acknowledgment means the next hole is lost, too.
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::contract::{Advance, Listed, LossRecovery};
 use crate::flight::{Flight, Phase};

@@ -4,7 +4,7 @@
 
 use alloc::boxed::Box;
 
-use base::{Duration, Instant, Seq, SeqRange};
+use driftway_base::{Duration, Instant, Seq, SeqRange};
 
 use super::contract::{Advance, Feedback, Listed, LossRecovery, Response};
 use super::newreno::NewReno;

@@ -1,7 +1,7 @@
 //! Reno: fast retransmit and fast recovery (RFC 5681 §3.2). The first new acknowledgment ends the
 //! recovery, so several losses in one window cost several recoveries, or a timeout.
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::contract::{Advance, Listed, LossRecovery};
 use crate::flight::{Flight, Phase};

@@ -1,6 +1,6 @@
 //! Conservative recovery from SACK information (RFC 6675).
 
-use base::{Instant, Seq, SeqRange};
+use driftway_base::{Instant, Seq, SeqRange};
 
 use super::contract::{Advance, Listed, LossRecovery};
 use crate::flight::{DUP_THRESHOLD, Flight, Phase};

@@ -12,7 +12,7 @@
 
 use alloc::collections::VecDeque;
 
-use base::{Duration, Instant, SeqRange};
+use driftway_base::{Duration, Instant, SeqRange};
 
 use super::contract::{Advance, Feedback, Listed, LossRecovery, Response};
 use crate::flight::Flight;

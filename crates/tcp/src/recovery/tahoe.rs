@@ -1,6 +1,6 @@
 //! Tahoe: a fast retransmit, then slow start from SND.UNA (Jacobson 1988; Fall & Floyd 1996 §2).
 
-use base::Instant;
+use driftway_base::Instant;
 
 use super::contract::{Advance, Listed, LossRecovery};
 use crate::flight::Flight;

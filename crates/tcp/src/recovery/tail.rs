@@ -1,7 +1,7 @@
 //! The tail loss probe (RFC 8985 §7): when acknowledgments stop coming, one segment more, new or the
 //! last one again, so that what is reported about it lets RACK repair the rest without a timeout.
 
-use base::{Duration, Seq, SeqRange};
+use driftway_base::{Duration, Seq, SeqRange};
 
 use super::contract::Feedback;
 use crate::flight::{Flight, Phase};

@@ -3,9 +3,9 @@
 //! Numbers are relative to the initial ones, so that a stream begins at 1; both wrap within the
 //! first kilobyte. What is sent must be claimed with [`Line::sends`] before anything else happens.
 
-use base::{Duration, Ecn, Endpoint, Instant, Seq, SeqRange};
-use tcp::{Clock, Config, Connection, Event, RecoveryKind, State, Transmit};
-use wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
+use driftway_base::{Duration, Ecn, Endpoint, Instant, Seq, SeqRange};
+use driftway_tcp::{Clock, Config, Connection, Event, RecoveryKind, State, Transmit};
+use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use super::address;
 
@@ -196,8 +196,8 @@ impl Line {
     pub fn receives(&mut self, peer: Peer) {
         self.does(|tcp, now| tcp.on_segment(now, address(2), &peer.segment, peer.ecn));
     }
-    pub fn acts(&mut self, act: base::Act) {
-        assert_eq!(self.does(|tcp, now| tcp.act(now, &act)), base::Done::Done, "{act:?}");
+    pub fn acts(&mut self, act: driftway_base::Act) {
+        assert_eq!(self.does(|tcp, now| tcp.act(now, &act)), driftway_base::Done::Done, "{act:?}");
     }
 
     /// Time passes until `ms`; nothing is sent before, what is sent then waits to be claimed.
@@ -247,7 +247,7 @@ impl Line {
             self.edge = None; // the next peer has heard nothing
         }
         let view = self.tcp.view();
-        let number = |known: base::Known<Seq>| known.value().unwrap();
+        let number = |known: driftway_base::Known<Seq>| known.value().unwrap();
         assert!(number(view.una).at_or_before(number(view.nxt)));
         assert!(number(view.nxt).at_or_before(number(view.max)));
     }

@@ -5,8 +5,8 @@ pub mod line;
 
 use std::collections::VecDeque;
 
-use base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
-use tcp::{Config, Connection, Event, Transmit};
+use driftway_base::{Duration, Ecn, Endpoint, Instant, Ipv4Addr, Seq};
+use driftway_tcp::{Config, Connection, Event, Transmit};
 
 pub const MS: fn(u64) -> Duration = Duration::from_millis;
 

@@ -1,7 +1,7 @@
 //! RFC 8985 §6 and §7. The round trip of the handshake is 100 ms, so the reordering window begins at
 //! 25 ms, and the probe timeout at 200 ms.
 
-use base::{Act, Release, Setting};
+use driftway_base::{Act, Release, Setting};
 
 use super::*;
 
@@ -357,17 +357,17 @@ fn held_neither_probe_nor_reordering_timer_sends() {
             if !blocks.is_empty() {
                 news(&mut line, 1, blocks);
             }
-            let (cwnd, release) = (base::Setting::Keep, base::Release::Resume);
+            let (cwnd, release) = (driftway_base::Setting::Keep, driftway_base::Release::Resume);
             let (probe, step_back) = (None, false);
-            line.acts(base::Act::Hold { probe, step_back, freeze_timers, cwnd, release });
+            line.acts(driftway_base::Act::Hold { probe, step_back, freeze_timers, cwnd, release });
             // Not even an acknowledgment starts one.
             line.at(210);
             news(&mut line, 1, &[(2001, 3001)]);
             line.quiet_until(due + 60_000);
             assert_eq!(phase(&line), RecoveryState::Open);
-            let keep = base::Setting::Keep;
-            let rto = base::Setting::Keep;
-            line.acts(base::Act::Resume { cwnd: keep, ssthresh: keep, rto });
+            let keep = driftway_base::Setting::Keep;
+            let rto = driftway_base::Setting::Keep;
+            line.acts(driftway_base::Act::Resume { cwnd: keep, ssthresh: keep, rto });
             if line.sends_some().is_empty() {
                 let next = line.tcp.next_timeout().unwrap().as_nanos() / 1_000_000;
                 line.at(next);
@@ -380,9 +380,9 @@ fn held_neither_probe_nor_reordering_timer_sends() {
 #[test]
 fn the_view_says_when_the_timeout_is_not_when_the_probe_is() {
     let line = Line::in_flight(&config(), 3);
-    let timeout = base::Instant::from_millis(1100);
+    let timeout = driftway_base::Instant::from_millis(1100);
     assert_eq!(line.tcp.view().retransmission_deadline, Known::Exact(Some(timeout)));
-    assert_eq!(line.tcp.next_timeout(), Some(base::Instant::from_millis(300)));
+    assert_eq!(line.tcp.next_timeout(), Some(driftway_base::Instant::from_millis(300)));
 }
 
 #[test]

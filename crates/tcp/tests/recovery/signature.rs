@@ -1,8 +1,8 @@
 //! One transfer, the same losses under each recovery: each leaves the trace it is known for
 //! (Fall & Floyd 1996 §3 draw these).
 
-use base::{Instant, Seq};
-use wire::TcpFlags;
+use driftway_base::{Instant, Seq};
+use driftway_wire::TcpFlags;
 
 use super::*;
 use crate::common::{DELAY, Fate, Pair};

@@ -118,7 +118,7 @@ fn congestion_of_its_own_is_not_taken_back() {
     line.receives(ack(8001));
     line.writes(8000);
     line.sends_some();
-    line.receives(ack(9001).with(wire::TcpFlags::ECE));
+    line.receives(ack(9001).with(driftway_wire::TcpFlags::ECE));
     line.sends_some();
     let after = windows(&line);
     line.receives(ack(9001).sack(&[(1, 1001)]));

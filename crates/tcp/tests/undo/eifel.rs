@@ -1,6 +1,6 @@
 //! RFC 3522 §3.2, RFC 4015 §3.2. Segments are 988 bytes: 12 are the timestamps'.
 
-use base::Duration;
+use driftway_base::Duration;
 
 use super::*;
 
@@ -103,7 +103,7 @@ fn an_echo_of_congestion_or_a_report_of_a_duplicate_forbids_it() {
     line.receives(ack(989).timestamps(6150, 100).sack(&[(1, 989)]));
     assert_eq!(undone(&line), 0);
     let mut line = timed_out(&config);
-    line.receives(ack(989).timestamps(6150, 100).with(wire::TcpFlags::ECE));
+    line.receives(ack(989).timestamps(6150, 100).with(driftway_wire::TcpFlags::ECE));
     assert_eq!(undone(&line), 0);
 }
 
@@ -124,9 +124,9 @@ fn afterwards_the_timeout_is_more_careful() {
 #[test]
 fn a_hold_of_an_aid_owns_the_window() {
     let mut line = timed_out(&eifel(RecoveryKind::NewReno));
-    let release = base::Release::AnyAck;
-    let cwnd = base::Setting::Value(988);
-    line.acts(base::Act::Hold {
+    let release = driftway_base::Release::AnyAck;
+    let cwnd = driftway_base::Setting::Value(988);
+    line.acts(driftway_base::Act::Hold {
         probe: None,
         step_back: true,
         freeze_timers: false,
@@ -143,12 +143,12 @@ fn after_a_hold_a_second_timeout_does_not_make_the_first_retransmission_look_ori
     // RFC 3522 §3.2, steps 1 and 2: RetransmitTS is that of the first retransmission, 1100 ms.
     let mut line = timed_out(&eifel(RecoveryKind::NewReno));
     line.at(1200);
-    let (cwnd, release) = (base::Setting::Keep, base::Release::Resume);
+    let (cwnd, release) = (driftway_base::Setting::Keep, driftway_base::Release::Resume);
     let (probe, step_back) = (None, false);
-    line.acts(base::Act::Hold { probe, step_back, freeze_timers: true, cwnd, release });
+    line.acts(driftway_base::Act::Hold { probe, step_back, freeze_timers: true, cwnd, release });
     line.at(6000);
-    let (ssthresh, rto) = (base::Setting::Keep, base::Setting::Keep);
-    line.acts(base::Act::Resume { cwnd, ssthresh, rto });
+    let (ssthresh, rto) = (driftway_base::Setting::Keep, driftway_base::Setting::Keep);
+    line.acts(driftway_base::Act::Resume { cwnd, ssthresh, rto });
     line.at(7900);
     line.sends(["1..989"]);
     let ssthresh = line.ssthresh();
@@ -166,9 +166,9 @@ fn the_stamp_is_that_of_the_segment_at_the_left_edge() {
     let config = Config { recovery, sack: true, mss: 1012, ..eifel(recovery) };
     let answer = syn_ack().options(|o| o.mss = Some(1012));
     let mut line = Line::established_by(&config, answer);
-    let window = base::Setting::Value(20_000);
-    let rto = base::Setting::Keep;
-    line.acts(base::Act::Resume { cwnd: window, ssthresh: window, rto });
+    let window = driftway_base::Setting::Value(20_000);
+    let rto = driftway_base::Setting::Keep;
+    line.acts(driftway_base::Act::Resume { cwnd: window, ssthresh: window, rto });
     for n in 0..20 {
         line.at(RTT + n);
         line.writes(1000);

@@ -158,12 +158,12 @@ fn a_hold_while_probing_leaves_what_did_not_go_again_to_conventional_recovery() 
             line.at(1200);
             line.receives(ack(1001));
             line.sends(["8001..9001", "9001..10001"]);
-            let (cwnd, release) = (base::Setting::Keep, base::Release::Resume);
+            let (cwnd, release) = (driftway_base::Setting::Keep, driftway_base::Release::Resume);
             let (probe, step_back) = (None, false);
-            line.acts(base::Act::Hold { probe, step_back, freeze_timers, cwnd, release });
+            line.acts(driftway_base::Act::Hold { probe, step_back, freeze_timers, cwnd, release });
             line.at(1250);
-            let (ssthresh, rto) = (base::Setting::Keep, base::Setting::Keep);
-            line.acts(base::Act::Resume { cwnd, ssthresh, rto });
+            let (ssthresh, rto) = (driftway_base::Setting::Keep, driftway_base::Setting::Keep);
+            line.acts(driftway_base::Act::Resume { cwnd, ssthresh, rto });
             line.sends(["1001..2001", "2001..3001"]);
             line.receives(ack(3001));
             assert_eq!(line.sends_some()[0], "3001..4001");

@@ -1,7 +1,7 @@
 //! One transfer whose path stands still for a while and loses nothing: what each detection makes of
 //! the timeout that it costs.
 
-use base::{Duration, Instant};
+use driftway_base::{Duration, Instant};
 
 use super::*;
 use crate::common::{DELAY, Fate, Pair};

@@ -1,9 +1,9 @@
 //! Arbitrary valid packets, and their bytes.
 #![allow(dead_code, reason = "each test file takes what it needs")]
 
-use base::{Ecn, Endpoint, FailedLink, FlowKey, Ipv4Addr, Seq, SeqRange};
+use driftway_base::{Ecn, Endpoint, FailedLink, FlowKey, Ipv4Addr, Seq, SeqRange};
+use driftway_wire::*;
 use proptest::prelude::*;
-use wire::*;
 
 /// Any packet that can be encoded, with a payload of up to `max_payload` bytes.
 pub fn packet(max_payload: u32) -> impl Strategy<Value = Packet> {

@@ -1,6 +1,6 @@
 //! Normal → loss → normal: liu-singh-2001 §III-A "Lossy Channel", §IV, Figs. 4, 5 and 7.
 
-use base::Known;
+use driftway_base::Known;
 
 use super::*;
 

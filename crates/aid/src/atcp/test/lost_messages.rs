@@ -4,7 +4,7 @@
 use core::ops::Range;
 use std::collections::BTreeSet;
 
-use base::{Chance, RandomStream};
+use driftway_base::{Chance, RandomStream};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! What holds whatever happens.
 
-use base::{About, Known};
+use driftway_base::{About, Known};
 use proptest::prelude::*;
 
 use super::*;
@@ -211,7 +211,7 @@ proptest! {
     fn any_events_and_a_driver_that_refuses(
         options in any_options(), inputs in inputs(), seed in any::<u64>(),
     ) {
-        let mut draws = base::RandomStream::new(seed, "refuse", 0);
+        let mut draws = driftway_base::RandomStream::new(seed, "refuse", 0);
         run(options, inputs, || draws.below(4) == 0);
     }
 

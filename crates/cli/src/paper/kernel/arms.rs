@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::failure::Failure;
-use experiment::study::format::{Arm, Group, Kernel, Settings};
-use experiment::study::plan::Plan;
+use driftway_experiment::study::format::{Arm, Group, Kernel, Settings};
+use driftway_experiment::study::plan::Plan;
 
 /// The paper's TCP is Reno; most hosts of today run CUBIC.
 pub const CONGESTION_CONTROLS: [&str; 2] = ["cubic", "reno"];

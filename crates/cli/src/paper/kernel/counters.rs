@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::{fs, io};
 
-use host::Namespace;
+use driftway_host::Namespace;
 
 /// What we call it, and the counters of the kernel that are added up for it. One that a kernel does
 /// not have counts nothing.

@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::arms::Stack;
 use super::one::Ran;
 use super::work::Work;
-use experiment::study::document::{self, FigureResult, PointResult, Timing};
-use experiment::study::measure::measure;
-use experiment::study::outcome::{Outcome, point};
-use experiment::study::results::Results;
-use experiment::study::statement::{Cell, Quantity};
+use driftway_experiment::study::document::{self, FigureResult, PointResult, Timing};
+use driftway_experiment::study::measure::measure;
+use driftway_experiment::study::outcome::{Outcome, point};
+use driftway_experiment::study::results::Results;
+use driftway_experiment::study::statement::{Cell, Quantity};
 
 /// Everything that came out: a paper's document, whose arms are the lab's and the kernel's, and what
 /// there is to be said of the kernel's runs.

@@ -16,9 +16,9 @@ use std::fs;
 use std::io::Write;
 use std::num::NonZeroU64;
 
-use host::{available, lacks};
+use driftway_host::{available, lacks};
+use driftway_sim::results::{FlowResult, RunResult};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use sim::results::{FlowResult, RunResult};
 
 use crate::args::PaperArgs;
 use crate::failure::Failure;
@@ -26,10 +26,10 @@ use crate::files::Destination;
 use crate::run::progress;
 use crate::runner::{self, Asked};
 use document::Document;
-use experiment::runner::in_order;
-use experiment::study::find::Source;
-use experiment::study::plan::plan;
-use experiment::study::results::{self, Results};
+use driftway_experiment::runner::in_order;
+use driftway_experiment::study::find::Source;
+use driftway_experiment::study::plan::plan;
+use driftway_experiment::study::results::{self, Results};
 use one::Ran;
 use work::{Run, Work};
 

@@ -5,9 +5,11 @@ use std::io::{self, PipeWriter};
 use std::os::fd::AsFd;
 use std::thread::{self, JoinHandle};
 
-use base::{Duration, Instant};
-use host::{Asker, Emulation, End, Field, Namespace, RealClock, Settings, Snapshot, urgent};
-use scenario::{Application, Network, Scenario, Size};
+use driftway_base::{Duration, Instant};
+use driftway_host::{
+    Asker, Emulation, End, Field, Namespace, RealClock, Settings, Snapshot, urgent,
+};
+use driftway_scenario::{Application, Network, Scenario, Size};
 use serde::Serialize;
 
 use super::arms::Stack;
@@ -85,7 +87,8 @@ pub fn run(scenario: &Scenario, stack: &Stack, seed: u64) -> io::Result<Ran> {
     let Network::Path(path) = &scenario.network else {
         return Err(io::Error::other("it is not a path"));
     };
-    let (Some(flow), scenario::Time(limit)) = (scenario.flows.first(), scenario.duration) else {
+    let (Some(flow), driftway_scenario::Time(limit)) = (scenario.flows.first(), scenario.duration)
+    else {
         return Err(io::Error::other("there is no flow"));
     };
     let (Application::Transfer(Size(bytes)), Some(tcp)) = (&flow.application, &flow.tcp) else {

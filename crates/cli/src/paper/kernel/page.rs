@@ -9,7 +9,7 @@ use super::work::Work;
 use crate::report::figure::Figure;
 use crate::report::page::{SCRIPT, STYLE, library};
 use crate::text::Grid;
-use experiment::command::quoted;
+use driftway_experiment::command::quoted;
 
 /// What the page shows, in order. Text is escaped by the template; what it takes as it is comes
 /// from this crate: style, script, and the figures' JSON.
@@ -49,7 +49,7 @@ struct Section<'a> {
 pub fn page(work: &Work, document: &Document) -> Result<String, askama::Error> {
     let paper = &work.plan.study;
     let section = |result| {
-        let result: &experiment::study::document::FigureResult = result;
+        let result: &driftway_experiment::study::document::FigureResult = result;
         let figure = &paper.figures[result.at.0];
         Section {
             id: &figure.id,

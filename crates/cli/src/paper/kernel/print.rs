@@ -6,8 +6,8 @@ use super::super::tables::{late, points};
 use super::document::Document;
 use super::work::Work;
 use crate::text::{Grid, Scale, count, list, mean_in, value, wrapped};
-use experiment::study::document::{FigureResult, PointResult};
-use sim::results::Estimate;
+use driftway_experiment::study::document::{FigureResult, PointResult};
+use driftway_sim::results::Estimate;
 
 /// A table a figure, and what to think of it.
 pub fn document(work: &Work, document: &Document) -> String {

@@ -3,17 +3,17 @@
 //! A kernel's arm is an arm like others, with jobs of its own, so that everything that shows a
 //! paper shows it. Only who runs its jobs is another.
 
-use scenario::{Application, Scenario, Size};
+use driftway_scenario::{Application, Scenario, Size};
 
 use super::arms::{By, CONGESTION_CONTROLS, Planned, Stack, arms, groups};
 use crate::args::PaperArgs;
 use crate::failure::Failure;
-use experiment::runner::Job;
-use experiment::study::check::COMPLETION;
-use experiment::study::find::FILE;
-use experiment::study::format::QuickPoints;
-use experiment::study::plan::{Plan, PlannedFigure};
-use experiment::study::select::{Recorded, Selection};
+use driftway_experiment::runner::Job;
+use driftway_experiment::study::check::COMPLETION;
+use driftway_experiment::study::find::FILE;
+use driftway_experiment::study::format::QuickPoints;
+use driftway_experiment::study::plan::{Plan, PlannedFigure};
+use driftway_experiment::study::select::{Recorded, Selection};
 
 /// How long a run may take. Only few of the paper's own take longer.
 const LIMIT: &str = "3600 s";
@@ -226,7 +226,8 @@ impl Building<'_> {
             set.push(("flow.0.application.transfer".into(), format!("{bytes} B")));
             self.cut = true;
         }
-        let scenario = Scenario::parse(&job.file, text, &set).map_err(experiment::Error::from)?;
+        let scenario =
+            Scenario::parse(&job.file, text, &set).map_err(driftway_experiment::Error::from)?;
         if matches!(by, By::Kernel(_)) {
             no_kernel_can(&scenario).map_err(|(key, why)| {
                 Failure::Input(format!(
@@ -260,12 +261,12 @@ mod test {
     use std::sync::LazyLock;
 
     use clap::Parser;
-    use scenario::Aid;
+    use driftway_scenario::Aid;
 
     use super::*;
     use crate::args::{Cli, Command};
-    use experiment::study::find::Source;
-    use experiment::study::plan::plan;
+    use driftway_experiment::study::find::Source;
+    use driftway_experiment::study::plan::plan;
 
     static WHOLE: LazyLock<Plan> =
         LazyLock::new(|| plan(Source::find("liu-singh-2001").unwrap()).unwrap());

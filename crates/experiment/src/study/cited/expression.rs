@@ -142,7 +142,8 @@ mod test {
             title = "t"
             y = [{ metric = "completion_s", label = "time" }, { metric = "timeouts", label = "n" }]
         "#;
-        let study = scenario::File::parse("p.toml", study.to_owned()).unwrap().read().unwrap();
+        let study =
+            driftway_scenario::File::parse("p.toml", study.to_owned()).unwrap().read().unwrap();
         let row = |metric: &str, arm: &str, x: &str, mean| {
             let name =
                 Name { figure: "8".into(), metric: metric.into(), arm: arm.into(), x: x.into() };

@@ -5,7 +5,7 @@ pub mod format;
 pub mod table;
 pub mod text;
 
-use scenario::Scenario;
+use driftway_scenario::Scenario;
 
 use super::find::{FILE as PAPER, Source};
 use super::format::{Measure, Of, Study};
@@ -95,7 +95,7 @@ pub fn tables(plan: &Plan, kept: &Kept) -> Result<Vec<(String, String)>, Error> 
 }
 
 fn read(source: &Source) -> Result<Numbers, Error> {
-    Ok(scenario::File::parse(&source.place(FILE), source.read(FILE)?)?.read()?)
+    Ok(driftway_scenario::File::parse(&source.place(FILE), source.read(FILE)?)?.read()?)
 }
 
 /// Checks all numbers of a paper; `shell` runs a command and answers with what that writes.

@@ -132,7 +132,8 @@ mod test {
     fn filled(readme: &str, cell: &str) -> Result<String, String> {
         let study = "title = 't'\n[[figure]]\nid = '8'\ntitle = 't'\n\
                      y = [{ metric = 'm', label = 'l' }]";
-        let study = scenario::File::parse("p.toml", study.to_owned()).unwrap().read().unwrap();
+        let study =
+            driftway_scenario::File::parse("p.toml", study.to_owned()).unwrap().read().unwrap();
         let name =
             Name { figure: "8".into(), metric: "m".into(), arm: "tcp".into(), x: "10 ms".into() };
         let number = Number { mean: Some(-12.345), half: Some(1.6), quick: None };

@@ -1,6 +1,6 @@
 //! From a predicate to what is measured, at each point that it is about.
 
-use scenario::{Coordinate, Error, File, Unit};
+use driftway_scenario::{Coordinate, Error, File, Unit};
 
 use super::format::{Added, Goes, Growth, Order, Ratio, Statement, Trend, Value};
 use super::{Case, Cell, Quantity};

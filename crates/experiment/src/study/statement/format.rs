@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use scenario::Coordinate;
+use driftway_scenario::Coordinate;
 use serde::{Deserialize, Serialize};
 
 use crate::study::format::Names;

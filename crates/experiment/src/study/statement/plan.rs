@@ -1,6 +1,6 @@
 //! From the file's statements to what is judged: one for each figure and reading, its names resolved.
 
-use scenario::{Error, File, Unit};
+use driftway_scenario::{Error, File, Unit};
 
 use super::cases::Cases;
 use super::format::{Bound, Differs, Kind, Statement, Verdict};

@@ -1,6 +1,6 @@
 //! Statements, from the file to cells.
 
-use scenario::{File, Unit};
+use driftway_scenario::{File, Unit};
 
 use super::*;
 use crate::study::format::Study;

@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
-use host::Settings;
+use driftway_host::Settings;
 use netlink_packet_route::rule::RuleAttribute;
 use nix::sys::signal::Signal;
 use socket2::Socket;

@@ -1,8 +1,8 @@
 //! The path with real packets, in virtual time.
 
-use base::{Duration, Ecn};
-use scenario::{Network, Scenario};
-use wire::{IcmpMessage, TcpFlags, TcpSegment, UnreachableCode};
+use driftway_base::{Duration, Ecn};
+use driftway_scenario::{Network, Scenario};
+use driftway_wire::{IcmpMessage, TcpFlags, TcpSegment, UnreachableCode};
 
 use super::*;
 
@@ -96,18 +96,18 @@ fn packets_leave_in_reverse_and_marked() {
 #[test]
 fn losses_are_those_of_the_lab() {
     let mut medium = medium(1, "", ", packet_error_rate = 0.3");
-    let mut bare = link::PathLink::new(
-        link::LinkConfig {
-            rate: base::Rate::from_bps(10_000_000),
-            delay: link::Delay::Fixed(MS.times(10)),
-            errors: link::Errors::Packets(0.3),
-            queue: link::QueueConfig {
+    let mut bare = driftway_link::PathLink::new(
+        driftway_link::LinkConfig {
+            rate: driftway_base::Rate::from_bps(10_000_000),
+            delay: driftway_link::Delay::Fixed(MS.times(10)),
+            errors: driftway_link::Errors::Packets(0.3),
+            queue: driftway_link::QueueConfig {
                 limit: 50,
-                discipline: link::Discipline::DropTail { ecn_threshold: None },
+                discipline: driftway_link::Discipline::DropTail { ecn_threshold: None },
                 mark_loss: 0.0,
             },
-            duplex: link::Duplex::Full,
-            order: link::Order::Fifo,
+            duplex: driftway_link::Duplex::Full,
+            order: driftway_link::Order::Fifo,
         },
         1,
         0,
@@ -117,11 +117,11 @@ fn losses_are_those_of_the_lab() {
         let packet = segment(0, 1);
         let packet = Packet { ip: IpHeader { identification: n, ..packet.ip }, ..packet };
         medium.offer(at(u64::from(n) * 2), End::Near, &encode(&packet));
-        let frame = link::Frame { id: n.into(), bytes: 1250, ecn_capable: true };
+        let frame = driftway_link::Frame { id: n.into(), bytes: 1250, ecn_capable: true };
         bare.enqueue(at(u64::from(n) * 2), Side::A, frame, Place::Tail);
     }
     while let Some(event) = bare.poll(at(1000)) {
-        if let link::LinkEvent::Arrived { id, .. } = event {
+        if let driftway_link::LinkEvent::Arrived { id, .. } = event {
             expected.push(id as u16);
         }
     }

@@ -1,4 +1,4 @@
-use base::Instant;
+use driftway_base::Instant;
 use proptest::prelude::*;
 
 use super::{Bounce, ConstantVelocity};

@@ -1,4 +1,4 @@
-use base::{Duration, Instant, RandomStream};
+use driftway_base::{Duration, Instant, RandomStream};
 
 use super::{RandomWaypoint, Start, Walk, mean_distance, place};
 use crate::Mobility;

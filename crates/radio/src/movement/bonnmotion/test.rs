@@ -1,4 +1,4 @@
-use base::Instant;
+use driftway_base::Instant;
 
 use super::parse;
 use crate::movement;

@@ -1,6 +1,6 @@
 //! The statements of ns-2's movement files.
 
-use base::Instant;
+use driftway_base::Instant;
 
 use crate::movement::error::{Line, MovementError, quoted};
 use crate::movement::number::Word;

@@ -63,8 +63,8 @@ mod test;
 
 use alloc::boxed::Box;
 
-use base::{FailedLink, Instant, Ipv4Addr};
-use wire::DsrHeader;
+use driftway_base::{FailedLink, Instant, Ipv4Addr};
+use driftway_wire::DsrHeader;
 
 use super::cache::{Heard, LearnedBy, News, Notice, RouteCache};
 use super::caches::{CacheOptions, ListedCache, UpdateOptions};

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use base::{FailedLink, Ipv4Addr};
+use driftway_base::{FailedLink, Ipv4Addr};
 
 use super::super::path::{Mask, Path, bit};
 

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use base::{FailedLink, Ipv4Addr};
+use driftway_base::{FailedLink, Ipv4Addr};
 
 use super::super::cache::{News, Notice};
 use super::super::path::Path;

@@ -3,8 +3,8 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use base::{FailedLink, Instant, Ipv4Addr};
-use wire::Quoted;
+use driftway_base::{FailedLink, Instant, Ipv4Addr};
+use driftway_wire::Quoted;
 
 use super::Way;
 

@@ -1,6 +1,6 @@
 //! Route failure and re-establishment notifications (chandran-1998): a router's memory of failed
 //! routes, and what it says about them. This is the network's half of TCP-F (chandran-1998 §4, §5.4,
-//! §6.1); the source's half is `aid::tcp_f`.
+//! §6.1); the source's half is `driftway_aid::tcp_f`.
 //!
 //! # What is not modelled
 //!
@@ -14,8 +14,8 @@ mod destination;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use base::{About, Duration, FailedLink, Instant, Ipv4Addr, Signal, SignalKind};
-use wire::{Body, IcmpMessage, Packet, Quoted};
+use driftway_base::{About, Duration, FailedLink, Instant, Ipv4Addr, Signal, SignalKind};
+use driftway_wire::{Body, IcmpMessage, Packet, Quoted};
 
 use super::{Fate, GivenUp, Output, Passage, Scheme, Way};
 use destination::{Destination, Source};
@@ -25,7 +25,7 @@ use destination::{Destination, Source};
 pub struct RfnConfig {
     /// For how long a router believes an RFN of another's. An RRN may be lost; without an end, a
     /// route would stay closed for ever at each router before the loss. As long as the source
-    /// waits (`aid::tcp_f`), or longer, and the source finds the way free when it tries again.
+    /// waits (`driftway_aid::tcp_f`), or longer, and the source finds the way free when it tries again.
     pub believes: Duration,
     /// Keeps packets that have no way; `None`: they are lost.
     pub buffer: Option<Buffer>,

@@ -1,7 +1,7 @@
 //! Whatever link layer the nodes share.
 
-use base::{Duration, Instant};
-use radio::{Dcf, Outgoing, Report, Tdma};
+use driftway_base::{Duration, Instant};
+use driftway_radio::{Dcf, Outgoing, Report, Tdma};
 
 use crate::results::MacResult;
 

@@ -4,11 +4,11 @@
 //! that it is about, as long as the message is: a request goes to all, a reply to one, and hardware
 //! addresses follow from nodes, so that nothing else has to be said.
 
-use base::Instant;
-use link::{Class as Rank, Item, Place};
-use node::{Arp, ArpConfig, ArpOutput, Resolved};
-use wire::{ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER, IpHeader};
-use wire::{Packet, Routed};
+use driftway_base::Instant;
+use driftway_link::{Class as Rank, Item, Place};
+use driftway_node::{Arp, ArpConfig, ArpOutput, Resolved};
+use driftway_wire::{ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER, IpHeader};
+use driftway_wire::{Packet, Routed};
 
 use super::super::Run;
 use super::AdhocAtWork;
@@ -136,7 +136,7 @@ impl Run<'_, AdhocAtWork> {
 mod test {
     use super::*;
     use crate::run::NetworkAtWork;
-    use wire::{Payload, UdpDatagram};
+    use driftway_wire::{Payload, UdpDatagram};
 
     #[test]
     fn a_message_survives_as_a_packet() {
@@ -192,7 +192,7 @@ mod test {
     /// What an aid sends ahead of the queue still goes there when the address is known.
     #[test]
     fn who_goes_first_goes_first_after_the_wait() {
-        let scenario = scenario::Scenario::parse("three.toml", THREE, &[]).unwrap();
+        let scenario = driftway_scenario::Scenario::parse("three.toml", THREE, &[]).unwrap();
         for (place, first) in [(Place::Front, 1), (Place::Tail, 2)] {
             let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
             hears(&mut run, 2);

@@ -1,11 +1,11 @@
 //! Feedback at work in an ad hoc network: what a node that gives a packet up says, and what a node does
 //! to find a peer of its host.
 
-use base::{About, FailedLink, Ipv4Addr, Seek, Signal, SignalKind};
-use link::Place;
-use route::DropReason;
-use route::feedback::{GivenUp, Output, Scheme, Way};
-use wire::{Body, IcmpMessage, Packet, Payload};
+use driftway_base::{About, FailedLink, Ipv4Addr, Seek, Signal, SignalKind};
+use driftway_link::Place;
+use driftway_route::DropReason;
+use driftway_route::feedback::{GivenUp, Output, Scheme, Way};
+use driftway_wire::{Body, IcmpMessage, Packet, Payload};
 
 use super::super::{NetworkAtWork, Run};
 use super::AdhocAtWork;
@@ -134,9 +134,9 @@ mod test {
 
     use super::*;
     use crate::books::Drop;
-    use base::{Duration, Instant};
-    use scenario::Scenario;
-    use wire::{DsrHeader, DsrOption, IpHeader, Routed, UdpDatagram, UnreachableCode};
+    use driftway_base::{Duration, Instant};
+    use driftway_scenario::Scenario;
+    use driftway_wire::{DsrHeader, DsrOption, IpHeader, Routed, UdpDatagram, UnreachableCode};
 
     /// What node 1, between 0 and 2, sends about a packet from 0 to 2.
     fn answer(feedback: &str, packet: &Packet, reason: DropReason) -> Option<IcmpMessage> {
@@ -167,7 +167,7 @@ mod test {
         (0..count).for_each(|_| run.is_given_up(1, packet, reason, None));
         let outputs = std::iter::from_fn(|| run.net.nodes[1].routing.poll(Instant::ZERO));
         let messages = outputs.map(|output| {
-            let route::Output::Transmit { packet: answer, .. } = output else {
+            let driftway_route::Output::Transmit { packet: answer, .. } = output else {
                 panic!("{output:?}")
             };
             assert_eq!(answer.packet.ip.destination, packet.ip.source);

@@ -1,6 +1,6 @@
 //! Packets that a link layer gave up, and gets again because their neighbour seems to be busy.
 
-use radio::Outgoing;
+use driftway_radio::Outgoing;
 
 use super::super::Run;
 use super::AdhocAtWork;

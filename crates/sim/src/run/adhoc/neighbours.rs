@@ -1,7 +1,7 @@
 //! What a node's radio hears of its neighbours, and what its host learns of its own links: of
 //! neighbours that fade, are gone, and are back.
 
-use base::{About, Duration, FailedLink, Ipv4Addr, Signal, SignalKind, Strength};
+use driftway_base::{About, Duration, FailedLink, Ipv4Addr, Signal, SignalKind, Strength};
 
 use super::super::Run;
 use super::AdhocAtWork;
@@ -129,8 +129,8 @@ impl Run<'_, AdhocAtWork> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::Known;
-    use scenario::Scenario;
+    use driftway_base::Known;
+    use driftway_scenario::Scenario;
 
     use super::super::super::listener::{Heard, Seen, listen};
 

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use link::{Enqueued, Item};
-use wire::{Body, Packet, Routed};
+use driftway_link::{Enqueued, Item};
+use driftway_wire::{Body, Packet, Routed};
 
 use super::AdhocAtWork;
 use crate::books::{Drop, Packets};
@@ -19,7 +19,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub fn of(queue: &scenario::Queue) -> Self {
+    pub fn of(queue: &driftway_scenario::Queue) -> Self {
         let [sorted, discards] =
             [queue.sorted, queue.discards_repeated].map(Option::unwrap_or_default);
         Self { sorted, discards }
@@ -85,8 +85,8 @@ impl Run<'_, AdhocAtWork> {
 #[cfg(test)]
 mod test {
     use super::*;
-    use base::{Ipv4Addr, Seq};
-    use wire::{IpHeader, Payload, TcpFlags, TcpSegment};
+    use driftway_base::{Ipv4Addr, Seq};
+    use driftway_wire::{IpHeader, Payload, TcpFlags, TcpSegment};
 
     fn segment(seq: u32, len: u32, port: u16) -> Packet {
         let segment = TcpSegment {

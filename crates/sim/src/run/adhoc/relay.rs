@@ -1,11 +1,11 @@
 //! Packets between hosts, routing, interface queues and the air.
 
-use base::{Ecn, FailedLink};
-use link::{Class as Rank, DropReason as QueueDrop, Enqueued, Item, Place};
-use radio::{FailReason, Outgoing, Report};
-use route::feedback::Scheme;
-use route::{DropReason, Hop, Output};
-use wire::{Body, Packet, Routed};
+use driftway_base::{Ecn, FailedLink};
+use driftway_link::{Class as Rank, DropReason as QueueDrop, Enqueued, Item, Place};
+use driftway_radio::{FailReason, Outgoing, Report};
+use driftway_route::feedback::Scheme;
+use driftway_route::{DropReason, Hop, Output};
+use driftway_wire::{Body, Packet, Routed};
 
 use super::super::{Run, RunError};
 use super::AdhocAtWork;
@@ -376,7 +376,7 @@ impl Run<'_, AdhocAtWork> {
 
     /// Drops what waits for a neighbour. What it was for may still be reached, by another way or the
     /// same: then its source is told nothing.
-    fn purge(&mut self, node: usize, neighbour: base::Ipv4Addr) {
+    fn purge(&mut self, node: usize, neighbour: driftway_base::Ipv4Addr) {
         let link = FailedLink { from: address(node), to: neighbour };
         let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
         while let Some(item) = self.net.nodes[node].queue.take_for(neighbour as u32) {

@@ -1,8 +1,8 @@
 //! Whatever routing protocol a node speaks.
 
-use base::{Instant, Ipv4Addr, Strength};
-use route::{Aodv, Dsr, Fixed, Output, RouteStats};
-use wire::{Packet, Routed};
+use driftway_base::{Instant, Ipv4Addr, Strength};
+use driftway_route::{Aodv, Dsr, Fixed, Output, RouteStats};
+use driftway_wire::{Packet, Routed};
 
 /// What hosts give their packets.
 const HOST_TTL: u8 = 64;

@@ -4,7 +4,7 @@
 //! asks the destination for an echo, which makes routing look, and asks again, since an echo can be
 //! lost as any packet can.
 
-use base::{Duration, Instant, Ipv4Addr};
+use driftway_base::{Duration, Instant, Ipv4Addr};
 
 /// Searches of one node.
 #[derive(Clone, Debug)]

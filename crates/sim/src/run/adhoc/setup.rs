@@ -1,11 +1,11 @@
 //! An ad hoc network as a scenario says it.
 
-use base::{Duration, Instant, Ipv4Addr};
-use link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
-use radio::{Dcf, Field, Hearer, Neighbours, Propagation, Tdma};
-use route::feedback::{Feedback, IcmpConfig, RfnConfig, Setup};
-use route::{Aodv, Dsr, Fixed, LinkRetry, LinkRetryConfig, shortest_paths};
-use scenario::{Adhoc, Scenario, Time};
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
+use driftway_radio::{Dcf, Field, Hearer, Neighbours, Propagation, Tdma};
+use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, Setup};
+use driftway_route::{Aodv, Dsr, Fixed, LinkRetry, LinkRetryConfig, shortest_paths};
+use driftway_scenario::{Adhoc, Scenario, Time};
 
 use super::super::RunError;
 use super::air::Air;
@@ -21,11 +21,12 @@ use crate::sabotage::Sabotage;
 pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWork, RunError> {
     let seed = Sabotage::seed(seed);
     let nodes = adhoc.nodes();
-    let wrong = |bad: radio::BadParameter| RunError::Setup(bad.to_string());
+    let wrong = |bad: driftway_radio::BadParameter| RunError::Setup(bad.to_string());
     let propagation = Propagation::new(&adhoc.radio.config(), nodes, seed).map_err(wrong)?;
-    let link_watch = adhoc
-        .link_signals
-        .map(|scenario::LinkSignals { lead: Time(lead) }| LinkWatch::new(lead, nodes as usize));
+    let link_watch =
+        adhoc.link_signals.map(|driftway_scenario::LinkSignals { lead: Time(lead) }| {
+            LinkWatch::new(lead, nodes as usize)
+        });
     let field = Field::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
     let routing = protocols(adhoc, scenario, field.clone(), &propagation, seed);
     let retry = adhoc.link_retry.map(|retry| LinkRetryConfig {
@@ -53,9 +54,9 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
             air.listen(node as u32);
         }
     }
-    let queue = queue(adhoc, air.service_time(path::TYPICAL_PACKET));
+    let queue = queue(adhoc, air.service_time(driftway_path::TYPICAL_PACKET));
     let schemes = schemes(adhoc);
-    let scenario::Seek { every: Time(every), most } = adhoc.seek.unwrap_or_default();
+    let driftway_scenario::Seek { every: Time(every), most } = adhoc.seek.unwrap_or_default();
     let nodes = routing.into_iter().enumerate().map(|(number, routing)| Node {
         queue: AdhocQueue::new(queue, seed, number as u64),
         routing,
@@ -65,8 +66,8 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
         seeker: Seeker::new(every, most),
         arriving: Default::default(),
         arp: match &adhoc.arp {
-            scenario::Arp::Off => None,
-            scenario::Arp::On(keys) => Some(super::arp::of_node(keys.config(), number)),
+            driftway_scenario::Arp::Off => None,
+            driftway_scenario::Arp::On(keys) => Some(super::arp::of_node(keys.config(), number)),
         },
         stirred: false,
     });
@@ -77,8 +78,8 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
 /// How each node says that it could not deliver a packet, or that a route has failed.
 fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
     let icmp = IcmpConfig {
-        unreachable: adhoc.feedback == scenario::Feedback::IcmpUnreachable,
-        time_exceeded: adhoc.feedback != scenario::Feedback::None,
+        unreachable: adhoc.feedback == driftway_scenario::Feedback::IcmpUnreachable,
+        time_exceeded: adhoc.feedback != driftway_scenario::Feedback::None,
         source_quench: adhoc.queue.source_quench,
         per_second: adhoc.icmp_rate,
     };
@@ -86,8 +87,8 @@ fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
     // the RFNs of its own node, and for the RRNs to those who have had one.
     let rfn = RfnConfig { believes: Duration::ZERO, buffer: None };
     let further = match adhoc.feedback {
-        scenario::Feedback::None | scenario::Feedback::IcmpUnreachable => None,
-        scenario::Feedback::Rfn => Some(Setup::Rfn(rfn)),
+        driftway_scenario::Feedback::None | driftway_scenario::Feedback::IcmpUnreachable => None,
+        driftway_scenario::Feedback::Rfn => Some(Setup::Rfn(rfn)),
     };
     [Setup::Icmp(icmp)].into_iter().chain(further).collect()
 }
@@ -110,9 +111,9 @@ fn queue(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
     AdhocQueueConfig {
         queue: QueueConfig { limit: queue.limit(), discipline, mark_loss: 0.0 },
         priority: match queue.priority.unwrap_or_default() {
-            scenario::Priority::None => Priority::None,
-            scenario::Priority::RoutingFirst => Priority::RoutingFirst,
-            scenario::Priority::Classes => Priority::Classes,
+            driftway_scenario::Priority::None => Priority::None,
+            driftway_scenario::Priority::RoutingFirst => Priority::RoutingFirst,
+            driftway_scenario::Priority::Classes => Priority::Classes,
         },
     }
 }
@@ -127,18 +128,18 @@ fn protocols(
 ) -> Vec<Routing> {
     let nodes = 0..adhoc.nodes();
     match &adhoc.routing {
-        scenario::Routing::Aodv(aodv) => {
+        driftway_scenario::Routing::Aodv(aodv) => {
             let config = aodv.config();
             let one =
                 |n: u32| Routing::Aodv(Aodv::new(config, address(n as usize), seed, n.into()));
             nodes.map(one).collect()
         }
-        scenario::Routing::Dsr(dsr) => {
+        driftway_scenario::Routing::Dsr(dsr) => {
             let config = dsr.config();
             let one = |n: u32| Routing::Dsr(Dsr::new(config, address(n as usize), seed, n.into()));
             nodes.map(one).collect()
         }
-        scenario::Routing::Static(keys) => {
+        driftway_scenario::Routing::Static(keys) => {
             let padded = |fixed: Fixed| Routing::Fixed(fixed.padded(keys.tcp_padding));
             shortest(scenario, field, propagation).map(padded).collect()
         }

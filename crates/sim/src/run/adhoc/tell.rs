@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 
-use base::{Duration, Instant, Ipv4Addr};
-use radio::FailReason;
-use radio::dcf::{AirFrame, FrameKind, Outcome};
-use wire::{Packet, Routed};
+use driftway_base::{Duration, Instant, Ipv4Addr};
+use driftway_radio::FailReason;
+use driftway_radio::dcf::{AirFrame, FrameKind, Outcome};
+use driftway_wire::{Packet, Routed};
 
 use super::super::Run;
 use super::AdhocAtWork;
