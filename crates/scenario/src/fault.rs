@@ -11,7 +11,7 @@ use crate::tagged::{self, Tagged};
 use crate::{BitRate, Delay, Size, Time};
 
 /// `[[network.fault]]`. `kind` says which of these it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Fault {
     /// A hop is cut in both directions for a while.
@@ -27,7 +27,7 @@ pub enum Fault {
 }
 
 /// `kind = "partition"`: what is on the hop or sent into it is lost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a partition")]
 pub struct Partition {
     /// Which hop, or `"random"`: another one each time.
@@ -62,7 +62,7 @@ pub struct Partition {
 }
 
 /// `kind = "congestion"`: a flood of foreign packets into a hop.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a congestion")]
 pub struct Congestion {
     /// Which hop.
@@ -95,7 +95,7 @@ pub struct Congestion {
 
 /// `kind = "reordering"`: at each time, the next packets that arrive at the hop's queue overtake
 /// others, as `how` says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reordering")]
 pub struct Reordering {
     /// Which hop.
@@ -123,7 +123,7 @@ pub struct Reordering {
 }
 
 /// `kind = "interference"`: foreign packets that use the hop's queue and rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an interference")]
 pub struct Interference {
     /// Which hop, or `"intermediate"`: every hop whose sending node is not an end.
@@ -143,7 +143,7 @@ pub struct Interference {
 
 /// `kind = "change"`: a hop changes its rate, its delay or both, to a value picked at random among
 /// those listed that differ from the present one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a change")]
 pub struct Change {
     /// Which hop.
@@ -181,7 +181,9 @@ pub enum InterferenceHop {
 }
 
 /// What becomes of packets that wait before a hop when it is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Waiting {
     /// They wait until the cut is over.
@@ -192,7 +194,9 @@ pub enum Waiting {
 }
 
 /// What the router before a cut says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CutSignal {
     /// An ICMP destination unreachable for each packet it refuses (RFC 792).
@@ -211,7 +215,9 @@ pub enum CutSignal {
 }
 
 /// How packets are reordered (`liu-singh-2001` §V-D can be read either way).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReorderBy {
     /// Each goes to the front of the queue as it comes, before all that wait.
@@ -225,7 +231,9 @@ pub enum ReorderBy {
 }
 
 /// How the gaps between foreign packets are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spacing {
     /// All alike.
@@ -236,7 +244,9 @@ pub enum Spacing {
 }
 
 /// Which way along the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From node 0 towards the far end.
@@ -249,7 +259,7 @@ pub enum Direction {
 }
 
 /// What a change follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum After {
     /// The end of each partition of its hop.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Aid, Size, Tcp, Time};
 
 /// `[[flow]]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a flow")]
 pub struct Flow {
     /// The node that sends.
@@ -65,7 +65,7 @@ fn is_one(copies: &u32) -> bool {
 }
 
 /// What an application sends.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     rename_all = "kebab-case",
     expecting = "{ transfer = \"1 MB\" }, \"ftp\" or { cbr = { every = \"0.25 s\", size = \"512 B\" } }"
@@ -80,7 +80,7 @@ pub enum Application {
 }
 
 /// `{ every = "0.25 s", size = "512 B" }`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `every`, `size` and `spread`")]
 pub struct Cbr {
     /// From one packet to the next.
@@ -107,7 +107,9 @@ fn is_zero(share: &f64) -> bool {
 }
 
 /// What carries a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
     /// TCP (RFC 9293).

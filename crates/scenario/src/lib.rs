@@ -52,6 +52,7 @@ mod queue;
 mod reader;
 mod reference;
 mod scenario;
+mod schema;
 mod set;
 mod setting;
 mod show;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::{BitRate, Queue, Time};
 
 /// `[network.link]`: both directions of one hop.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a link")]
 pub struct Link {
     /// How fast it sends.
@@ -39,7 +39,7 @@ pub struct Link {
 }
 
 /// Some keys of a link; those left out stay as they are.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with keys of a link")]
 pub struct LinkChange {
     /// See [`Link::rate`].
@@ -69,7 +69,7 @@ pub struct LinkChange {
 }
 
 /// Propagation delay of a link. One key, three ways to write it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Delay {
     /// `"20 ms"`: always the same.
@@ -145,7 +145,9 @@ impl LinkChange {
 }
 
 /// Whether packets on a hop share its rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplex {
     /// Each direction has the whole rate.
@@ -159,7 +161,9 @@ pub enum Duplex {
 }
 
 /// Whether packets stay in order on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// A packet never arrives before its predecessor.

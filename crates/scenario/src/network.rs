@@ -10,7 +10,7 @@ use driftway_base::Rate;
 use crate::{Adhoc, BitRate, CutSignal, Fault, Link, LinkChange, ReorderBy, Time};
 
 /// `[network]`. `kind` says which of these it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "a scenario has one")]
 pub enum Network {
@@ -21,7 +21,7 @@ pub enum Network {
 }
 
 /// `kind = "path"`: nodes 0 … `hops` in a chain; hop *k* joins node *k* − 1 and node *k*.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a network")]
 pub struct Path {
     /// Number of hops, 1 to 64.
@@ -90,7 +90,7 @@ impl Path {
 
 /// `[[network.override]]`: a hop, and any key of `[network.link]`, which replaces that of every
 /// link (a `queue` is replaced as a whole).
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Override {
     /// Which hop, 1 to `hops`.
     pub hop: u32,
@@ -101,7 +101,7 @@ pub struct Override {
 
 /// `[[network.parallel]]`: another route between two nodes of the chain, with nodes and links of
 /// its own; any key of `[network.link]` changes its links.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Parallel {
     /// The node on the chain where it begins.
     pub from: u32,
@@ -120,7 +120,7 @@ pub struct Parallel {
 
 /// `[network.routers]`: what routers do with routes that fail, where a partition says so by
 /// `signal = "rfn"`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of routers")]
 pub struct Routers {
     /// For how long a router believes the RFN of another one: an RRN may be lost. Default 20 s, as
@@ -138,7 +138,7 @@ impl Default for Routers {
 }
 
 /// `buffer = { packets = 20, flush = "route" }` (chandran-1998 §6.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `packets` and `flush`")]
 pub struct RouterBuffer {
     /// The most packets that a router keeps for one destination.
@@ -149,7 +149,9 @@ pub struct RouterBuffer {
 }
 
 /// What sets free what a router keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flush {
     /// Any route that the router learns of.
@@ -160,7 +162,9 @@ pub enum Flush {
 }
 
 /// How packets are spread over several routes to one destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Spread {
     /// In turn.

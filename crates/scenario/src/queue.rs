@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// `queue = { packets = 50, … }`. Limits count waiting packets, not the one in service.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of a queue")]
 pub struct Queue {
     /// The most packets that wait. Default 50.
@@ -56,7 +56,9 @@ pub struct Queue {
 }
 
 /// How a queue drops or marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
     /// The packet that finds the queue full is dropped.
@@ -67,7 +69,9 @@ pub enum Discipline {
 }
 
 /// Which packets of an interface queue go first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum Priority {
     /// Those that came first.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// `[[reference]]`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reference")]
 pub struct Reference {
     /// Where the numbers stand: `"liu-singh-2001, figure 8"`.
@@ -20,7 +20,7 @@ pub struct Reference {
 }
 
 /// A value on the x axis: `"10 ms"` or a bare number.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged, expecting = "a quantity such as \"10 ms\", or a number")]
 pub enum Coordinate {
     /// A bare number.

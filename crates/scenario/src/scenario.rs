@@ -6,7 +6,7 @@ use crate::{Aid, Flow, Network, Reference, Time, Transport};
 
 /// A scenario file. What [`Scenario::parse`] and [`Scenario::load`] give is checked, and has its
 /// defaults written out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a scenario")]
 pub struct Scenario {
     /// What it is called in results.

@@ -247,7 +247,7 @@ macro_rules! table {
         $(; given $($given:ident = $value:expr,)*)?
     ) => {
         $(#[$about])*
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default, expecting = $expecting)]
         pub struct $name {
             $($(#[$doc])* pub $field: $type,)*

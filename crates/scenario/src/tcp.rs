@@ -89,7 +89,7 @@ macro_rules! tcp {
         /// the command line, `--set flow.0.tcp.preset=linux` lays the preset over what the file has,
         /// which keeps the file's `mss` and `window`; `--set flow.0.tcp=linux` replaces all of the
         /// file's TCP.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default, expecting = "a table with the keys of a TCP")]
         pub struct Tcp {
             /// A TCP known by name: `"tahoe-1988"` and `"reno-bsd"` (BSD's coarse clock: 500 ms

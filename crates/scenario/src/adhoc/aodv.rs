@@ -125,7 +125,7 @@ table! {
 }
 
 /// When a request is repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", expecting = "\"timed\" or { on-demand = \"10 s\" }")]
 pub enum Search {
     /// When the time for a reply is over (RFC 3561 §6.3, §6.4).
@@ -150,7 +150,7 @@ impl Setting<SearchRule> for Search {
 }
 
 /// When a broken route is repaired where it broke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     rename_all = "kebab-case",
     expecting = "\"off\", { near = { max_hops = 10, add_ttl = 2 } } or \"past-half\""
@@ -165,7 +165,7 @@ pub enum Repair {
 }
 
 /// `{ max_hops = 10, add_ttl = 2 }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `max_hops` and `add_ttl`")]
 pub struct Near {
     /// Hops to the destination at most.

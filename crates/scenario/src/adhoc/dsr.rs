@@ -168,7 +168,7 @@ table! {
 }
 
 /// By what a request is known to have been here before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(
     rename_all = "kebab-case",
     expecting = "{ numbers = { nodes = 64, numbers = 16 } } or { highest = { nodes = 128 } }"
@@ -181,7 +181,7 @@ pub enum Memory {
 }
 
 /// `{ nodes = 64, numbers = 16 }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `nodes` and `numbers`")]
 pub struct Numbers {
     /// Nodes that are remembered.
@@ -191,7 +191,7 @@ pub struct Numbers {
 }
 
 /// `{ nodes = 128 }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the key `nodes`")]
 pub struct Highest {
     /// Nodes that are remembered.
@@ -214,7 +214,7 @@ impl Setting<RequestMemory> for Memory {
 }
 
 /// `flow_state = { … }`: RFC 4728 §3.5.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `timeout`, `establish`, `refresh`")]
 pub struct FlowState {
     /// How long a flow lives after its last packet, in whole seconds.

@@ -20,7 +20,7 @@ use crate::setting::{Lifetime, Setting, table};
 pub struct Cache(CacheKind);
 
 /// `{ primary = 30, secondary = 64, timeout = "300 s" }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `primary`, `secondary`, `timeout`")]
 pub struct Limits {
     /// Routes that were asked for.

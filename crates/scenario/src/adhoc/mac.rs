@@ -12,7 +12,7 @@ use crate::tagged::{self, Tagged};
 use crate::{BitRate, Size, Time};
 
 /// How nodes share the air; `kind` says which of these it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Mac {
     /// The distributed coordination function of IEEE 802.11.
@@ -97,7 +97,7 @@ table! {
 }
 
 /// How long a station waits for an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", expecting = "\"preamble\" or { whole-frame = \"4 us\" }")]
 pub enum Timeout {
     /// Until its preamble should have come.

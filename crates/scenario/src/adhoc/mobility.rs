@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{Distance, Speed, Time};
 
 /// Where nodes are, and when. One key, five ways to write it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Mobility {
     /// `{ file = "rwp50.mov" }`: as a movement file has it.
@@ -41,7 +41,7 @@ impl Mobility {
 pub type Point = (Distance, Distance);
 
 /// `{ file = "rwp50.mov" }`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Movement {
     /// Its name, seen from the folder of the scenario file.
     pub file: String,
@@ -51,7 +51,7 @@ pub struct Movement {
 }
 
 /// How a movement file is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum MovementFormat {
     /// `$node_(0) set X_ 10`, `$ns_ at 1 "$node_(0) setdest 20 30 5"`: what ns-2's setdest and
@@ -64,7 +64,7 @@ pub enum MovementFormat {
 }
 
 /// `{ model = "…", … }`: how a rule moves nodes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "model", rename_all = "kebab-case")]
 pub enum Model {
     /// Each node goes straight to a place drawn from all of `area`, at a speed drawn for the way,

@@ -30,7 +30,7 @@ pub use routing::Routing;
 use crate::{Distance, Queue, Speed, Time};
 
 /// `kind = "adhoc"`: nodes 0 … `nodes` − 1 on a plane, which hear each other or not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a network")]
 pub struct Adhoc {
     /// Number of nodes. Left out where `mobility` says it (a movement file, a list of positions),
@@ -173,7 +173,9 @@ impl Adhoc {
 }
 
 /// What the node that gives a packet up tells the packet's source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum Feedback {
     /// An ICMP host unreachable, which travels back as any packet does (RFC 1812 §4.3.3.1).
@@ -189,7 +191,7 @@ pub enum Feedback {
 
 /// `link_signals = { … }`: that the link layer has given up on the neighbour, that it is heard again, and,
 /// from the received power of what is heard of it and the trend of that, that it will not be for long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the key `lead`")]
 pub struct LinkSignals {
     /// How long before its end a link is said to fade.
@@ -199,7 +201,7 @@ pub struct LinkSignals {
 /// `link_retry = { … }`: a packet that the link layer gave up is handed to it again, before all that
 /// waits, as long as every condition written here holds; after that, the link has failed. Nodes with
 /// `heard_within` or `strength` listen to what is for others, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of `link_retry`")]
 pub struct LinkRetry {
     /// How often one packet is handed down again. Default 1.
@@ -221,7 +223,7 @@ impl Default for LinkRetry {
 
 /// `seek = { … }`: a source that was told to be silent sends nothing for which routing would look for
 /// a route, so its node asks the destination for echoes, until there is a route or an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys `every` and `most`")]
 pub struct Seek {
     /// From one echo request to the next. Default 2 s, the interval of ELFN's probes (yu-2004 §3.1).

@@ -11,7 +11,7 @@ use crate::{Decibel, Distance, Frequency, Power, Speed};
 
 /// `radio = { … }`, the same for all nodes. Left out, it is the 914 MHz WaveLAN card that ad hoc
 /// networks have been simulated with since ns-2: two-ray ground, 250 m, 550 m.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of a radio")]
 pub struct Radio {
     /// How power falls with distance. Default `"two-ray"`.
@@ -61,7 +61,9 @@ pub struct Radio {
 }
 
 /// How power falls with distance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum Propagation {
     /// As in free space up close, then with the fourth power: the ground reflects.

@@ -8,7 +8,7 @@ use super::{Aodv, Dsr};
 use crate::tagged::{self, Tagged};
 
 /// How packets find their way; `protocol` says which of these it is.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "protocol", rename_all = "kebab-case")]
 pub enum Routing {
     /// Ad hoc on-demand distance vector routing (RFC 3561).
@@ -20,7 +20,7 @@ pub enum Routing {
 }
 
 /// `protocol = "static"`.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of static routing")]
 pub struct Static {
     /// Bytes more for each TCP packet, which no standard knows. Default 0.

@@ -13,7 +13,9 @@ use crate::error::{Fault, Origin};
 use crate::tree::{Entry, Node, Value};
 
 /// Whose defaults hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum Compat {
     /// Those of the standards.
