@@ -35,6 +35,7 @@ pub struct Flow {
     pub transport: Transport,
     /// The TCP at both ends; `Some` if `transport = "tcp"`, once the scenario is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::schema::TcpOrPreset>")]
     pub tcp: Option<Tcp>,
     /// What helps the sender's TCP. Default `"none"`.
     #[serde(default)]

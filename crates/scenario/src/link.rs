@@ -84,6 +84,7 @@ pub enum Delay {
         /// The middle.
         mean: Time,
         /// How far it reaches to both sides, as a share of `mean`, 0 to 1. Default 0.
+        #[schemars(default)]
         spread: f64,
     },
 }

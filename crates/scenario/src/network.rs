@@ -91,6 +91,7 @@ impl Path {
 /// `[[network.override]]`: a hop, and any key of `[network.link]`, which replaces that of every
 /// link (a `queue` is replaced as a whole).
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Override {
     /// Which hop, 1 to `hops`.
     pub hop: u32,
@@ -102,6 +103,7 @@ pub struct Override {
 /// `[[network.parallel]]`: another route between two nodes of the chain, with nodes and links of
 /// its own; any key of `[network.link]` changes its links.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Parallel {
     /// The node on the chain where it begins.
     pub from: u32,
@@ -112,6 +114,7 @@ pub struct Parallel {
     /// Is it used only by the nodes `from` and `to`, while they know by an RFN that the others have
     /// failed? Default: no, it takes its share.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(default)]
     pub standby: bool,
     /// What is different from `[network.link]`.
     #[serde(flatten)]

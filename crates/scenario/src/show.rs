@@ -5,12 +5,24 @@ use std::fmt::Write;
 use toml::{Table, Value};
 
 use crate::Scenario;
+use crate::schema::Keys;
+
+/// The longest line of a comment.
+const WIDTH: usize = 100;
 
 impl Scenario {
     /// The scenario as a TOML file with all its defaults, which reads back as the same scenario.
     pub fn show(&self) -> String {
         let mut out = String::new();
-        section(&mut out, "", &self.table());
+        section(&mut out, "", &self.table(), None);
+        out
+    }
+
+    /// The same file with the documentation of each key above it, as a comment.
+    pub fn show_documented(&self) -> String {
+        let mut out = String::new();
+        let schema = Self::schema();
+        section(&mut out, "", &self.table(), Some(Keys::of_file(&schema)));
         out
     }
 
@@ -56,25 +68,51 @@ fn is_inline(table: &Table) -> bool {
     table.len() <= 3 && table.values().all(|value| value.as_table().is_none_or(is_inline))
 }
 
-/// Writes the keys of the table at `path`: first those of one line, then those with a heading.
-fn section(out: &mut String, path: &str, table: &Table) {
+/// Writes the keys of the table at `path`: first those of one line, then those with a heading. With
+/// `keys`, each has its documentation above it, and no table is so short that its keys have none.
+fn section(out: &mut String, path: &str, table: &Table, keys: Option<Keys<'_>>) {
+    let comment = |out: &mut String, key: &str| {
+        let text = keys.and_then(|keys| keys.documentation(table, key));
+        text.into_iter().for_each(|text| write_comment(out, text));
+    };
     let mut later = Vec::new();
     for (key, value) in table {
         match value {
-            Value::Table(inner) if !is_inline(inner) => later.push((key, "[", "]", inner)),
+            Value::Table(inner) if keys.is_some() || !is_inline(inner) => {
+                later.push((key, "[", "]", inner));
+            }
             Value::Array(values) if !values.is_empty() && values.iter().all(Value::is_table) => {
                 let tables = values.iter().filter_map(Value::as_table);
                 later.extend(tables.map(|inner| (key, "[[", "]]", inner)));
             }
             _ => {
+                comment(out, key);
                 // Writing to a String does not fail.
                 let _ = writeln!(out, "{key} = {value}");
             }
         }
     }
     for (key, open, close, inner) in later {
-        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        let _ = write!(out, "\n{open}{path}{close}\n");
-        section(out, &path, inner);
+        let below = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        out.push('\n');
+        comment(out, key);
+        let _ = writeln!(out, "{open}{below}{close}");
+        section(out, &below, inner, keys.and_then(|keys| keys.key(table, key)));
+    }
+}
+
+/// Writes `text` as a comment of lines that are not longer than [`WIDTH`].
+fn write_comment(out: &mut String, text: &str) {
+    for paragraph in text.split("\n\n") {
+        let mut line = String::from("#");
+        for word in paragraph.split_whitespace() {
+            if line.chars().count() + 1 + word.chars().count() > WIDTH {
+                let _ = writeln!(out, "{line}");
+                line.replace_range(1.., "");
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        let _ = writeln!(out, "{line}");
     }
 }

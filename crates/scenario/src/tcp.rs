@@ -98,6 +98,7 @@ macro_rules! tcp {
             /// `"linux"` (Linux's defaults, without HyStart, and with acknowledgments delayed by
             /// 40 ms, the shortest that Linux does). Default: none.
             #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Option<crate::schema::PresetName>")]
             pub preset: Option<String>,
             /// How losses are found and repaired. Default `"sack"`.
             pub recovery: Recovery,

@@ -75,6 +75,7 @@ pub enum Model {
         /// ever, so that the nodes' mean speed falls as long as the run lasts and has no steady
         /// state. The speed 0 itself is never drawn.
         #[serde(serialize_with = "shortly")]
+        #[schemars(with = "crate::schema::OneOrTwo<Speed>")]
         speed: (Speed, Speed),
         /// How long a node waits where it has arrived, shortest and longest; each pause is drawn
         /// uniformly between them. Default 0 s.
@@ -83,6 +84,7 @@ pub enum Model {
         /// moves, means that only with `steady_state = false`. In the steady state most nodes begin
         /// somewhere within such a pause, and leave when its rest is over.
         #[serde(serialize_with = "shortly")]
+        #[schemars(with = "Option<crate::schema::OneOrTwo<Time>>")]
         pause: (Time, Time),
         /// How the nodes begin. Default true.
         ///
@@ -103,6 +105,7 @@ pub enum Model {
         /// *False*: each node begins anywhere in `area`, with the same density, and with a whole
         /// pause. If the pause is as long as the run or longer, nobody moves. As time goes by, nodes
         /// come together in the middle and slow down: what is measured depends on when.
+        #[schemars(default = "yes")]
         steady_state: bool,
     },
     /// Each node goes straight on, and is thrown back at the edges of `area`.
@@ -112,6 +115,10 @@ pub enum Model {
         /// Along x and y, for each node in order.
         velocities: Vec<(Speed, Speed)>,
     },
+}
+
+const fn yes() -> bool {
+    true
 }
 
 const FORMS: &str = "mobility: { file = \"x.mov\" }, { model = \"random-waypoint\", speed = [\"1 m/s\", \

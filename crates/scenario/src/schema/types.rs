@@ -1,7 +1,4 @@
-//! The JSON schema of the scenario file, for editors and for the reference in `docs/scenario.md`.
-//!
-//! Types that serde derives have their schema derived, with their documentation; the macros and the
-//! implementations here give it to types that read their values by hand.
+//! Schemas of types whose values are read by hand; those that serde derives have theirs derived.
 
 use std::borrow::Cow;
 
@@ -16,19 +13,8 @@ use crate::adhoc::radio::Capture;
 use crate::setting::{Word, Words};
 use crate::{
     Again, Aid, Arp, BitRate, CutHop, Decibel, Distance, Frequency, InterferenceHop, Lifetime,
-    OrNone, Phase, Power, Resolution, Scenario, Size, Speed, Tick, Time, Window,
+    OrNone, Phase, Power, Resolution, Size, Speed, Tcp, Tick, Time, Window, preset,
 };
-
-impl Scenario {
-    /// The JSON schema (draft 2020-12) of a scenario file. What depends on several keys at once is not in
-    /// it; [`Scenario::parse`] checks that, too.
-    pub fn schema() -> Value {
-        schemars::generate::SchemaSettings::draft2020_12()
-            .into_generator()
-            .into_root_schema_for::<Self>()
-            .to_value()
-    }
-}
 
 /// Text that is a number and one of these units.
 fn quantity(title: &str, example: &str, signed: bool, units: &[&str]) -> Schema {
@@ -162,9 +148,34 @@ inlined! {
             },
         },
     ] });
+    PresetName: _generator => json_schema!({ "type": "string", "enum": preset::names() });
+    TcpOrPreset: generator => json_schema!({ "anyOf": [
+        generator.subschema_for::<PresetName>(), generator.subschema_for::<Tcp>(),
+    ] });
     Cache: generator => cache(generator);
-    Aid: generator => aid(generator);
 }
+
+/// One value, or the least and the most.
+pub(crate) struct OneOrTwo<T>(std::marker::PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for OneOrTwo<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{} or range", T::schema_name()).into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let both = generator.subschema_for::<(T, T)>();
+        json_schema!({ "anyOf": [generator.subschema_for::<T>(), both] })
+    }
+}
+
+/// The name of a preset.
+pub(crate) struct PresetName;
+
+/// A TCP: the name of a preset, or a table.
+pub(crate) struct TcpOrPreset;
 
 /// `schema` with documentation and default.
 fn described(mut schema: Schema, text: &str, default: &Value) -> Schema {
@@ -192,6 +203,15 @@ fn cache(generator: &mut SchemaGenerator) -> Schema {
         }));
     }
     json_schema!({ "anyOf": forms })
+}
+
+impl JsonSchema for Aid {
+    fn schema_name() -> Cow<'static, str> {
+        "Aid".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        aid(generator)
+    }
 }
 
 /// The name of an aid, or a table with its name and options.
