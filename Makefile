@@ -16,7 +16,7 @@ help:
 	@echo "make field-soak  a gigabyte under each fault below the shim, every byte checked; as root"
 	@echo "make audit     licences, bans, sources and advisories of what is depended on; needs network"
 	@echo "make fuzz      coverage-guided fuzzing, FUZZ_SECONDS (600) a target; needs a C++ compiler"
-	@echo "make man       write dist/*.1 anew from --help"
+	@echo "make man       write dist/man/*.1 anew from --help"
 	@echo "make reference  write docs/scenario.md anew from the code"
 	@echo "make diagrams  draw the state diagrams anew from the code"
 	@echo "make picture   make docs/figure-8.png anew from the demo; needs chromium"
@@ -136,7 +136,7 @@ diagrams: need
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-tcp --lib diagram
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-aid --lib diagram
 
-# The manual's pages of `driftway shim`, from its --help.
+# The manual, a page for each command, from its --help.
 man: need
 	DRIFTWAY_BLESS=1 $(CARGO) test --quiet --locked -p driftway-cli --bin driftway manual
 

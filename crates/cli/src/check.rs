@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
+use driftway_experiment::study::find;
 use driftway_scenario::{Application, Mac, Mobility, Model, Network, Routing, Scenario, Transport};
 
-use crate::args::{CheckArgs, ScenarioArgs};
+use crate::args::{CheckArgs, ScenarioArgs, Show};
 use crate::failure::Failure;
 use crate::text::{count, list};
 
@@ -16,22 +17,39 @@ const DESCRIBED: usize = 6;
 /// # Errors
 /// What is wrong with it, and where.
 pub fn load(args: &ScenarioArgs) -> Result<Scenario, Failure> {
-    Ok(driftway_experiment::study::find::scenario(&args.scenario, &args.set)?)
+    Ok(find::scenario(&args.scenario, &args.set)?)
 }
 
-/// Says what would run, or prints the scenario with its defaults.
+/// Says what each scenario would run, or prints it with its defaults; or prints the schema of all.
 ///
 /// # Errors
-/// What is wrong with the scenario, and where.
+/// The errors of each scenario that has one, and where they are; the others are checked all the same.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let scenario = load(&args.scenario)?;
     let mut out = anstream::stdout().lock();
-    if args.show {
-        write!(out, "{}", scenario.show())?;
-    } else {
-        writeln!(out, "ok: {}", summary(&scenario))?;
+    if args.schema {
+        writeln!(out, "{:#}", Scenario::schema())?;
+        return Ok(());
     }
-    Ok(())
+    let mut errors = Vec::new();
+    for path in &args.scenarios {
+        let scenario = match find::scenario(path, &args.set) {
+            Ok(scenario) => scenario,
+            Err(error) => {
+                errors.push(Failure::from(error));
+                continue;
+            }
+        };
+        // Several files are one output, in which a comment says where each begins.
+        if args.show.is_some() && args.scenarios.len() > 1 {
+            writeln!(out, "# {}\n", path.display())?;
+        }
+        match args.show {
+            Some(Show::Full) => write!(out, "{}", scenario.show_documented())?,
+            Some(Show::Brief) => write!(out, "{}", scenario.show())?,
+            None => writeln!(out, "ok: {}", summary(&scenario))?,
+        }
+    }
+    Failure::of_several(errors)
 }
 
 /// `four lossy hops: a path of 4 hops with 1 fault, at most 3000 s`, and a line for each flow.

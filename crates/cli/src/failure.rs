@@ -26,6 +26,29 @@ impl Failure {
         Self::Failed(format!("can't {doing} {}: {error}", path.display()))
     }
 
+    /// One failure with the messages of those of several inputs; nothing if there are none. Wrong input
+    /// goes before what failed otherwise.
+    pub fn of_several(failures: Vec<Self>) -> Result<(), Self> {
+        let mut messages = Vec::new();
+        let mut input = false;
+        for failure in failures {
+            match failure {
+                Self::Input(message) => {
+                    input = true;
+                    messages.push(message.trim_end().to_owned());
+                }
+                Self::Failed(message) => messages.push(message.trim_end().to_owned()),
+                other => return Err(other),
+            }
+        }
+        let message = messages.join("\nerror: ");
+        match (message.is_empty(), input) {
+            (true, _) => Ok(()),
+            (false, true) => Err(Self::Input(message)),
+            (false, false) => Err(Self::Failed(message)),
+        }
+    }
+
     /// Says it on standard error.
     pub fn report(self) -> ExitCode {
         let (message, status) = match self {

@@ -23,7 +23,7 @@ mod width;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
+        Command::Completions(args) => completions(args.shell),
         Command::Emulate(args) => {
             return emulate::emulate(&args).unwrap_or_else(Failure::report);
         }
@@ -47,4 +48,13 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Prints the script by which `shell` completes this command.
+fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    use std::io::Write;
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "driftway", &mut script);
+    anstream::stdout().lock().write_all(&script)?;
+    Ok(())
 }

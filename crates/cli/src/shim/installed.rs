@@ -12,30 +12,34 @@ fn place(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../dist")).join(name)
 }
 
-/// (file name, text) of each page.
+/// (file name, text) of each page: of the command itself, and of each command in it.
 fn pages() -> Vec<(String, String)> {
     let mut root = Cli::command();
     root.build();
-    let shim = root.find_subcommand("shim").unwrap();
-    let with_own = std::iter::once(shim).chain(shim.get_subcommands());
-    let documented =
-        with_own.filter(|command| command.get_name() != "help" && !command.is_hide_set());
-    documented
-        .map(|command| {
-            let name = command.get_display_name().unwrap().to_owned();
-            let mut page = Vec::new();
-            let manual = clap_mangen::Man::new(command.clone());
-            manual.render(&mut page).unwrap();
-            (format!("{name}.1"), String::from_utf8(page).unwrap())
-        })
-        .collect()
+    let mut pages = Vec::new();
+    let mut commands = vec![&root];
+    while let Some(command) = commands.pop() {
+        let shown = |inner: &&clap::Command| inner.get_name() != "help" && !inner.is_hide_set();
+        commands.extend(command.get_subcommands().filter(shown));
+        let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command.clone()).render(&mut page).unwrap();
+        pages.push((format!("{name}.1"), String::from_utf8(page).unwrap()));
+    }
+    pages
 }
 
 #[test]
 fn the_manual_is_what_help_says() {
     let pages = pages();
-    assert_eq!(pages.len(), 3);
+    assert!(pages.len() >= 12, "{}", pages.len());
+    let folder = fs::read_dir(place("man")).unwrap();
+    let files = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    for file in files {
+        assert!(pages.iter().any(|(name, _)| *name == file), "dist/man/{file} is of no command");
+    }
     for (name, page) in pages {
+        let name = format!("man/{name}");
         if std::env::var_os("DRIFTWAY_BLESS").is_some() {
             fs::write(place(&name), &page).unwrap();
         }

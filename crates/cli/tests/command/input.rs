@@ -137,6 +137,52 @@ fn check_says_what_would_run_and_shows_what_reads_back() {
 }
 
 #[test]
+fn check_takes_several_files_and_reports_each_error() {
+    let bench = Bench::new();
+    let scenario = fs::read_to_string(bench.path("s.toml")).unwrap();
+    bench.file("t.toml", &scenario.replace("two lossy hops", "the second"));
+    let both = bench.stdout(&["check", "s.toml", "t.toml"]);
+    assert!(both.contains("ok: two lossy hops") && both.contains("ok: the second"), "{both}");
+    bench.file("bad.toml", &scenario.replace("hops", "hop"));
+    let arguments = ["check", "bad.toml", "t.toml", "nowhere.toml"];
+    let checked = bench.driftway(&arguments).assert().code(2).stdout(contains("ok: the second"));
+    checked.stderr(contains("error: bad.toml:").and(contains("error: nowhere.toml")));
+    bench.driftway(&["check"]).assert().code(2).stderr(contains("SCENARIO.toml"));
+}
+
+#[test]
+fn check_shows_documentation_unless_it_is_to_be_brief() {
+    let bench = Bench::new();
+    let (full, brief) = (
+        bench.stdout(&["check", "s.toml", "--show"]),
+        bench.stdout(&["check", "--show=brief", "s.toml"]),
+    );
+    assert!(full.lines().any(|line| line.starts_with("# ")), "{full}");
+    assert!(!brief.contains('#'), "{brief}");
+    for shown in [full, brief] {
+        bench.file("shown.toml", &shown);
+        bench.driftway(&["check", "shown.toml"]).assert().success();
+    }
+}
+
+#[test]
+fn the_schema_of_scenarios_is_json() {
+    let bench = Bench::new();
+    let schema: Value = serde_json::from_str(&bench.stdout(&["check", "--schema"])).unwrap();
+    assert_eq!(schema["properties"]["duration"]["$ref"], "#/$defs/Time");
+    bench.driftway(&["check", "s.toml", "--schema"]).assert().code(2);
+}
+
+#[test]
+fn shells_complete_commands_and_options() {
+    let bench = Bench::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = bench.stdout(&["completions", shell]);
+        assert!(script.contains("emulate") && script.contains("pcap"), "{shell}");
+    }
+}
+
+#[test]
 fn results_that_are_not_ours_are_refused() {
     let bench = Bench::new();
     bench.stdout(&["run", "s.toml", "--out", "results"]);
