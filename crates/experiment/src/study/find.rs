@@ -13,7 +13,7 @@ use crate::error::Error;
 
 /// The papers that come with driftway.
 #[derive(Embed)]
-#[folder = "../../papers"]
+#[folder = "papers"]
 struct BuiltIn;
 
 /// The directory in which papers stand.
