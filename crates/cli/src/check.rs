@@ -91,9 +91,9 @@ fn summary(scenario: &Scenario) -> String {
     };
     let mut text = format!("{}: {network}, at most {}", scenario.name, scenario.duration);
     for flow in scenario.flows.iter().take(DESCRIBED) {
-        let mut what = application(flow.application);
+        let mut description = application(flow.application);
         if let Some(back) = flow.back {
-            what += &format!(" and back {}", application(back));
+            description += &format!(" and back {}", application(back));
         }
         let over = match (flow.transport, &flow.tcp) {
             (Transport::Tcp, Some(tcp)) => {
@@ -107,7 +107,7 @@ fn summary(scenario: &Scenario) -> String {
             name => name,
         };
         text +=
-            &format!("\n  {} → {} from {}: {what}, {over}, {aid}", flow.from, flow.to, flow.start);
+            &format!("\n  {} → {} from {}: {description}, {over}, {aid}", flow.from, flow.to, flow.start);
     }
     if scenario.flows.len() > DESCRIBED {
         text += &format!("\n  and {} more flows", scenario.flows.len() - DESCRIBED);

@@ -38,7 +38,7 @@ impl Asked {
 /// # Errors
 /// What the work fails with; or it was stopped.
 pub fn with<T>(
-    asked: Asked,
+    options: Asked,
     work: impl FnOnce(&Runner<'_>) -> Result<T, Error>,
 ) -> Result<T, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
@@ -52,16 +52,16 @@ pub fn with<T>(
         None
     });
     let is_kept = cache.is_some();
-    let bar = progress(asked.runs);
+    let bar = progress(options.runs);
     let finished = || bar.inc(1);
-    let jobs = asked.jobs() as usize;
-    let runner = Runner { jobs, cache, fresh: asked.fresh, stop: &stop, finished: &finished };
+    let jobs = options.jobs() as usize;
+    let runner = Runner { jobs, cache, fresh: options.fresh, stop: &stop, finished: &finished };
     let done = work(&runner);
     bar.finish_and_clear();
     done.map_err(|error| match error {
         Error::Stopped { .. } => {
             let how = match is_kept {
-                true if asked.fresh => "they are kept: the same command without --fresh goes on",
+                true if options.fresh => "they are kept: the same command without --fresh goes on",
                 true => "they are kept: the same command goes on from there",
                 false => "nothing is kept of them",
             };

@@ -26,18 +26,18 @@ pub fn sweep(args: &SweepArgs) -> Result<(), Failure> {
         is_study(args)?;
         Source::file(&args.file)?
     } else {
-        let asked = Sweep {
+        let sweep_args = Sweep {
             vary: args.vary.clone(),
             set: args.set.clone(),
             metrics: args.metric.clone(),
             runs: runs.unwrap_or(RUNS),
             step: args.step.map(|step| step.to_string()),
         };
-        study(&args.file, &asked)?
+        study(&args.file, &sweep_args)?
     };
     let wanted = Wanted { figures: args.figure.clone(), runs, quick: args.quick };
-    let shown = Shown { out: args.out.as_deref(), json: args.json, record: false };
-    carry_out(&plan(source)?, &wanted, (args.jobs, args.fresh), shown)
+    let output = Shown { out: args.out.as_deref(), json: args.json, record: false };
+    carry_out(&plan(source)?, &wanted, (args.jobs, args.fresh), output)
 }
 
 /// A scenario has a network, and a study has none.

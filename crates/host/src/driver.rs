@@ -109,7 +109,7 @@ impl Driver {
 
     /// Takes as many of `bytes` for sending as there is room for, and says how many.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
-        self.outgoing.release(self.connection.acknowledged());
+        self.outgoing.release(self.connection.acknowledged_bytes());
         let room = self.outgoing.end().saturating_sub(self.written);
         let fits = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
         let taken = match self.outgoing.write(self.written, &bytes[..fits]) {
@@ -241,7 +241,7 @@ impl Driver {
         let offset = if synchronizing { 0 } else { self.offset_of(segment.seq) };
         segment.payload.offset = offset;
         let now = self.cable.now();
-        let taken = self.connection.on_segment(now, ip.source, &segment, ip.ecn).taken;
+        let taken = self.connection.on_segment(now, ip.source, &segment, ip.ecn).accepted;
         if synchronizing && segment.flags.contains(TcpFlags::SYN) {
             self.first = segment.seq + 1;
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use driftway_base::{Chance, Duration, Ecn, Instant, RandomStream};
+use driftway_base::{Probability, Duration, Ecn, Instant, RandomStream};
 
 /// What one direction of a cable does to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -11,17 +11,17 @@ pub struct Impairment {
     /// How long a packet is on its way.
     pub delay: Duration,
     /// A packet is lost.
-    pub drop: Chance,
+    pub drop: Probability,
     /// A second copy arrives right behind it.
-    pub duplicate: Chance,
+    pub duplicate: Probability,
     /// It is on its way `reorder_by` longer, so that later ones overtake it.
-    pub reorder: Chance,
+    pub reorder: Probability,
     /// See `reorder`.
     pub reorder_by: Duration,
     /// It meets congestion: its ECN codepoint becomes CE if the sender takes part in ECN.
-    pub mark: Chance,
+    pub mark: Probability,
     /// One of its bits is flipped (not in the second copy, if there is one).
-    pub corrupt: Chance,
+    pub corrupt: Probability,
 }
 
 /// How many packets met what.
@@ -91,8 +91,8 @@ impl Impairer {
         let Impairment { delay, drop, duplicate, reorder, reorder_by, mark, corrupt } =
             self.impairment;
         let [drop, duplicate, reorder, mark, corrupt] =
-            [drop, duplicate, reorder, mark, corrupt].map(|chance| self.random.hits(chance));
-        let bit = self.random.below(packet.len() as u64 * 8);
+            [drop, duplicate, reorder, mark, corrupt].map(|chance| self.random.bernoulli(chance));
+        let bit = self.random.uniform_below(packet.len() as u64 * 8);
 
         self.counts.offered += 1;
         if drop {
@@ -168,8 +168,8 @@ mod test {
 
     const MS: Duration = Duration::from_millis(1);
 
-    fn chance(p: f64) -> Chance {
-        Chance::from_probability(p)
+    fn chance(p: f64) -> Probability {
+        Probability::from_f64(p)
     }
 
     /// Sends `n` packets that carry their number, one each millisecond, and gives what comes out
@@ -235,7 +235,7 @@ mod test {
     #[test]
     fn corruption_flips_exactly_one_bit() {
         let impairment =
-            Impairment { corrupt: Chance::ALWAYS, duplicate: Chance::ALWAYS, ..Default::default() };
+            Impairment { corrupt: Probability::ALWAYS, duplicate: Probability::ALWAYS, ..Default::default() };
         let mut impairer = Impairer::new(impairment, 1, 0);
         let mut places = [0_u32; 64];
         for _ in 0..1000 {
@@ -275,7 +275,7 @@ mod test {
         let slow = Impairment { delay: MS.times(10), ..Default::default() };
         let mut impairer = Impairer::new(slow, 1, 0);
         impairer.offer(Instant::ZERO, b"before");
-        impairer.set(Impairment { drop: Chance::ALWAYS, ..slow });
+        impairer.set(Impairment { drop: Probability::ALWAYS, ..slow });
         impairer.offer(Instant::ZERO, b"during");
         let mut packet = Vec::new();
         assert!(impairer.take(Instant::from_millis(10), &mut packet));
@@ -285,7 +285,7 @@ mod test {
 
     #[test]
     fn a_mark_keeps_the_packet_valid_and_spares_who_takes_no_part() {
-        let marking = Impairment { mark: Chance::ALWAYS, ..Default::default() };
+        let marking = Impairment { mark: Probability::ALWAYS, ..Default::default() };
         let mut impairer = Impairer::new(marking, 1, 0);
         let codepoints = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
         for (ecn, identification) in

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use driftway_aid::list::{AIDS, Listed, find};
+use driftway_aid::registry::{AIDS, AidEntry, find};
 use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
 use driftway_base::Duration;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -73,7 +73,7 @@ impl Aid {
                 _ => None,
             })
         };
-        let mut pairs = find(self.name)?.ordered.iter();
+        let mut pairs = find(self.name)?.ordered_options.iter();
         pairs.find_map(|(short, long)| {
             let (short, long) = (span(short)?, span(long)?);
             (short.1 > long.1).then_some([short, long])
@@ -106,7 +106,7 @@ impl Serialize for Aid {
                 OptionValue::Duration(span) => map.serialize_entry(name, &Time(*span))?,
                 OptionValue::Count(count) => map.serialize_entry(name, count)?,
                 OptionValue::Flag(on) => map.serialize_entry(name, on)?,
-                OptionValue::Word(word) => map.serialize_entry(name, word)?,
+                OptionValue::Choice(word) => map.serialize_entry(name, word)?,
             }
         }
         map.end()
@@ -119,7 +119,7 @@ fn names() -> Vec<&'static str> {
 }
 
 /// A value of `name`; nothing for `"none"`.
-pub(crate) struct Name(Option<&'static Listed>);
+pub(crate) struct Name(Option<&'static AidEntry>);
 
 impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -147,7 +147,7 @@ impl<'de> Tagged<'de> for Aid {
         name: Name,
         rest: MapAccessDeserializer<A>,
     ) -> Result<Self, A::Error> {
-        let options = name.0.map_or_else(Vec::new, Listed::options);
+        let options = name.0.map_or_else(Vec::new, AidEntry::options);
         let given = rest.deserialize_map(Options(&options))?;
         Ok(Self::of(name, &given))
     }
@@ -239,7 +239,7 @@ impl<'de> DeserializeSeed<'de> for Setting<'_> {
             }
             OptionKind::Flag => bool::deserialize(deserializer).map(OptionValue::Flag),
             OptionKind::Choice(words) => {
-                deserializer.deserialize_str(Words(words)).map(OptionValue::Word)
+                deserializer.deserialize_str(Words(words)).map(OptionValue::Choice)
             }
         }
     }

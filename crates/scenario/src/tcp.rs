@@ -157,7 +157,7 @@ impl Tcp {
     /// What a connection at a host with this clock is made from.
     pub fn config(&self, clock: Clock) -> Config {
         let Time(timeout) = self.delayed_ack_timeout;
-        let on_tick = clock.timer >= COARSE;
+        let on_tick = clock.timer_tick >= COARSE;
         let mut config = Config {
             recovery: self.recovery.0,
             growth: self.growth.0,

@@ -1,6 +1,6 @@
 //! Aids as scenarios name them: whatever is in the list can be written, shown and built.
 
-use driftway_aid::list::{AIDS, Listed};
+use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
 use driftway_base::{Duration, Instant, Known, RecoveryState, Seq, TcpView};
 use driftway_scenario::{Aid, Scenario, Time, flatten};
@@ -31,7 +31,7 @@ fn of(scenario: &Scenario) -> &Aid {
     &scenario.flows[0].aid
 }
 
-fn each_option(mut check: impl FnMut(&'static Listed, &OptionInfo)) {
+fn each_option(mut check: impl FnMut(&'static AidEntry, &OptionInfo)) {
     for listed in AIDS {
         listed.options().iter().for_each(|option| check(listed, option));
     }
@@ -84,9 +84,9 @@ fn every_option_takes_what_the_list_says() {
     each_option(|listed, option| {
         for value in values(&option.kind) {
             // A span that would be too long for the one that it must not be longer than.
-            let long = listed.ordered.iter().find(|(short, _)| *short == option.name);
+            let long = listed.ordered_options.iter().find(|(short, _)| *short == option.name);
             let long = long.map_or(String::new(), |(_, long)| format!(", {long} = \"1 h\""));
-            let short = listed.ordered.iter().find(|(_, long)| *long == option.name);
+            let short = listed.ordered_options.iter().find(|(_, long)| *long == option.name);
             let short = short.map_or(String::new(), |(s, _)| format!(", {s} = \"1 ms\""));
             let name = option.name;
             let aid = format!("{{ name = \"{}\", {name} = {value}{long}{short} }}", listed.name);
@@ -149,10 +149,10 @@ fn first_look(aid: &str, clock_phase: Duration) -> Option<Instant> {
     let mut atcp = of(&read(aid).unwrap()).build(clock_phase).unwrap();
     let (una, nxt) = (Known::Exact(Seq(1)), Known::Exact(Seq(101)));
     let view = TcpView {
-        synchronized: true,
-        una,
-        nxt,
-        max: nxt,
+        is_synchronized: true,
+        snd_una: una,
+        snd_nxt: nxt,
+        snd_max: nxt,
         retransmission_deadline: Known::Exact(Some(Instant::from_secs(3))),
         recovery: Known::Exact(RecoveryState::Open),
         ..TcpView::default()

@@ -1,7 +1,7 @@
 //! What is refused, and in which words: each message names the place, what is wrong, and what would
 //! be right.
 
-use driftway_aid::list::AIDS;
+use driftway_aid::registry::AIDS;
 use driftway_scenario::Scenario;
 use driftway_tcp::{GrowthKind, RecoveryKind};
 

@@ -197,11 +197,11 @@ impl Counts {
             Act::Resume { .. } => &mut self.refused_resume,
             Act::Resend { .. } => &mut self.refused_resend,
             Act::Undo => &mut self.refused_undo,
-            Act::Cut => &mut self.refused_cut,
-            Act::SetTimer { .. } => &mut self.refused_set_timer,
-            Act::Limit { .. } => &mut self.refused_limit,
-            Act::Emit { .. } => &mut self.refused_emit,
-            Act::Seek(_) => &mut self.refused_seek,
+            Act::ReduceCwnd => &mut self.refused_cut,
+            Act::SetTimeoutResponse { .. } => &mut self.refused_set_timer,
+            Act::LimitCwnd { .. } => &mut self.refused_limit,
+            Act::SendAcks { .. } => &mut self.refused_emit,
+            Act::ProbeRoute(_) => &mut self.refused_seek,
         };
         *place += 1;
     }

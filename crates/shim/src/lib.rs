@@ -104,6 +104,6 @@ mod shim;
 
 pub use config::Config;
 pub use counts::{Counts, Fate, Swallowed, Untouched};
-pub use driftway_aid::carry::Cwnd;
+pub use driftway_aid::carry::CwndAfterOutage;
 pub use flow::FlowStatus;
 pub use shim::{Shim, To};

@@ -115,8 +115,8 @@ fn segment(packet: &[u8], tcp: usize) -> Option<Segment> {
     let area = tcp + TCP_HEADER;
     for found in TcpOptionReader::new(packet.get(area..tcp + header)?) {
         let found = found.ok()?;
-        let at = area + found.at;
-        match segment.options.add(&found) {
+        let at = area + found.offset;
+        match segment.options.add_option(&found) {
             TcpOption::Timestamps => segment.stamps_at = Some(at + 2),
             TcpOption::Sack => segment.sack_at = Some((at, found.size())),
             TcpOption::Unknown => segment.unknown_option = true,
@@ -249,7 +249,7 @@ mod test {
         ip.ecn = Ecn::Ect0;
         let packet = Packet { ip, body: Body::Tcp(segment) };
         let mut bytes = vec![0; packet.len() as usize];
-        packet.encode(&mut bytes, Payload::pattern).unwrap();
+        packet.encode(&mut bytes, Payload::fill_pattern).unwrap();
         bytes
     }
 

@@ -9,7 +9,7 @@ use core::fmt;
 
 use driftway_aid::Aid;
 use driftway_aid::carry::Carry;
-use driftway_base::{About, Endpoint, FlowKey, Instant, Scope, Seq, Signal, SignalKind};
+use driftway_base::{SignalDetails, Endpoint, FlowKey, Instant, UnreachableScope, Seq, Signal, SignalKind};
 use driftway_wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
 
 use crate::config::Config;
@@ -136,9 +136,9 @@ impl Shim {
     /// or all. That a route is restored needs no number.
     pub fn on_signal(&mut self, now: Instant, signal: &Signal) {
         let back = signal.kind == SignalKind::RouteRestored;
-        if let Some(key) = signal.about.flow {
+        if let Some(key) = signal.details.flow {
             let Some(index) = self.table.find(key) else { return };
-            let seq = signal.about.seq;
+            let seq = signal.details.seq;
             let in_flight = |followed: &Followed| match followed {
                 Followed::Flow(flow) => seq.is_none_or(|seq| flow.is_in_flight(seq)),
                 Followed::Opening(_) => false,
@@ -151,7 +151,7 @@ impl Shim {
         for index in self.table.indices() {
             let key = self.table.get(index).map(Followed::key);
             let to = key.map(|key| key.destination.address);
-            if signal.about.destination.is_none() || signal.about.destination == to {
+            if signal.details.destination.is_none() || signal.details.destination == to {
                 self.tell(now, index, signal);
             }
         }
@@ -357,8 +357,8 @@ impl Shim {
             return Fate::Untouched(Untouched::OtherProtocol);
         };
         let scope = match code {
-            UnreachableCode::Net => Scope::Net,
-            UnreachableCode::Host => Scope::Host,
+            UnreachableCode::Net => UnreachableScope::Net,
+            UnreachableCode::Host => UnreachableScope::Host,
             _ => return not_believed,
         };
         let (from, to) = quoted.ports();
@@ -373,14 +373,14 @@ impl Shim {
             Some(Followed::Flow(flow)) if flow.is_in_flight(quoted.seq()) => {}
             _ => return not_believed,
         }
-        let about = About {
+        let about = SignalDetails {
             destination: Some(quoted.destination),
             flow: Some(key),
             seq: Some(quoted.seq()),
             reporter: Some(decoded.packet.ip.source),
-            ..About::default()
+            ..SignalDetails::default()
         };
-        let signal = Signal { kind: SignalKind::Unreachable(scope), about };
+        let signal = Signal { kind: SignalKind::Unreachable(scope), details: about };
         // The local TCP gets it, too: it takes back a doubling of its timeout (RFC 6069), so that it looks
         // for a path as often as it would without the shim.
         self.counts.icmp_taken += u64::from(self.tell(now, index, &signal));

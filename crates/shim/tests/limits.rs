@@ -12,7 +12,7 @@ use driftway_wire::{Body, Packet, TcpFlags, UnreachableCode};
 fn a_handshake_during_a_cut_is_left_to_tcp() {
     let mut line = Line::new(config());
     line.passes(syn());
-    line.signal(&Signal::of(SignalKind::RouteFailed));
+    line.signal(&Signal::new(SignalKind::RouteFailed));
     assert_eq!(line.unreachable(syn(), UnreachableCode::Host), NOT_BELIEVED);
     line.at(1000);
     line.passes(syn());

@@ -228,7 +228,7 @@ fn many_flows_look_for_one_host_in_turns() {
         let mut bytes = encode(&Packet { ip, body: Body::Tcp(first) });
         assert_eq!(shim.on_outgoing(Instant::from_millis(100), &mut bytes), Fate::Pass);
     }
-    let gone = driftway_base::Signal::of(driftway_base::SignalKind::RouteFailed);
+    let gone = driftway_base::Signal::new(driftway_base::SignalKind::RouteFailed);
     let mut now = Instant::from_millis(150);
     shim.on_signal(now, &gone);
     let mut run = |shim: &mut Shim, now: &mut Instant, until: u64| {

@@ -48,9 +48,9 @@ impl Fingerprint {
 
     /// A packet met `fate` at a place (a link or a node): [`DELIVERED`], [`RECEIVED`], or the number
     /// of a reason why it was lost.
-    pub fn packet(&mut self, at: Instant, place: u32, fate: u8, packet: &Packet) {
+    pub fn packet(&mut self, at: Instant, place: u32, outcome: u8, packet: &Packet) {
         self.packets.add(at.as_nanos());
-        self.packets.add(u64::from(place) << 8 | u64::from(fate));
+        self.packets.add(u64::from(place) << 8 | u64::from(outcome));
         let addresses = u64::from(u32::from(packet.ip.source)) << 32
             | u64::from(u32::from(packet.ip.destination));
         self.packets.add(addresses ^ u64::from(packet.ip.ecn.bits()));
@@ -61,7 +61,7 @@ impl Fingerprint {
                 u64::from(s.window) << 32 | u64::from(s.flags.0),
             ),
             Body::Udp(d) => (d.payload.offset, u64::from(d.destination_port)),
-            Body::Icmp(_) | Body::Aodv(_) | Body::Nothing => {
+            Body::Icmp(_) | Body::Aodv(_) | Body::NoNextHeader => {
                 (u64::from(packet.ip.identification), 0)
             }
         };

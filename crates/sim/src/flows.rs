@@ -250,7 +250,7 @@ impl FlowAtWork {
             Application::Cbr(cbr) => {
                 let (Time(every), Size(size)) = (cbr.every, cbr.size);
                 let (low, high) = cbr.bounds();
-                let gap = if low < high { self.gaps.duration(low, high) } else { every };
+                let gap = if low < high { self.gaps.uniform_duration(low, high) } else { every };
                 (size, false, Some(now + gap))
             }
         };
@@ -314,7 +314,7 @@ impl FlowAtWork {
         &mut self,
         now: Instant,
         part: Payload,
-        repeats: bool,
+        may_duplicate: bool,
     ) -> Result<(), Broken> {
         let end = part.offset.saturating_add(u64::from(part.len));
         if part.stream != self.stream || end > self.written {
@@ -326,7 +326,7 @@ impl FlowAtWork {
         let awaited = self.sent.binary_search_by_key(&end, |(sent, _)| *sent);
         let awaited = awaited.ok().and_then(|place| self.sent.get_mut(place));
         let Some((_, at)) = awaited.filter(|(_, at)| *at != HERE) else {
-            if !repeats && end > self.forgotten {
+            if !may_duplicate && end > self.forgotten {
                 return Err(format!(
                     "stream {} got the datagram up to byte {end} twice",
                     part.stream

@@ -20,7 +20,7 @@ mod sockets;
 pub mod trace;
 mod watch;
 
-use driftway_path::{books, nodes};
+use driftway_path::{packet_accounting, addresses};
 
 pub use metrics::{is_count, network_metric, network_metrics};
 pub use run::RunError;

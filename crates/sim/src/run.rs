@@ -10,8 +10,8 @@ mod path;
 
 use std::collections::VecDeque;
 
-use driftway_base::{Instant, Ipv4Addr, Seek};
-use driftway_link::Place;
+use driftway_base::{Instant, Ipv4Addr, RouteProbe};
+use driftway_link::QueuePosition;
 use driftway_node::Host;
 use driftway_scenario::{Scenario, Time, Transport};
 use driftway_tcp::Stats;
@@ -21,11 +21,11 @@ pub use adhoc::AdhocAtWork;
 
 use look::follow;
 
-use crate::books::Packets;
+use crate::packet_accounting::PacketTable;
 use crate::events::{Class, Event, Events};
 use crate::fingerprint::Fingerprint;
 use crate::flows::FlowAtWork;
-use crate::nodes::address;
+use crate::addresses::address;
 use crate::results::RunResult;
 use crate::sabotage::Sabotage;
 use crate::sockets::{self, End};
@@ -88,10 +88,10 @@ pub trait NetworkAtWork: Sized {
     /// The first wake-ups.
     fn open(run: &mut Run<'_, Self>);
     /// A node sends a packet of its own.
-    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place);
+    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: QueuePosition);
     /// A node is to look for a peer of its host, or not any more; `first`: nobody else at this host has
     /// it looked for.
-    fn seek(run: &mut Run<'_, Self>, node: usize, peer: Ipv4Addr, seek: Seek, first: bool);
+    fn seek(run: &mut Run<'_, Self>, node: usize, peer: Ipv4Addr, probe: RouteProbe, first: bool);
     /// One of its entities is woken.
     fn on_event(run: &mut Run<'_, Self>, class: Class, entity: usize);
     /// Until nothing more happens at this instant.
@@ -153,7 +153,7 @@ pub struct Run<'a, N: NetworkAtWork> {
     /// so that a signal at the time of a link failure finds routing as the failure has left it.
     entities: usize,
     handled: u64,
-    packets: Packets<N::Unit>,
+    packets: PacketTable<N::Unit>,
     net: N,
     hosts: Vec<Host>,
     sockets: Vec<SocketAt>,
@@ -178,14 +178,14 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
     pub fn new(
         scenario: &'a Scenario,
         seed: u64,
-        watch: impl Into<Watch<'a>>,
+        observers: impl Into<Watch<'a>>,
     ) -> Result<Self, RunError> {
         let net = N::new(scenario, seed)?;
         let Sizes { nodes, faults, entities } = net.sizes();
         let Time(duration) = scenario.duration;
         let host = |n| {
             let host = Host::new(address(n));
-            if N::SEEKS { host.seeking() } else { host }
+            if N::SEEKS { host.with_route_probing() } else { host }
         };
         let hosts: Vec<Host> = (0..nodes).map(host).collect();
         let flows: Vec<FlowAtWork> = scenario
@@ -221,7 +221,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             ]),
             entities,
             handled: 0,
-            packets: Packets::default(),
+            packets: PacketTable::default(),
             net,
             hosts,
             sockets,
@@ -231,7 +231,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
             fingerprint: Fingerprint::default(),
             reporter: 0,
             sabotage: Sabotage::default(),
-            watch: watch.into(),
+            watch: observers.into(),
             failed: None,
         };
         run.open();
@@ -247,7 +247,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
                 let end = End::Receiver;
                 let socket = sockets::socket(flow, tcp, number, end, self.seed, self.now);
                 let at = &mut self.sockets[number * 2 + 1];
-                at.number = Some(self.hosts[at.node].add(socket));
+                at.number = Some(self.hosts[at.node].add_socket(socket));
             }
             if let Some(at) = self.flows[number].next {
                 self.events.wake(Class::Application, number as u32, at);
@@ -338,7 +338,7 @@ impl<'a, N: NetworkAtWork> Run<'a, N> {
     /// Packets went missing.
     pub fn finish(mut self) -> Result<RunResult, RunError> {
         let held = self.net.held() + self.local.len() as u64;
-        self.packets.balance(held).map_err(|error| RunError::Books(error.to_string()))?;
+        self.packets.check_conservation(held).map_err(|error| RunError::Books(error.to_string()))?;
         self.net.balance().map_err(RunError::Books)?;
         Ok(self.result())
     }

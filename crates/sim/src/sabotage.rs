@@ -38,17 +38,17 @@ thread_local! {
 
 /// Breaks the runs of this thread from now on.
 #[cfg(feature = "broken")]
-pub fn break_by(way: Option<Breakage>) {
-    BREAKAGE.set(way);
+pub fn break_by(fault: Option<Breakage>) {
+    BREAKAGE.set(fault);
 }
 
 /// Is it broken in this way?
-fn broken(way: Breakage) -> bool {
+fn broken(fault: Breakage) -> bool {
     #[cfg(feature = "broken")]
-    return BREAKAGE.get() == Some(way);
+    return BREAKAGE.get() == Some(fault);
     #[cfg(not(feature = "broken"))]
     {
-        let _ = way;
+        let _ = fault;
         false
     }
 }

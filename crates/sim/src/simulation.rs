@@ -1,7 +1,7 @@
 //! A run that is stepped, and looked at, from outside.
 
 use driftway_base::{Duration, Instant, TcpView};
-use driftway_path::PathAtWork;
+use driftway_path::PathNetwork;
 use driftway_scenario::{Network, Scenario};
 use driftway_tcp::Stats;
 
@@ -42,7 +42,7 @@ pub struct Simulation<'a>(Kind<'a>);
 
 #[allow(clippy::large_enum_variant, reason = "there is one")]
 enum Kind<'a> {
-    Path(Run<'a, PathAtWork>),
+    Path(Run<'a, PathNetwork>),
     Adhoc(Run<'a, AdhocAtWork>),
 }
 

@@ -1,6 +1,6 @@
 //! Sockets made as a scenario says.
 
-use crate::nodes::address;
+use crate::addresses::address;
 use driftway_base::{Duration, Endpoint, Instant, RandomStream, Seq};
 use driftway_node::Socket;
 use driftway_scenario::{Flow, Phase, Tcp, Tick, Time};
@@ -28,7 +28,7 @@ pub fn flow_of(packet: &Packet) -> Option<u32> {
         Body::Tcp(segment) => segment.destination_port,
         Body::Udp(datagram) => datagram.destination_port,
         Body::Icmp(message) => message.quoted()?.ports().1,
-        Body::Aodv(_) | Body::Nothing => return None,
+        Body::Aodv(_) | Body::NoNextHeader => return None,
     };
     port_of_it.checked_sub(port(0)).map(u32::from)
 }
@@ -71,8 +71,8 @@ fn clock(tick: &Tick, node: u32, seed: u64) -> Clock {
         Phase::At(_) => Duration::ZERO,
         Phase::Random => {
             let mut draws = RandomStream::new(seed, "clock-phase", u64::from(node));
-            draws.duration(Duration::ZERO, longest)
+            draws.uniform_duration(Duration::ZERO, longest)
         }
     };
-    Clock { rtt, timer, phase }
+    Clock { rtt_tick: rtt, timer_tick: timer, phase }
 }

@@ -37,8 +37,8 @@ const ADHOC: &str = r#"
     tcp = { window = 2, delayed_ack = false }
 "#;
 
-fn run(text: &str, way: Option<Breakage>) -> Result<RunResult, RunError> {
-    break_by(way);
+fn run(text: &str, fault: Option<Breakage>) -> Result<RunResult, RunError> {
+    break_by(fault);
     let outcome = driftway_sim::run(&common::parse(text), 1, None);
     break_by(None);
     outcome
@@ -53,7 +53,7 @@ fn a_sound_run_passes() {
 
 #[test]
 fn what_is_broken_is_noticed() {
-    for (way, says) in [
+    for (fault, says) in [
         (Breakage::Offset, "byte"),
         (Breakage::Stream, "of stream 1"),
         (Breakage::Twice, "was to get byte"),
@@ -61,9 +61,9 @@ fn what_is_broken_is_noticed() {
         (Breakage::Ack, "as acknowledged"),
     ] {
         for network in [PATH, ADHOC] {
-            let error = run(network, Some(way)).unwrap_err();
+            let error = run(network, Some(fault)).unwrap_err();
             let noticed = matches!(&error, RunError::Stream(what) if what.contains(says));
-            assert!(noticed, "{way:?}: {error}");
+            assert!(noticed, "{fault:?}: {error}");
         }
     }
 }
@@ -77,10 +77,10 @@ fn what_is_broken_on_the_way_back_is_noticed() {
     let networks = [PATH, ADHOC].map(|network| network.replace("window = 2", "window = 4"));
     for network in networks.map(|network| network.replace(transfer, back)) {
         assert_eq!(run(&network, None).unwrap().flows[0].back_delivered_bytes, Some(200_000));
-        for way in [Breakage::Offset, Breakage::Stream, Breakage::Twice, Breakage::Ack] {
-            let error = run(&network, Some(way)).unwrap_err();
+        for fault in [Breakage::Offset, Breakage::Stream, Breakage::Twice, Breakage::Ack] {
+            let error = run(&network, Some(fault)).unwrap_err();
             let noticed = matches!(&error, RunError::Stream(what) if what.contains("stream 1"));
-            assert!(noticed, "{way:?}: {error}");
+            assert!(noticed, "{fault:?}: {error}");
         }
     }
 }
@@ -96,9 +96,9 @@ fn a_datagram_that_comes_twice_is_noticed() {
     let error = run(&datagrams(PATH), Some(Breakage::Twice)).unwrap_err();
     let noticed = matches!(&error, RunError::Stream(what) if what.contains("twice"));
     assert!(noticed, "{error}");
-    for (way, duplicates) in [(None, 0), (Some(Breakage::Twice), 1)] {
-        let result = run(&datagrams(ADHOC), way).unwrap();
-        assert_eq!(result.flows[0].duplicates, Some(duplicates), "{way:?}");
+    for (fault, duplicates) in [(None, 0), (Some(Breakage::Twice), 1)] {
+        let result = run(&datagrams(ADHOC), fault).unwrap();
+        assert_eq!(result.flows[0].duplicates, Some(duplicates), "{fault:?}");
     }
 }
 
@@ -117,12 +117,12 @@ fn moved_random_streams_are_noticed_by_golden_runs() {
     let golden = std::fs::read_to_string(table).unwrap();
     for (name, duration) in [("lossy-path", None), ("adhoc-chain", Some(("duration", "30 s")))] {
         let row = golden.lines().find(|row| row.starts_with(&format!("{name},1,"))).unwrap();
-        for way in [None, Some(Breakage::Random)] {
-            break_by(way);
+        for fault in [None, Some(Breakage::Random)] {
+            break_by(fault);
             let result = common::run(&common::example(name, duration.as_slice()), 1);
             break_by(None);
             let same = row.contains(&result.fingerprint.replace('-', ","));
-            assert_eq!(same, way.is_none(), "{} and {row}", result.fingerprint);
+            assert_eq!(same, fault.is_none(), "{} and {row}", result.fingerprint);
         }
     }
 }

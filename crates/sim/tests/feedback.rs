@@ -141,12 +141,12 @@ fn a_relay_that_learns_of_a_route_tells_the_source() {
         let network = "feedback = \"rfn\"\nseek = { every = \"90 s\", most = 1 }";
         let run = |others: &str| told(&behind(protocol, network, &format!("{PATIENT}\n{others}")));
         // DSR may believe for a moment that it knows another way.
-        let last = |told: &Told| *told.snoozes().iter().rfind(|(at, _)| *at < BACK - 0.5).unwrap();
-        let told = run(away);
-        let (since, until) = last(&told);
+        let last = |observed: &Told| *observed.snoozes().iter().rfind(|(at, _)| *at < BACK - 0.5).unwrap();
+        let observed = run(away);
+        let (since, until) = last(&observed);
         assert!((GONE..GONE + 3.0).contains(&since), "{protocol}: {since}");
         assert!((BACK - 0.5..BACK + 10.5).contains(&until), "{protocol}: {until}");
-        let notices = told.icmp(1, 0).into_iter().filter(|at| *at > BACK - 0.5 && *at <= until);
+        let notices = observed.icmp(1, 0).into_iter().filter(|at| *at > BACK - 0.5 && *at <= until);
         assert_eq!(notices.count(), 1, "{protocol}: one RRN");
         assert_eq!(last(&run("")).1, f64::INFINITY, "{protocol}: nobody else does");
     }

@@ -64,8 +64,8 @@ fn what_is_seen_is_what_is_there() {
     assert_eq!(simulation.route(0, 99), None);
     simulation.run_until(Instant::from_secs(30)).unwrap();
     let [from, to] = [scenario.flows[0].from, scenario.flows[0].to].map(|node| node as usize);
-    let way: Vec<usize> = (from..=to).collect();
-    assert_eq!(simulation.route(from, to), Some(way));
+    let route: Vec<usize> = (from..=to).collect();
+    assert_eq!(simulation.route(from, to), Some(route));
     let (x, _) = simulation.position(1).unwrap();
     assert!(x > 0.0, "{x}");
     let sender = simulation.flow(0).unwrap().sender.unwrap();

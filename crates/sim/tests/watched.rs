@@ -91,7 +91,7 @@ fn every_frame_and_every_drop_is_told() {
         };
         let control = |row: &Entry| matches!(row.kind.as_ref(), "rts" | "cts" | "ack");
         // Those that the end of the run found on the air are not told.
-        let most = |told: u64, counted: u64| (counted.saturating_sub(12)..=counted).contains(&told);
+        let most = |recorded: u64, counted: u64| (counted.saturating_sub(12)..=counted).contains(&recorded);
         assert!(mac.rts > 1000, "{protocol}: {mac:?}");
         assert!(most(frames(&|row| row.kind == "rts"), mac.rts), "{protocol}");
         assert!(most(frames(&|row| row.kind == "cts"), mac.cts), "{protocol}");
@@ -133,8 +133,8 @@ fn rows_are_in_order_and_agree_with_the_trace() {
         assert_eq!(of_flow(Event::Sent) + resent, tcp.segments_sent as usize, "{protocol}");
         assert_eq!(of_flow(Event::Timeout), tcp.timeouts.unwrap() as usize, "{protocol}");
         let traced = run.trace.flows[0].events.len();
-        let told = run.rows.iter().filter(|row| matches!(row.layer, Layer::Tcp | Layer::Aid));
-        assert_eq!(told.count(), traced, "{protocol}");
+        let recorded = run.rows.iter().filter(|row| matches!(row.layer, Layer::Tcp | Layer::Aid));
+        assert_eq!(recorded.count(), traced, "{protocol}");
         let delivered: Vec<u32> = run
             .rows
             .iter()
@@ -172,8 +172,8 @@ fn the_capture_has_the_same_frames_and_losses() {
             }
             assert!(!comment.contains("no bytes"), "{protocol}: {comment}");
         }
-        let told = run.rows.iter().filter(|row| row.layer == Layer::Air).count();
-        assert_eq!(on_air, told, "{protocol}");
+        let recorded = run.rows.iter().filter(|row| row.layer == Layer::Air).count();
+        assert_eq!(on_air, recorded, "{protocol}");
         assert_eq!(lost, run.result.drops, "{protocol}");
     });
 }

@@ -114,8 +114,8 @@ fn row(
     let of: &Ns2 = case.ns2.as_ref().ok_or_else(missing)?;
     let mut theirs = Vec::new();
     for seed in 1..=runs {
-        let told = (case, of, point);
-        let (record, used) = ns2.run(told, seed, "none")?;
+        let case_point = (case, of, point);
+        let (record, used) = ns2.run(case_point, seed, "none")?;
         // Hops stand in the trace alone. A seed gives the same run with it and without, and where
         // the stored run is this one, its hops are.
         let kept = stored.runs(name, &point.name).iter().find(|(of, kept)| {
@@ -124,7 +124,7 @@ fn row(
         });
         let record = match kept {
             Some((_, kept)) => kept.clone(),
-            None => ns2.run(told, seed, &of.trace)?.0,
+            None => ns2.run(case_point, seed, &of.trace)?.0,
         };
         theirs.push((record, used));
     }

@@ -89,15 +89,15 @@ fn tables(args: &BenchArgs, dir: &Path) -> Result<String, Failure> {
             let nodes = columns * lines;
             let node_s = f64::from(lasts_s(nodes)) * f64::from(nodes);
             let cost = user_s / node_s;
-            let near = hearers(columns, lines);
-            let (of_node, of_hearer) = *first.get_or_insert((cost, cost / near));
+            let receivers = hearers(columns, lines);
+            let (of_node, of_hearer) = *first.get_or_insert((cost, cost / receivers));
             rows.push(vec![
                 nodes.to_string(),
                 format!("{user_s:.2}"),
                 format!("{:.1}", cost * 1e6),
                 format!("{:.2}", cost / of_node),
-                format!("{near:.1}"),
-                format!("{:.2}", cost / near / of_hearer),
+                format!("{receivers:.1}"),
+                format!("{:.2}", cost / receivers / of_hearer),
                 format!("{:.0}", events as f64 / node_s),
                 megabytes(memory),
             ]);
@@ -132,8 +132,8 @@ fn hearers(columns: u32, lines: u32) -> f64 {
             let (x, y) = (f64::from(across), f64::from(down));
             if x + y > 0.0 && x * x + y * y <= reach * reach {
                 // So many pairs are that far apart, each way along each axis.
-                let ways = if across > 0 { 2.0 } else { 1.0 } * if down > 0 { 2.0 } else { 1.0 };
-                pairs += ways * f64::from(columns - across) * f64::from(lines - down);
+                let signs = if across > 0 { 2.0 } else { 1.0 } * if down > 0 { 2.0 } else { 1.0 };
+                pairs += signs * f64::from(columns - across) * f64::from(lines - down);
             }
         }
     }

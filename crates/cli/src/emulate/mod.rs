@@ -119,7 +119,7 @@ fn until_it_ends(
     programs: &mut Programs,
 ) -> Result<u8, Failure> {
     let line = status_line(args);
-    let mut asked: Option<(Signal, u32)> = None;
+    let mut signalled: Option<(Signal, u32)> = None;
     let status = loop {
         if let Some(status) = programs.near_status()? {
             break status;
@@ -128,10 +128,10 @@ fn until_it_ends(
             // It says why when it is stopped.
             break 1;
         }
-        match (signals.wait().map_err(|e| failed("wait", &e))?, &mut asked) {
+        match (signals.wait().map_err(|e| failed("wait", &e))?, &mut signalled) {
             (Woken::Signal(signal), _) => {
                 programs.interrupt(signal)?;
-                asked = Some((signal, 0));
+                signalled = Some((signal, 0));
             }
             (Woken::Time, Some((signal, PATIENCE))) => break 128 + *signal as u8,
             (Woken::Time, Some((_, ticks))) => *ticks += 1,

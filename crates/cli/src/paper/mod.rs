@@ -60,8 +60,8 @@ pub fn paper(args: &PaperArgs) -> Result<(), Failure> {
         runs: args.runs.map(NonZeroU64::get),
         quick: args.quick,
     };
-    let shown = Shown { out: args.out.as_deref(), json: args.json, record: args.record };
-    carry_out(&plan, &wanted, (args.jobs, args.fresh), shown)
+    let output = Shown { out: args.out.as_deref(), json: args.json, record: args.record };
+    carry_out(&plan, &wanted, (args.jobs, args.fresh), output)
 }
 
 /// Where what came out goes, beside the terminal.
@@ -84,11 +84,11 @@ pub fn carry_out(
     plan: &Plan,
     wanted: &Wanted,
     (jobs, fresh): (Option<NonZeroU64>, bool),
-    shown: Shown<'_>,
+    output: Shown<'_>,
 ) -> Result<(), Failure> {
     let selection = select(plan, wanted)?;
-    let asked = Asked { jobs, fresh, runs: results::runs(&selection) };
-    let destination = match shown.out {
+    let options = Asked { jobs, fresh, runs: results::runs(&selection) };
+    let destination = match output.out {
         Some(dir) if dir.exists() && !dir.is_dir() => {
             let dir = dir.display();
             return Err(Failure::Input(format!("--out {dir}: that is a file, not a directory")));
@@ -96,7 +96,7 @@ pub fn carry_out(
         Some(dir) => Some(Destination::open(dir)?),
         None => None,
     };
-    let beside = match (shown.record, plan.source.dir()) {
+    let record_dir = match (output.record, plan.source.dir()) {
         (true, None) => {
             let what = format!("--record: {} is built in, and has no directory", plan.source.name);
             return Err(Failure::Input(what));
@@ -104,7 +104,7 @@ pub fn carry_out(
         (true, Some(dir)) => Some(dir),
         (false, _) => None,
     };
-    let (document, results) = match run(plan, &selection, asked) {
+    let (document, results) = match run(plan, &selection, options) {
         Ok(done) => done,
         Err(failure) => {
             if let Some(destination) = destination {
@@ -117,16 +117,16 @@ pub fn carry_out(
         keep(&destination, plan, &selection, &results, &document)?;
     }
     let mut out = anstream::stdout().lock();
-    if shown.json {
+    if output.json {
         write!(out, "{}", json(&document))?;
     } else {
         write!(out, "{}", print::document(plan, &document))?;
-        if let Some(dir) = shown.out {
+        if let Some(dir) = output.out {
             writeln!(out, "Written to {}", dir.join(PAGE).display())?;
         }
     }
     let kept = Kept::of(&Outcome { plan, selection: &selection, results: &results });
-    match beside {
+    match record_dir {
         Some(dir) => record(plan, &kept, dir)?,
         None => as_kept(plan, &kept, &document)?,
     }
@@ -231,9 +231,9 @@ fn recorded(document: &Document) -> Result<(), Failure> {
     if unexpected.is_empty() || document.recorded == Recorded::None {
         return Ok(());
     }
-    let (are, s) = if unexpected.len() == 1 { ("is", "") } else { ("are", "s") };
+    let (differ, s) = if unexpected.len() == 1 { ("is", "") } else { ("are", "s") };
     Err(Failure::Failed(format!(
-        "verdict{s} that {are} not the recorded one{s}: {}",
+        "verdict{s} that {differ} not the recorded one{s}: {}",
         list(&unexpected)
     )))
 }

@@ -17,8 +17,8 @@ use crate::text::{count, value, wrapped};
 /// # Errors
 /// A file that is wrong; a run that broke; a number that is not what is found.
 pub fn numbers(plan: &Plan, jobs: Option<NonZeroU64>, fresh: bool) -> Result<(), Failure> {
-    let asked = Asked { jobs, fresh, runs: 0 };
-    let checked = runner::with(asked, |runner| {
+    let options = Asked { jobs, fresh, runs: 0 };
+    let checked = runner::with(options, |runner| {
         cited::check(plan, runner, |command| shell(&plan.source, command))
     })?;
     let mut out = anstream::stdout().lock();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use driftway_scenario::{Aid, Size, Time};
-use driftway_shim::{Config, Cwnd, Shim};
+use driftway_shim::{Config, CwndAfterOutage, Shim};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde_json::Value;
@@ -227,8 +227,8 @@ impl StartArgs {
             undo_ack: !self.no_undo_ack,
             hold_back: self.hold_back,
             cwnd: match self.cwnd {
-                Window::Keep => Cwnd::Keep,
-                Window::Reset => Cwnd::Reset,
+                Window::Keep => CwndAfterOutage::Keep,
+                Window::Reset => CwndAfterOutage::Reset,
             },
             probe_min,
             probe_max,
@@ -339,7 +339,7 @@ mod test {
             read(&["--cwnd", "reset", "--store", "1 MB", "--suspect-after", "2", "--hold-back"]);
         let config = config.unwrap().config();
         assert!(config.hold_back);
-        assert_eq!((config.cwnd, config.store), (Cwnd::Reset, 1_000_000));
+        assert_eq!((config.cwnd, config.store), (CwndAfterOutage::Reset, 1_000_000));
         assert_eq!(config.suspect_after, Some(2));
         let suspects = |words: &[&str]| read(words).unwrap().config().suspect_after;
         assert_eq!(suspects(&["--suspect-after", "never"]), None);

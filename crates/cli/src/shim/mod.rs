@@ -66,7 +66,7 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
     come_first().map_err(|e| failed("take precedence", &e))?;
     // Before the first thread: all have these signals blocked then, and only we take them.
     let [end, pause] = [END, PAUSE].map(SigSet::from_iter);
-    let asked = end
+    let termination = end
         .thread_block()
         .and_then(|()| pause.thread_block())
         .and_then(|()| SignalFd::with_flags(&end, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC))
@@ -108,7 +108,7 @@ fn start(args: &StartArgs) -> Result<(), Failure> {
         heart.iter().for_each(Heart::beat);
         manager.notify("WATCHDOG=1");
     });
-    let done = field.run(asked.as_fd());
+    let done = field.run(termination.as_fd());
     // Whoever has become another user may not, and leaves a file that the next one replaces.
     let _ = place::remove(&path);
     done.map_err(|e| failed("go on; every connection goes on as plain TCP", &e))

@@ -90,9 +90,9 @@ fn run(
     }
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
-    let asked = Asked { jobs: args.jobs, fresh: args.fresh, runs: runs(&work) };
-    let ran = runner::with(asked, |runner| simulate(&work, ns2, runner))?;
-    let timing = Timing { wall_s: started.elapsed().as_secs_f64(), jobs: asked.jobs() };
+    let options = Asked { jobs: args.jobs, fresh: args.fresh, runs: runs(&work) };
+    let ran = runner::with(options, |runner| simulate(&work, ns2, runner))?;
+    let timing = Timing { wall_s: started.elapsed().as_secs_f64(), jobs: options.jobs() };
 
     let mut rest: &[Ran] = &ran;
     let mut next = |count: usize| {

@@ -376,7 +376,7 @@ fn what_does_not_complete_is_never_left_out() {
 #[test]
 fn what_is_wrong_with_a_paper_is_told_with_its_place() {
     let aid = "\"flow.0.aid\" = \"none\"";
-    for (from, to, at, told) in [
+    for (from, to, at, message) in [
         ("runs = 10", "rnus = 10", "rnus", "unknown key `rnus`\nhelp: did you mean `runs`?"),
         ("runs = 10", "runs = 1", "1\n\n[quick", "1 runs out of range 2–10000"),
         (
@@ -438,14 +438,14 @@ fn what_is_wrong_with_a_paper_is_told_with_its_place() {
             .assert()
             .code(2)
             .stdout(is_empty())
-            .stderr(contains(place).and(contains(told)));
+            .stderr(contains(place).and(contains(message)));
     }
 }
 
 #[test]
 fn what_is_wrong_with_the_command_line_is_told() {
     let bench = bench(&[]);
-    for (line, told) in [
+    for (line, message) in [
         (&["paper", "tow"][..], "there is no paper `tow`\nhelp: did you mean `two`?"),
         (&["paper", "liu-sing-2001"], "did you mean `liu-singh-2001`?"),
         (&["paper", "two", "--figure", "7"], "two has no such figure\nhelp: known are 8, 9"),
@@ -453,7 +453,7 @@ fn what_is_wrong_with_the_command_line_is_told() {
         (&["paper", "two", "--out", "s.toml"], "that is a file, not a directory"),
         (&["paper"], "list | NAME"),
     ] {
-        bench.driftway(line).assert().code(2).stdout(is_empty()).stderr(contains(told));
+        bench.driftway(line).assert().code(2).stdout(is_empty()).stderr(contains(message));
     }
 }
 

@@ -61,8 +61,8 @@ fn wireshark_decodes_a_run() {
     ] {
         let (routing, arp) = (format!("network.routing={routing}"), format!("network.arp={arp}"));
         let run = ["run", "chain.toml", "--pcap", "run.pcapng", "--set", &routing, "--set", &arp];
-        let told = bench.stdout(&run);
-        assert!(told.contains("wireshark run.pcapng"), "{told}");
+        let output = bench.stdout(&run);
+        assert!(output.contains("wireshark run.pcapng"), "{output}");
         let fields = ["_ws.malformed", "_ws.col.Protocol"];
         let Some(frames) = tshark(&bench.path("run.pcapng"), &[], &fields) else { return };
         let mut seen: Vec<&str> = Vec::new();

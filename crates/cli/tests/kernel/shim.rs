@@ -162,8 +162,8 @@ fn a_shim_starts_tells_and_ends() {
     assert!(stopped.status.success(), "{stopped:?}");
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success(), "{ended:?}");
-    let told = text(&ended.stderr);
-    assert!(told.contains("at work") && told.contains("stopped"), "{told}");
+    let log = text(&ended.stderr);
+    assert!(log.contains("at work") && log.contains("stopped"), "{log}");
     assert_eq!(configuration(near), before);
     assert!(!near.run(Field::undo).unwrap().unwrap());
     // The connection goes on.

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::thread::{self, JoinHandle};
 
-use driftway_base::{Chance, Duration};
+use driftway_base::{Probability, Duration};
 use driftway_host::{Counts, Impairer, Impairment, Namespace, RealClock, Tun, urgent};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
@@ -54,7 +54,7 @@ impl Crossing {
 }
 
 fn impairment() -> Impairment {
-    let one_in = |n: f64| Chance::from_probability(1.0 / n);
+    let one_in = |n: f64| Probability::from_f64(1.0 / n);
     Impairment {
         delay: Duration::from_millis(10),
         drop: one_in(1000.0),

@@ -244,7 +244,7 @@ fn again_and_again(
     let mut random = RandomStream::new(1, "soak", u64::from(kill));
     while !done.load(Ordering::Relaxed) {
         kept.begun += 1;
-        let lasts = 20 + random.below(3000);
+        let lasts = 20 + random.uniform_below(3000);
         // Whoever waits for the first has it; nobody waits for others.
         if kill {
             let shim = Process::start(namespace);
@@ -258,7 +258,7 @@ fn again_and_again(
             kept.add(shim);
         }
         // For a moment there is none.
-        nap(random.below(100));
+        nap(random.uniform_below(100));
     }
     kept
 }

@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use driftway_base::{Instant, Ipv4Addr, Signal};
-use driftway_link::{Place, Side};
-use driftway_node::{Arrived, Host};
-use driftway_path::books::{Drop, Packets, Unbalanced};
-use driftway_path::nodes::address;
-use driftway_path::{Drive, FOREIGN, PathAtWork};
+use driftway_link::{QueuePosition, Side};
+use driftway_node::{ReceiveOutcome, Host};
+use driftway_path::packet_accounting::{PacketDropReason, PacketTable, ConservationError};
+use driftway_path::addresses::address;
+use driftway_path::{PathDriver, CROSS_TRAFFIC_STREAM, PathNetwork};
 use driftway_scenario::{Path, Time};
-use driftway_wire::{Body, DecodeError, IPV4_HEADER, IpHeader, Packet, Payload, UdpDatagram};
+use driftway_wire::{Body, DecodeError, IPV4_HEADER_LEN, IpHeader, Packet, Payload, UdpDatagram};
 
 use super::bytes::{Bytes, rewrite};
 
 /// The stream of packets of which only the IP header is understood.
-const OPAQUE: u32 = FOREIGN - 1;
+const OPAQUE: u32 = CROSS_TRAFFIC_STREAM - 1;
 
 /// An end of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +82,8 @@ pub struct Account {
 /// that is late loses nothing: what was due is worked off at the instants at which it was.
 pub struct Medium {
     now: Instant,
-    path: PathAtWork,
-    packets: Packets,
+    path: PathNetwork,
+    packets: PacketTable,
     bytes: Bytes,
     hosts: Vec<Host>,
     faults: Vec<Instant>,
@@ -95,19 +95,19 @@ pub struct Medium {
 impl Medium {
     /// Before the first packet.
     pub fn new(path: &Path, duration: Time, seed: u64) -> Self {
-        let path = PathAtWork::new(path, duration, seed, seed);
+        let path = PathNetwork::new(path, duration, seed, seed);
         let mut medium = Self {
             now: Instant::ZERO,
-            packets: Packets::default(),
+            packets: PacketTable::default(),
             bytes: Bytes::default(),
             hosts: (0..path.nodes()).map(|node| Host::new(address(node))).collect(),
-            faults: vec![Instant::FAR_FUTURE; path.faults()],
+            faults: vec![Instant::FAR_FUTURE; path.fault_count()],
             links: vec![Instant::FAR_FUTURE; path.links().len()],
             path,
             leaving: VecDeque::new(),
             account: Account::default(),
         };
-        driftway_path::open(&mut medium);
+        driftway_path::start(&mut medium);
         medium
     }
 
@@ -132,8 +132,8 @@ impl Medium {
     ///
     /// # Errors
     /// Says what is missing: a bug in driftway.
-    pub fn balance(&self) -> Result<(), Unbalanced> {
-        self.packets.balance(self.path.held())
+    pub fn balance(&self) -> Result<(), ConservationError> {
+        self.packets.check_conservation(self.path.packets_held())
     }
 
     /// When there is something to do; in the far future: nothing.
@@ -153,12 +153,12 @@ impl Medium {
             // In one instant faults come before links, and each by its number, as in the lab.
             if let Some(fault) = self.faults.iter().position(|wake| *wake == at) {
                 self.faults[fault] = Instant::FAR_FUTURE;
-                driftway_path::on_fault(self, fault);
+                driftway_path::on_fault_timeout(self, fault);
             } else if let Some(link) = self.links.iter().position(|wake| *wake == at) {
                 self.links[link] = Instant::FAR_FUTURE;
-                driftway_path::on_link(self, link);
+                driftway_path::on_link_timeout(self, link);
             }
-            driftway_path::settle(self);
+            driftway_path::run_until_idle(self);
         }
         self.now = self.now.max(now);
     }
@@ -172,7 +172,7 @@ impl Medium {
         };
         self.account.carried[end as usize].entered += 1;
         self.enter(self.node(end), packet, &bytes[..len]);
-        driftway_path::settle(self);
+        driftway_path::run_until_idle(self);
     }
 
     /// The next packet that leaves.
@@ -188,7 +188,7 @@ impl Medium {
     fn node(&self, end: End) -> usize {
         match end {
             End::Near => 0,
-            End::Far => self.path.last(),
+            End::Far => self.path.last_node(),
         }
     }
 
@@ -202,9 +202,9 @@ impl Medium {
     }
 
     fn enter(&mut self, node: usize, packet: Packet, bytes: &[u8]) {
-        let id = self.packets.make(packet);
+        let id = self.packets.insert(packet);
         self.bytes.put(id, bytes);
-        driftway_path::forward(self, node, id, Place::Tail);
+        driftway_path::forward(self, node, id, QueuePosition::Tail);
     }
 
     /// A packet with bytes of its own has come to `node`.
@@ -232,7 +232,7 @@ impl Medium {
     /// A packet is for a router, which may answer: an echo, a segment to a closed port.
     fn ask_router(&mut self, node: usize, bytes: &[u8]) {
         let Ok(decoded) = Packet::decode(bytes) else { return };
-        if let Arrived::Answer(answer) = self.hosts[node].on_packet(self.now, &decoded.packet) {
+        if let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(self.now, &decoded.packet) {
             let mut encoded = vec![0; answer.len() as usize];
             let copy = |_, to: &mut [u8]| to.copy_from_slice(decoded.payload);
             if answer.encode(&mut encoded, copy).is_ok() {
@@ -243,28 +243,28 @@ impl Medium {
 
     /// A packet that a router made has come to `node`.
     fn arrive_made(&mut self, node: usize, packet: &Packet) {
-        if packet.payload().stream == FOREIGN {
+        if packet.payload().stream == CROSS_TRAFFIC_STREAM {
             return;
         }
         match self.end(node) {
             Some(end) => {
                 let mut bytes = vec![0; packet.len() as usize];
-                if packet.encode(&mut bytes, Payload::pattern).is_ok() {
+                if packet.encode(&mut bytes, Payload::fill_pattern).is_ok() {
                     self.account.messages += 1;
                     self.leaving.push_back(Leaving { end, due: self.now, bytes });
                 }
             }
             None => {
-                if let Arrived::Answer(answer) = self.hosts[node].on_packet(self.now, packet) {
-                    driftway_path::send(self, node, answer, Place::Tail);
+                if let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(self.now, packet) {
+                    driftway_path::send(self, node, answer, QueuePosition::Tail);
                 }
             }
         }
     }
 }
 
-impl Drive for Medium {
-    fn path(&mut self) -> &mut PathAtWork {
+impl PathDriver for Medium {
+    fn path(&mut self) -> &mut PathNetwork {
         &mut self.path
     }
 
@@ -272,7 +272,7 @@ impl Drive for Medium {
         self.now
     }
 
-    fn packets(&mut self) -> &mut Packets {
+    fn packets(&mut self) -> &mut PacketTable {
         &mut self.packets
     }
 
@@ -288,22 +288,22 @@ impl Drive for Medium {
         self.links[number] = self.links[number].min(at);
     }
 
-    fn enters(&mut self, id: u32) -> Option<u32> {
+    fn on_entering_link(&mut self, id: u32) -> Option<u32> {
         let named = self.packets.get(id)?.len();
         // What is understood of a packet can be shorter than it is: options, quotations.
         Some(self.bytes.len(id).map_or(named, |len| len as u32))
     }
 
-    fn delivered(&mut self, node: usize, id: u32) {
-        let Some(packet) = self.packets.deliver(id) else { return };
+    fn on_delivered(&mut self, node: usize, id: u32) {
+        let Some(packet) = self.packets.record_delivery(id) else { return };
         match self.bytes.take(id) {
             Some(bytes) => self.arrive(node, &packet, bytes),
             None => self.arrive_made(node, &packet),
         }
     }
 
-    fn lost(&mut self, id: u32, _place: usize, why: Drop) -> Option<Packet> {
-        let packet = self.packets.drop(id, why)?;
+    fn on_lost(&mut self, id: u32, _place: usize, why: PacketDropReason) -> Option<Packet> {
+        let packet = self.packets.record_drop(id, why)?;
         if let Some(bytes) = self.bytes.take(id) {
             *self.account.lost.entry(why.name()).or_default() += 1;
             self.bytes.give_back(bytes);
@@ -313,9 +313,9 @@ impl Drive for Medium {
     }
 
     /// The hosts at the ends are kernels, whose links stay up.
-    fn signal(&mut self, _node: usize, _signal: &Signal) {}
+    fn on_signal(&mut self, _node: usize, _signal: &Signal) {}
 
-    fn fault(&mut self, _kind: &'static str, _hop: u32, _begins: bool) {}
+    fn on_fault_change(&mut self, _kind: &'static str, _hop: u32, _begins: bool) {}
 }
 
 /// What a path has to know of a packet, and how long that is; `None` if it is none of IPv4.
@@ -327,7 +327,7 @@ fn understand(bytes: &[u8]) -> Option<(Packet, usize)> {
         Ok(decoded) => decoded.packet,
         Err(DecodeError::Version(_) | DecodeError::HeaderChecksum) => return None,
         Err(_) => {
-            let header = IPV4_HEADER + ip.options.as_slice().len() as u32;
+            let header = IPV4_HEADER_LEN + ip.options.as_slice().len() as u32;
             let payload = Payload::new(OPAQUE, 0, u32::from(len).saturating_sub(header + 8));
             let datagram = UdpDatagram { payload, ..UdpDatagram::default() };
             Packet { ip, body: Body::Udp(datagram) }

@@ -247,7 +247,7 @@ fn shortest_hop(path: &Path, mtu: u16) -> Duration {
                 delays.extend(delay);
             }
         }
-        let serialised = rates.into_iter().map(|BitRate(rate)| rate.time_for(mtu.into())).min();
+        let serialised = rates.into_iter().map(|BitRate(rate)| rate.transmission_time(mtu.into())).min();
         let delayed = delays.into_iter().map(|delay| delay.bounds().0).min();
         serialised.unwrap_or_default() + delayed.unwrap_or_default()
     };

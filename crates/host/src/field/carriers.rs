@@ -312,7 +312,7 @@ mod test {
         (ip.ecn, ip.ttl) = (ecn, ttl);
         let packet = Packet { ip, body: Body::Tcp(segment) };
         let mut bytes = vec![0; packet.len() as usize];
-        packet.encode(&mut bytes, Payload::pattern).unwrap();
+        packet.encode(&mut bytes, Payload::fill_pattern).unwrap();
         bytes
     }
 

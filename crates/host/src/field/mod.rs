@@ -493,9 +493,9 @@ impl Field {
     fn on_way(&mut self, flow: FlowKey, is_there: bool) {
         info!(flow = %ends(flow), is_there, "this host's way");
         let kind = if is_there { SignalKind::RouteRestored } else { SignalKind::RouteFailed };
-        let mut signal = Signal::of(kind);
-        signal.about.flow = Some(flow);
-        signal.about.destination = Some(flow.destination.address);
+        let mut signal = Signal::new(kind);
+        signal.details.flow = Some(flow);
+        signal.details.destination = Some(flow.destination.address);
         self.shim.on_signal(self.clock.now(), &signal);
     }
 

@@ -1,7 +1,7 @@
 //! What both sides offer is in use at both, and nothing else is.
 
 use driftway_host::Namespace;
-use driftway_tcp::{Agreed, Config};
+use driftway_tcp::{NegotiatedOptions, Config};
 
 use crate::application::{Application, Opens, PEER, config, good, peer};
 use crate::peer::{Options, Step};
@@ -9,7 +9,7 @@ use crate::peer::{Options, Step};
 tests![what_both_offer_is_agreed_on_and_nothing_else];
 
 type Set = fn(&mut Config, bool);
-type Get = fn(&Agreed) -> bool;
+type Get = fn(&NegotiatedOptions) -> bool;
 
 /// The kernel's setting, ours, and where ours shows.
 const OPTIONS: [(&str, Set, Get); 4] = [
@@ -48,10 +48,10 @@ fn agree(
     application.run_until("agreement", Application::is_over);
     let outcome = peer.outcome();
     let [theirs] = &outcome.snapshots[..] else { panic!("{outcome:?}") };
-    let ours = application.driver.connection().agreed();
+    let ours = application.driver.connection().negotiated();
     assert_eq!(agreed(&ours), we && kernel, "{case}");
     let shift = theirs.window_scale();
-    let theirs_agreed = Agreed {
+    let theirs_agreed = NegotiatedOptions {
         sack: theirs.sack(),
         timestamps: theirs.timestamps(),
         window_scale: shift.is_some(),
@@ -59,7 +59,7 @@ fn agree(
     };
     assert_eq!(ours, theirs_agreed, "{case}");
     if let Some((peers, _)) = shift {
-        assert_eq!(peers, config.receive_shift(), "{case}");
+        assert_eq!(peers, config.receive_window_shift(), "{case}");
     }
     assert_eq!(theirs.congestion_control, congestion_control);
 }

@@ -1,6 +1,6 @@
 //! Other aids than the shim's own, below this kernel's TCP.
 
-use driftway_aid::list::find;
+use driftway_aid::registry::find;
 use driftway_aid::options::OptionValue;
 use driftway_base::{Duration, Instant};
 use driftway_host::{Field, Settings};

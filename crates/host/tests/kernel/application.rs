@@ -2,7 +2,7 @@
 
 use std::net::SocketAddrV4;
 
-use driftway_base::{Chance, Duration, Endpoint, Seq};
+use driftway_base::{Probability, Duration, Endpoint, Seq};
 use driftway_host::{Cable, Driver, Impairment, KernelTcp, Namespace, kernel_state, kernel_tcp};
 use driftway_tcp::{Config, Event, State};
 
@@ -17,18 +17,18 @@ pub const PEER: Options = Options { congestion_control: "cubic", receive_buffer:
 /// Does nothing to packets.
 pub const GOOD: Impairment = Impairment {
     delay: Duration::ZERO,
-    drop: Chance::NEVER,
-    duplicate: Chance::NEVER,
-    reorder: Chance::NEVER,
+    drop: Probability::NEVER,
+    duplicate: Probability::NEVER,
+    reorder: Probability::NEVER,
     reorder_by: Duration::ZERO,
-    mark: Chance::NEVER,
-    corrupt: Chance::NEVER,
+    mark: Probability::NEVER,
+    corrupt: Probability::NEVER,
 };
 
 /// Drops and corrupts with this probability, doubles and reorders with twice that.
 pub fn bad(probability: f64) -> Impairment {
     let (harm, nuisance) =
-        (Chance::from_probability(probability), Chance::from_probability(2.0 * probability));
+        (Probability::from_f64(probability), Probability::from_f64(2.0 * probability));
     Impairment {
         delay: Duration::from_millis(2),
         drop: harm,

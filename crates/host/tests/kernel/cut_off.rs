@@ -8,7 +8,7 @@ use driftway_base::{Instant, Ipv4Addr, Seq};
 use driftway_host::{End, Settings, kernel_state};
 use driftway_tcp::State;
 use driftway_wire::{
-    Body, IcmpMessage, IpHeader, Packet, Quoted, TcpFlags, TcpSegment, UnreachableCode,
+    Body, IcmpMessage, IpHeader, Packet, QuotedPacket, TcpFlags, TcpSegment, UnreachableCode,
 };
 use nix::libc;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -244,7 +244,7 @@ fn what_is_forged_is_not_believed() {
                 ..TcpSegment::default()
             }),
         };
-        let quoted = Quoted::of(&quoted).unwrap();
+        let quoted = QuotedPacket::of(&quoted).unwrap();
         let code = UnreachableCode::Host;
         forge(*to.ip(), Body::Icmp(IcmpMessage::Unreachable { code, quoted }));
         thread::sleep(std::time::Duration::from_millis(10));

@@ -1,6 +1,6 @@
 //! Packets to and from the kernel over TUN: what we encode it takes, what it sends we decode.
 
-use driftway_base::{Chance, Duration, Ecn, Instant, Ipv4Addr, Seq};
+use driftway_base::{Probability, Duration, Ecn, Instant, Ipv4Addr, Seq};
 use driftway_host::{Cable, Impairment, Namespace, RealClock, Tun};
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, IpOptions, Packet, Payload, TcpFlags, TcpOptions, TcpSegment,
@@ -135,7 +135,7 @@ fn the_kernel_says_that_a_port_is_closed() {
 fn what_is_corrupted_is_refused_at_either_end() {
     let namespace = Namespace::new().unwrap();
     let good = Impairment::default();
-    let bad = Impairment { corrupt: Chance::ALWAYS, ..good };
+    let bad = Impairment { corrupt: Probability::ALWAYS, ..good };
     let mut cable = cable(&namespace, 1, bad, good);
     for sequence in 0..200 {
         cable.send(&encode(&echo(sequence, 8))).unwrap();
@@ -171,7 +171,7 @@ fn the_cable_delays_both_ways_and_loses_what_it_should() {
     assert!(passed >= Duration::from_millis(50), "{passed:?}");
     assert!(passed < Duration::from_secs(2), "{passed:?}");
 
-    let lossy = Impairment { drop: Chance::from_probability(0.5), ..Impairment::default() };
+    let lossy = Impairment { drop: Probability::from_f64(0.5), ..Impairment::default() };
     cable.set(lossy, lossy);
     for sequence in 0..400 {
         cable.send(&encode(&echo(sequence, 8))).unwrap();

@@ -64,7 +64,7 @@ fn send(cable: Cable, config: &Config) {
     let mut bytes = vec![0; BYTES as usize];
     pattern(1, 0, &mut bytes);
     assert_eq!(driver.write(&bytes), BYTES as usize);
-    turn_until(&mut driver, |driver| driver.connection().acknowledged() == BYTES);
+    turn_until(&mut driver, |driver| driver.connection().acknowledged_bytes() == BYTES);
     driver.close();
     turn_until(&mut driver, |driver| {
         !matches!(driver.connection().state(), State::Established | State::FinWait1)

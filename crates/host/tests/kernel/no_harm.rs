@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::thread;
 
-use driftway_aid::list::find;
+use driftway_aid::registry::find;
 use driftway_base::{Duration, Instant};
 use driftway_host::{Field, RealClock, Settings};
 use driftway_shim::{Config, Counts, Shim};

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use driftway_base::Seq;
 use driftway_host::Namespace;
 use driftway_wire::{
-    Body, IcmpMessage, IpHeader, Packet, Quoted, TcpFlags, TcpSegment, UnreachableCode,
+    Body, IcmpMessage, IpHeader, Packet, QuotedPacket, TcpFlags, TcpSegment, UnreachableCode,
 };
 use nix::libc;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -71,7 +71,7 @@ pub fn forge_unreachable(forger: &Socket, packet: &[u8]) {
         ..TcpSegment::default()
     };
     let quoted = Packet { ip: IpHeader::new(from, to), body: Body::Tcp(segment) };
-    let quoted = Quoted::of(&quoted).unwrap();
+    let quoted = QuotedPacket::of(&quoted).unwrap();
     let code = UnreachableCode::Host;
     let ip = IpHeader::new(GATEWAYS[0], from);
     let forged = Packet { ip, body: Body::Icmp(IcmpMessage::Unreachable { code, quoted }) };

@@ -1,8 +1,8 @@
 //! Bytes both ways between our TCP and the kernel's.
 
-use driftway_base::{Chance, Duration};
+use driftway_base::{Probability, Duration};
 use driftway_host::{Cable, Counts, Impairment, Namespace, Strangers};
-use driftway_tcp::{Config, Event, GrowthKind, RecoveryKind, pairs};
+use driftway_tcp::{Config, Event, GrowthKind, RecoveryKind, recovery_growth_pairs};
 
 use crate::application::{Application, GOOD, Opens, PEER, both_ways, config, good, peer};
 use crate::peer::{Options, Outcome, Step};
@@ -65,17 +65,17 @@ fn sixty_four_mebibytes_each_way(
         (connection.config().growth, connection.config().recovery),
         (growth, RecoveryKind::Sack)
     );
-    let ours = connection.agreed();
+    let ours = connection.negotiated();
     assert!(ours.timestamps && ours.sack && ours.window_scale && ours.ecn, "{ours:?}");
     let [theirs] = &outcome.snapshots[..] else { panic!("{outcome:?}") };
     assert_eq!(theirs.congestion_control, congestion_control);
     assert!(theirs.timestamps() && theirs.sack() && theirs.ecn(), "{theirs:?}");
     let (peers, _) = theirs.window_scale().unwrap();
-    assert_eq!(peers, config.receive_shift());
+    assert_eq!(peers, config.receive_window_shift());
 }
 
 fn every_recovery_over_a_bad_cable() {
-    let chance = Chance::from_probability;
+    let chance = Probability::from_f64;
     let bad = Impairment {
         delay: Duration::from_millis(3),
         drop: chance(0.02),
@@ -86,7 +86,7 @@ fn every_recovery_over_a_bad_cable() {
         ..GOOD
     };
     let mut total = [Counts::default(); 2];
-    for (seed, (recovery, growth)) in (0..).zip(pairs()) {
+    for (seed, (recovery, growth)) in (0..).zip(recovery_growth_pairs()) {
         for (opens, timestamps, congestion_control) in
             [(Opens::We, true, "cubic"), (Opens::Kernel, false, "reno")]
         {

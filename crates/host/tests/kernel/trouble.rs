@@ -1,6 +1,6 @@
 //! What networks do to connections beyond losing packets: marks, ICMP messages, cuts.
 
-use driftway_base::{Chance, Duration, Endpoint, Ipv4Addr, Seq};
+use driftway_base::{Probability, Duration, Endpoint, Ipv4Addr, Seq};
 use driftway_host::{Driver, Impairment, Namespace, Strangers};
 use driftway_tcp::{Config, Event};
 
@@ -18,7 +18,7 @@ tests![
 fn congestion_marks_are_echoed_and_answered_both_ways() {
     let marking = Impairment {
         delay: Duration::from_millis(5),
-        mark: Chance::from_probability(0.01),
+        mark: Probability::from_f64(0.01),
         ..GOOD
     };
     for opens in [Opens::We, Opens::Kernel] {
@@ -75,7 +75,7 @@ fn a_router_without_a_route_does_not_end_an_attempt() {
 fn a_cut_of_two_seconds_is_survived_both_ways() {
     let namespace = Namespace::new().unwrap();
     let slow = Impairment { delay: Duration::from_millis(5), ..GOOD };
-    let cut = Impairment { drop: Chance::ALWAYS, ..slow };
+    let cut = Impairment { drop: Probability::ALWAYS, ..slow };
     let cable = both_ways(&namespace, (1, slow));
     let mut application = Application::start(cable, Opens::We, &config(), 20_000_000);
     let steps = [Step::Exchange(20_000_000)];

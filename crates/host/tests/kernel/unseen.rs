@@ -175,7 +175,7 @@ fn tcp_in_pieces(far: &Namespace) {
     (ip.dont_fragment, ip.identification) = (false, 77);
     let whole = Packet { ip, body: Body::Tcp(segment) };
     let mut bytes = vec![0; whole.len() as usize];
-    whole.encode(&mut bytes, Payload::pattern).unwrap();
+    whole.encode(&mut bytes, Payload::fill_pattern).unwrap();
     let open = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(libc::IPPROTO_RAW)));
     let socket = far.run(open).unwrap().unwrap();
     let (header, body) = bytes.split_at(20);

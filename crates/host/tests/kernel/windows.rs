@@ -52,7 +52,7 @@ fn the_kernel_probes_the_window_that_we_closed() {
         });
         // Its probes are answered and change nothing.
         application.run_until("probes", |_| theirs(&namespace).unwrap().info.backoff >= 2);
-        let readable = application.driver.connection().readable();
+        let readable = application.driver.connection().readable_bytes();
         assert_eq!(readable, config().receive_buffer);
         application.reads = true;
         application.run_until("the rest", |a| a.received.bytes() == 500_000);

@@ -1,6 +1,6 @@
 //! `routing = { protocol = "aodv", … }`.
 
-use driftway_route::{AodvConfig, ErrorRule, LocalRepair, Refresh, SearchRule};
+use driftway_route::{AodvConfig, ErrorRule, LocalRepair, RouteRefresh, SearchRule};
 use serde::{Deserialize, Serialize};
 
 use crate::Time;
@@ -47,7 +47,7 @@ table! {
     expiry_interval: OrNone<Time>,
     /// Which routes a packet keeps alive: `"both-ways"` (to its destination, its source and the
     /// neighbours on both sides) or `"destination"`. Default `"both-ways"`.
-    refresh: Word<Refresh>,
+    refresh: Word<RouteRefresh>,
     /// A message's sender is a neighbour to which there is a route. Default true.
     neighbour_routes: bool,
     /// When a broken route is repaired where it broke: `"off"`,
@@ -117,7 +117,7 @@ table! {
 
 table! {
     /// `hello = { … }`: RFC 3561 §6.9.
-    Hello of driftway_route::Hello = driftway_route::Hello::STANDARD, "a table with the keys `interval` and `allowed_loss`";
+    Hello of driftway_route::HelloConfig = driftway_route::HelloConfig::STANDARD, "a table with the keys `interval` and `allowed_loss`";
     /// From one to the next. Default 1 s.
     interval: Time,
     /// How many may be missed. Default 2.
@@ -178,20 +178,20 @@ impl Setting<LocalRepair> for Repair {
     fn of(value: LocalRepair) -> Self {
         match value {
             LocalRepair::Off => Self::Off,
-            LocalRepair::Near { max_hops, add_ttl } => Self::Near(Near { max_hops, add_ttl }),
-            LocalRepair::PastHalf => Self::PastHalf,
+            LocalRepair::NearDestination { max_hops, add_ttl } => Self::Near(Near { max_hops, add_ttl }),
+            LocalRepair::PastMidpoint => Self::PastHalf,
         }
     }
     fn value(&self) -> LocalRepair {
         match *self {
             Self::Off => LocalRepair::Off,
-            Self::Near(Near { max_hops, add_ttl }) => LocalRepair::Near { max_hops, add_ttl },
-            Self::PastHalf => LocalRepair::PastHalf,
+            Self::Near(Near { max_hops, add_ttl }) => LocalRepair::NearDestination { max_hops, add_ttl },
+            Self::PastHalf => LocalRepair::PastMidpoint,
         }
     }
 }
 
-impl Words for Refresh {
+impl Words for RouteRefresh {
     const ALL: &'static [(&'static str, Self)] =
         &[("both-ways", Self::BothWays), ("destination", Self::Destination)];
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use driftway_node::{ArpConfig, AskAgain};
+use driftway_node::{ArpConfig, ArpRetry};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -45,17 +45,17 @@ pub enum Again {
     NextPacket,
 }
 
-impl Setting<AskAgain> for Again {
-    fn of(value: AskAgain) -> Self {
+impl Setting<ArpRetry> for Again {
+    fn of(value: ArpRetry) -> Self {
         match value {
-            AskAgain::After(time) => Self::After(Time(time)),
-            AskAgain::NextPacket => Self::NextPacket,
+            ArpRetry::After(time) => Self::After(Time(time)),
+            ArpRetry::NextPacket => Self::NextPacket,
         }
     }
-    fn value(&self) -> AskAgain {
+    fn value(&self) -> ArpRetry {
         match self {
-            Self::After(Time(time)) => AskAgain::After(*time),
-            Self::NextPacket => AskAgain::NextPacket,
+            Self::After(Time(time)) => ArpRetry::After(*time),
+            Self::NextPacket => ArpRetry::NextPacket,
         }
     }
 }

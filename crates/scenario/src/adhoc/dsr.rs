@@ -2,7 +2,7 @@
 
 use driftway_base::Duration;
 use driftway_route::{
-    CachePart, Confirm, DsrConfig, ReplyFromCache, RequestMemory, RingZero, SalvageReplies, Shorten,
+    CachePart, NextHopConfirmation, DsrConfig, ReplyFromCache, RequestTablePolicy, NonPropagatingRequests, SalvageReplies, RouteShortening,
 };
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ table! {
     hop_limit: u8,
     /// Which searches begin with a request that nobody forwards: `"never"`, `"first"` (the first
     /// for a target) or `"each"`. Default `"first"`.
-    ring_zero: Word<RingZero>,
+    ring_zero: Word<NonPropagatingRequests>,
     /// How long an answer to such a request is waited for. Default 30 ms.
     ring_zero_wait: Time,
     /// From a request to the next one. Default 500 ms.
@@ -100,7 +100,7 @@ table! {
     /// it could not carry (RFC 4728 §8.3.1), or `"network-layer"`, by acknowledgments of DSR's own
     /// (§8.3.2, §8.3.3), with which it runs over TDMA, too; what the link layer says is not heard
     /// then, and there are no flows. Default `"link-layer"`.
-    confirm: Word<Confirm>,
+    confirm: Word<NextHopConfirmation>,
     /// MaxMaintRexmt: with `confirm = "network-layer"`, how often a packet that nobody confirms is
     /// sent again before its link counts as broken. Default 2.
     max_maint_rexmt: u8,
@@ -153,7 +153,7 @@ table! {
     /// A node that overhears a packet which would reach it later tells the source of the shorter
     /// way, not again to the same `"per-sender"` or of the same route (`"per-route"`); or `"none"`.
     /// Default `"per-sender"`.
-    shorten: OrNone<Word<Shorten>>,
+    shorten: OrNone<Word<RouteShortening>>,
     /// For how long it does not do so again. Default 1 s.
     shorten_holdoff: Time,
     /// A packet to a neighbour carries a source route, too. Default false.
@@ -198,17 +198,17 @@ pub struct Highest {
     pub nodes: u16,
 }
 
-impl Setting<RequestMemory> for Memory {
-    fn of(value: RequestMemory) -> Self {
+impl Setting<RequestTablePolicy> for Memory {
+    fn of(value: RequestTablePolicy) -> Self {
         match value {
-            RequestMemory::Numbers { nodes, numbers } => Self::Numbers(Numbers { nodes, numbers }),
-            RequestMemory::Highest { nodes } => Self::Highest(Highest { nodes }),
+            RequestTablePolicy::RecentIds { nodes, ids: numbers } => Self::Numbers(Numbers { nodes, numbers }),
+            RequestTablePolicy::HighestId { nodes } => Self::Highest(Highest { nodes }),
         }
     }
-    fn value(&self) -> RequestMemory {
+    fn value(&self) -> RequestTablePolicy {
         match *self {
-            Self::Numbers(Numbers { nodes, numbers }) => RequestMemory::Numbers { nodes, numbers },
-            Self::Highest(Highest { nodes }) => RequestMemory::Highest { nodes },
+            Self::Numbers(Numbers { nodes, numbers }) => RequestTablePolicy::RecentIds { nodes, ids: numbers },
+            Self::Highest(Highest { nodes }) => RequestTablePolicy::HighestId { nodes },
         }
     }
 }
@@ -250,19 +250,19 @@ impl Setting<driftway_route::FlowState> for FlowState {
     }
 }
 
-impl Words for Confirm {
+impl Words for NextHopConfirmation {
     const ALL: &'static [(&'static str, Self)] =
         &[("link-layer", Self::LinkLayer), ("network-layer", Self::NetworkLayer)];
 }
 
-impl Words for RingZero {
+impl Words for NonPropagatingRequests {
     const ALL: &'static [(&'static str, Self)] =
         &[("never", Self::Never), ("first", Self::First), ("each", Self::Each)];
 }
 
 impl Words for ReplyFromCache {
     const ALL: &'static [(&'static str, Self)] =
-        &[("never", Self::Never), ("ring-zero", Self::RingZero), ("always", Self::Always)];
+        &[("never", Self::Never), ("ring-zero", Self::NonPropagating), ("always", Self::Always)];
 }
 
 impl Words for CachePart {
@@ -275,7 +275,7 @@ impl Words for SalvageReplies {
         &[("never", Self::Never), ("unless-broken", Self::UnlessBroken)];
 }
 
-impl Words for Shorten {
+impl Words for RouteShortening {
     const ALL: &'static [(&'static str, Self)] =
         &[("per-sender", Self::PerSender), ("per-route", Self::PerRoute)];
 }

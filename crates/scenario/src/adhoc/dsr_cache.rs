@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use driftway_route::{CACHES, CacheKind, CacheLimits, CacheOptions, ListedCache, UpdateOptions};
+use driftway_route::{CACHES, CacheKind, CacheLimits, CacheOptions, CacheDescriptor, UpdateOptions};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -115,7 +115,7 @@ const NAMES: &[&str] = &{
 };
 
 /// The cache of the list that has this name.
-fn listed<E: Error>(name: &str) -> Result<&'static ListedCache, E> {
+fn listed<E: Error>(name: &str) -> Result<&'static CacheDescriptor, E> {
     let listed = CACHES.iter().find(|cache| cache.name == name);
     listed.copied().ok_or_else(|| E::unknown_variant(name, NAMES))
 }
@@ -136,7 +136,7 @@ impl<'de> Visitor<'de> for OfList {
         for (at, cache) in CACHES.iter().enumerate() {
             f.write_str(if at > 0 { " or " } else { "" })?;
             let name = cache.name;
-            if cache.by_name {
+            if cache.options_are_optional {
                 write!(f, "\"{name}\"")?;
             } else {
                 write!(f, "{{ {name} = {{ primary = 30, secondary = 64 }} }}")?;
@@ -174,7 +174,7 @@ impl<'de> Visitor<'de> for OfList {
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {
-    type Value = &'static ListedCache;
+    type Value = &'static CacheDescriptor;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
         listed(&String::deserialize(from)?)
@@ -202,7 +202,7 @@ mod test {
     fn each_of_the_list_is_read_and_written_alike() {
         for listed in CACHES {
             let name = listed.name;
-            if listed.by_name {
+            if listed.options_are_optional {
                 let file = read(&format!("\"{name}\""));
                 assert_eq!(file.cache.value().name(), name);
                 assert_eq!(file.cache.value().options(), listed.options);

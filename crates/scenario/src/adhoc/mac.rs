@@ -1,7 +1,7 @@
 //! `mac = { … }`: how nodes share the air.
 
-use driftway_base::Chance;
-use driftway_radio::dcf::{Capture, ResponseTimeout};
+use driftway_base::Probability;
+use driftway_radio::dcf::{CaptureModel, ResponseTimeout};
 use driftway_radio::{DcfConfig, TdmaConfig};
 use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
@@ -71,7 +71,7 @@ table! {
     /// Which of the frames that overlap can be received: the `"stronger"` of two; the one that is so
     /// against all others together, `"sinr"`; or only the `"first"` of two, if it is stronger. By how
     /// much, `radio.capture` says. Default `"stronger"`.
-    capture: Word<Capture>,
+    capture: Word<CaptureModel>,
     /// A CTS resets the short retry count. Default true.
     cts_resets_short_count: bool,
     /// Retry counts of one packet are there for the next. Default false.
@@ -93,7 +93,7 @@ table! {
     /// over a way from host to host is the same. Default 0 s.
     delay_up: Time,
     // `radio.packet_error_rate` has it.
-    ; given frame_error = Chance::NEVER,
+    ; given frame_error = Probability::NEVER,
 }
 
 /// How long a station waits for an answer.
@@ -121,7 +121,7 @@ impl Setting<ResponseTimeout> for Timeout {
     }
 }
 
-impl Words for Capture {
+impl Words for CaptureModel {
     const ALL: &'static [(&'static str, Self)] =
         &[("stronger", Self::Stronger), ("sinr", Self::Sinr), ("first", Self::First)];
 }
@@ -148,7 +148,7 @@ table! {
     /// over a way from host to host is the same. Default 0 s.
     delay_up: Time,
     // `radio.packet_error_rate` has it.
-    ; given frame_error = Chance::NEVER,
+    ; given frame_error = Probability::NEVER,
 }
 
 impl Default for Mac {

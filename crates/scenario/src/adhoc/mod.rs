@@ -13,9 +13,9 @@ pub(crate) mod routing;
 
 use std::sync::Arc;
 
-use driftway_base::Chance;
-use driftway_radio::mobility::{ConstantVelocity, RandomWaypoint, Start};
-use driftway_radio::{BadParameter, DcfConfig, TdmaConfig};
+use driftway_base::Probability;
+use driftway_radio::mobility::{ConstantVelocity, RandomWaypoint, InitialDistribution};
+use driftway_radio::{ParameterError, DcfConfig, TdmaConfig};
 use serde::{Deserialize, Serialize};
 
 pub use aodv::Aodv;
@@ -114,7 +114,7 @@ impl Adhoc {
     ///
     /// # Errors
     /// What a scenario that was checked does not have.
-    pub fn mobility(&self, seed: u64) -> Result<driftway_radio::Mobility, BadParameter> {
+    pub fn mobility(&self, seed: u64) -> Result<driftway_radio::Mobility, ParameterError> {
         let metres = |(x, y): Point| (x.0, y.0);
         let area = self.area.map_or((0.0, 0.0), metres);
         match &self.mobility {
@@ -123,7 +123,7 @@ impl Adhoc {
                 None => driftway_radio::Mobility::fixed(&[]),
             }),
             Mobility::Model(Model::RandomWaypoint { speed, pause, steady_state }) => {
-                let start = if *steady_state { Start::Steady } else { Start::Uniform };
+                let start = if *steady_state { InitialDistribution::SteadyState } else { InitialDistribution::Uniform };
                 let (speed, pause) = ((speed.0.0, speed.1.0), (pause.0.0, pause.1.0));
                 let model = RandomWaypoint { area, speed, pause, start };
                 driftway_radio::Mobility::random_waypoint(&model, self.nodes(), seed)
@@ -150,14 +150,14 @@ impl Adhoc {
     /// What 802.11 is told; `None` if that is not how nodes share the air.
     pub fn dcf(&self) -> Option<DcfConfig> {
         let Mac::Dcf(dcf) = &self.mac else { return None };
-        let frame_error = Chance::from_probability(self.radio.packet_error_rate);
+        let frame_error = Probability::from_f64(self.radio.packet_error_rate);
         Some(DcfConfig { frame_error, ..dcf.config() })
     }
 
     /// What TDMA is told; `None` if that is not how nodes share the air.
     pub fn tdma(&self) -> Option<TdmaConfig> {
         let Mac::Tdma(tdma) = &self.mac else { return None };
-        let frame_error = Chance::from_probability(self.radio.packet_error_rate);
+        let frame_error = Probability::from_f64(self.radio.packet_error_rate);
         Some(TdmaConfig { frame_error, ..tdma.config() })
     }
 

@@ -33,7 +33,7 @@ pub(crate) fn load(named: &mobility::Movement, scenario: &str) -> Result<Movemen
         let MovementError { file, line, column, message, help } = error;
         Missing::Wrong(Error::of_file(format!("{file}:{line}:{column}"), &message, &help))
     };
-    let text = movement::text(&name, &bytes).map_err(wrong)?;
+    let text = movement::decode(&name, &bytes).map_err(wrong)?;
     let read = match named.format {
         None => movement::parse(&name, text),
         Some(MovementFormat::Ns2) => movement::ns2::parse(&name, text),

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use driftway_radio::{Model, RadioConfig, Threshold};
+use driftway_radio::{PropagationModel, RadioConfig, Threshold};
 
 use crate::{Decibel, Distance, Frequency, Power, Speed};
 
@@ -124,10 +124,10 @@ impl Radio {
         };
         RadioConfig {
             model: match self.propagation {
-                Propagation::TwoRay => Model::TwoRay,
-                Propagation::Friis => Model::Friis,
-                Propagation::Range => Model::Range,
-                Propagation::LogDistance => Model::LogDistance {
+                Propagation::TwoRay => PropagationModel::TwoRay,
+                Propagation::Friis => PropagationModel::Friis,
+                Propagation::Range => PropagationModel::Range,
+                Propagation::LogDistance => PropagationModel::LogDistance {
                     exponent: self.exponent.unwrap_or(EXPONENT),
                     shadowing_db: self.shadowing.map_or(0.0, |Decibel(deviation)| deviation),
                     decorrelation: self.decorrelation.map(|Distance(distance)| distance),
@@ -141,7 +141,7 @@ impl Radio {
             system_loss: self.system_loss.ratio(),
             receive: threshold(self.receive_range, self.receive_threshold),
             sense: threshold(self.sense_range, self.sense_threshold),
-            capture: match self.capture {
+            capture_ratio: match self.capture {
                 Capture::None => f64::INFINITY,
                 Capture::Ratio(ratio) => ratio.ratio(),
             },

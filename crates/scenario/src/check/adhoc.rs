@@ -1,8 +1,8 @@
 //! Rules for ad hoc networks.
 
 use driftway_base::{Duration, Rate};
-use driftway_radio::BadParameter;
-use driftway_route::Confirm;
+use driftway_radio::ParameterError;
+use driftway_route::NextHopConfirmation;
 
 use super::{Checked, Problem, link, must, positive, probability, within};
 use crate::adhoc::aodv::Search;
@@ -52,7 +52,7 @@ pub(super) fn check(network: &Adhoc) -> Checked {
         Routing::Aodv(aodv) => self::aodv(aodv)?,
         Routing::Dsr(dsr) => {
             self::dsr(dsr)?;
-            let confirms = dsr.confirm == Word(Confirm::NetworkLayer);
+            let confirms = dsr.confirm == Word(NextHopConfirmation::NetworkLayer);
             let hears = matches!(network.mac, Mac::Dcf(_)) || network.mobility.is_still();
             must(hears || confirms, key("mac"), || {
                 "DSR over TDMA, with nodes that move: nobody would notice a broken link\n\
@@ -192,7 +192,7 @@ fn radio(radio: &Radio, nodes: u32) -> Checked {
             format!("`{name}` without log-distance\nadd propagation = \"log-distance\"")
         })?;
     }
-    let most = driftway_radio::Propagation::MOST_CHANGING;
+    let most = driftway_radio::Propagation::MAX_DECORRELATING_NODES;
     must(radio.decorrelation.is_none() || nodes <= most, key("decorrelation"), || {
         format!("shadowing that changes among {nodes} nodes\n{most} at most, or leave it out")
     })?;
@@ -215,8 +215,8 @@ fn radio(radio: &Radio, nodes: u32) -> Checked {
 }
 
 /// What the crate that does the work says of a value.
-fn bad_parameter(bad: BadParameter, key: impl Fn(&str) -> String) -> Problem {
-    let BadParameter { parameter, message, help } = bad;
+fn bad_parameter(bad: ParameterError, key: impl Fn(&str) -> String) -> Problem {
+    let ParameterError { parameter, message, help } = bad;
     Problem { key: key(parameter), message: format!("{message}\n{help}") }
 }
 

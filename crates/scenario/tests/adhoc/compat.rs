@@ -78,7 +78,7 @@ fn nothing_is_missing() {
         match (&standard.routing, &ns2.routing) {
             (Routing::Aodv(ours), Routing::Aodv(theirs)) => {
                 let says =
-                    matches!(standard.mac, Mac::Tdma(_)).then_some(driftway_route::Hello::STANDARD);
+                    matches!(standard.mac, Mac::Tdma(_)).then_some(driftway_route::HelloConfig::STANDARD);
                 let config = driftway_route::AodvConfig {
                     hello: says,
                     ..driftway_route::AodvConfig::STANDARD

@@ -139,14 +139,14 @@ fn a_radio_is_what_the_air_takes() {
     let other = r#"{ propagation = "log-distance", exponent = 2.5, shadowing = "4 dB", decorrelation = "20 m", capture = "none",
         receive_threshold = "-70 dBm", sense_threshold = "1e-11 W", antenna_gain = "3 dB" }"#;
     let config = adhoc(&[("network.radio", other)]).radio.config();
-    let model = driftway_radio::Model::LogDistance {
+    let model = driftway_radio::PropagationModel::LogDistance {
         exponent: 2.5,
         shadowing_db: 4.0,
         decorrelation: Some(20.0),
     };
     assert_eq!(config.model, model);
     assert_eq!(config.sense, driftway_radio::Threshold::Power(1e-11));
-    assert!((config.antenna_gain - 1.995).abs() < 1e-3 && config.capture.is_infinite());
+    assert!((config.antenna_gain - 1.995).abs() < 1e-3 && config.capture_ratio.is_infinite());
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn over_tdma_aodv_says_hello() {
         aodv.config().hello
     };
     let tdma = ("network.mac", r#"{ kind = "tdma" }"#);
-    let usual = Some(driftway_route::Hello::STANDARD);
+    let usual = Some(driftway_route::HelloConfig::STANDARD);
     assert_eq!(hello(&[]), None);
     assert_eq!(hello(&[tdma]), usual);
     assert_eq!(hello(&[tdma, ("network.compat", "standard")]), usual);

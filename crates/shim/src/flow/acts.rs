@@ -10,7 +10,7 @@ use core::fmt;
 
 use driftway_aid::{Aid, Verdict};
 use driftway_base::{
-    Act, Done, Instant, Release, Seek, Seq, SeqRange, Setting, Signal, SignalKind, TcpView,
+    Act, ActResult, Instant, Release, RouteProbe, Seq, SeqRange, Assign, Signal, SignalKind, TcpView,
 };
 use driftway_wire::TcpSegment;
 
@@ -151,7 +151,7 @@ impl Flow {
         for _ in 0..ACTS_MAX {
             let Some(act) = self.aid.0.poll_act() else { return };
             let done = self.act(cx, &act, pending);
-            if done == Done::Unsupported {
+            if done == ActResult::Unsupported {
                 cx.counts.refuse(&act);
                 self.tally.refused += 1;
             }
@@ -166,46 +166,46 @@ impl Flow {
         cx: &mut Context<'_>,
         act: &Act,
         pending: Option<&Segment>,
-    ) -> Done {
+    ) -> ActResult {
         match *act {
             // Timers of the local TCP run on, whatever is asked for; what they did is undone.
-            Act::Hold { probe, step_back, freeze_timers: _, cwnd, release } => {
-                let Some(keeps) = self.keeps(cwnd) else { return Done::Unsupported };
+            Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers: _, cwnd, release } => {
+                let Some(keeps) = self.keeps(cwnd) else { return ActResult::Unsupported };
                 let outage = probe.is_some() || step_back;
                 let probe = self.spacing_of_probes(cx, probe);
                 let any_ack = release == Release::AnyAck;
                 self.hold_tcp(cx, Held { outage, probe, step_back, keeps, any_ack });
-                Done::Done
+                ActResult::Done
             }
             Act::Resume { cwnd, ssthresh, rto } => {
                 let keeps = self.keeps(cwnd);
                 let resumed = self.resume(cx, keeps.unwrap_or(true));
-                let rest = ssthresh == Setting::Keep && !matches!(rto, Setting::Value(_));
+                let rest = ssthresh == Assign::Keep && !matches!(rto, Assign::Value(_));
                 answer(resumed && keeps.is_some() && rest)
             }
             Act::Resend { range, ahead_of_queue: _ } => answer(self.resend(cx, range)),
             Act::Undo => answer(self.may_undo(pending)),
-            Act::Cut => {
+            Act::ReduceCwnd => {
                 self.cuts = self.agreed.ecn;
                 if self.cuts {
                     self.congested = Some(self.flight.max);
                 }
                 answer(self.cuts)
             }
-            Act::Emit { ack, window, copies } => answer(self.emit(ack, window, copies)),
+            Act::SendAcks { ack, window, copies } => answer(self.emit(ack, window, copies)),
             // A host's routes do not wait for a packet to be looked for.
-            Act::Seek(Seek::Route | Seek::Nothing) => Done::Done,
-            Act::SetTimer { .. } | Act::Limit { .. } | Act::Seek(Seek::Echo) => Done::Unsupported,
+            Act::ProbeRoute(RouteProbe::Repeated | RouteProbe::Off) => ActResult::Done,
+            Act::SetTimeoutResponse { .. } | Act::LimitCwnd { .. } | Act::ProbeRoute(RouteProbe::Single) => ActResult::Unsupported,
         }
     }
 
     /// Is the local TCP to have the window that it had? Otherwise it has what its timeouts have left
     /// it: one segment. Nothing else can be had.
-    fn keeps(&self, cwnd: Setting<u32>) -> Option<bool> {
+    fn keeps(&self, cwnd: Assign<u32>) -> Option<bool> {
         match cwnd {
-            Setting::Keep => Some(true),
-            Setting::Default => Some(false),
-            Setting::Value(bytes) => {
+            Assign::Keep => Some(true),
+            Assign::Initial => Some(false),
+            Assign::Value(bytes) => {
                 let one = self.agreed.mss.is_none_or(|mss| bytes <= mss.into());
                 one.then_some(false)
             }
@@ -269,6 +269,6 @@ impl Flow {
     }
 }
 
-fn answer(done: bool) -> Done {
-    if done { Done::Done } else { Done::Unsupported }
+fn answer(done: bool) -> ActResult {
+    if done { ActResult::Done } else { ActResult::Unsupported }
 }

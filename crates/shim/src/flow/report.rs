@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use driftway_base::{Duration, Instant, Ipv4Addr, Scope, Signal, SignalKind};
+use driftway_base::{Duration, Instant, Ipv4Addr, UnreachableScope, Signal, SignalKind};
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpSegment, UnreachableCode,
 };
@@ -21,7 +21,7 @@ use crate::shim::To;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
     by: Ipv4Addr,
-    scope: Scope,
+    scope: UnreachableScope,
     at: Instant,
     /// Something of the shim's has left since it was made or repeated.
     drawn: bool,
@@ -41,7 +41,7 @@ impl Report {
 impl Flow {
     /// Keeps in mind who has reported the outage, if a router has.
     pub(super) fn note_report(&mut self, now: Instant, signal: &Signal) {
-        let (SignalKind::Unreachable(scope), Some(by)) = (signal.kind, signal.about.reporter)
+        let (SignalKind::Unreachable(scope), Some(by)) = (signal.kind, signal.details.reporter)
         else {
             return;
         };
@@ -88,8 +88,8 @@ impl Flow {
         let ip = IpHeader::new(source.address, destination.address);
         let lost = Packet { ip, body: Body::Tcp(lost) };
         let code = match scope {
-            Scope::Net => UnreachableCode::Net,
-            Scope::Host => UnreachableCode::Host,
+            UnreachableScope::Net => UnreachableCode::Net,
+            UnreachableScope::Host => UnreachableCode::Host,
         };
         let message = |quoted| IcmpMessage::Unreachable { code, quoted };
         let error = Packet::icmp_error(by, &lost, message)?;

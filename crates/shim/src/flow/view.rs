@@ -13,21 +13,21 @@ impl Flow {
         let scaled = |window: u16, shift: u8| u32::from(window) << shift;
         let peer_window = self.agreed.peer_shift.map(|shift| scaled(self.theirs.window, shift));
         TcpView {
-            synchronized: true,
+            is_synchronized: true,
             mss: self.agreed.mss.map_or(Known::Unknown, |mss| Known::Estimated(mss.into())),
-            una: Known::Exact(self.told),
+            snd_una: Known::Exact(self.told),
             // A TCP that goes back is seen by what it sends again.
-            nxt: Known::Exact(self.flight.max),
-            max: Known::Exact(self.flight.max),
+            snd_nxt: Known::Exact(self.flight.max),
+            snd_max: Known::Exact(self.flight.max),
             peer_window: peer_window.map_or(Known::Unknown, Known::Estimated),
             rto: Known::Estimated(self.round_trip.timeout()),
             srtt: Known::Exact(self.round_trip.measured()),
-            persisting: match self.state {
+            is_persisting: match self.state {
                 State::Disconnected(_) => Known::Exact(true),
                 State::Resuming(..) => Known::Exact(false),
                 State::Open => Known::Estimated(self.theirs.window == 0),
             },
-            ecn: Known::Exact(self.agreed.ecn),
+            is_ecn_negotiated: Known::Exact(self.agreed.ecn),
             // It may have taken more than it has acknowledged.
             rcv_nxt: Known::Estimated(self.ours.ack),
             advertised_window: Known::Exact(scaled(self.ours.window, self.agreed.shift)),

@@ -135,9 +135,9 @@ mod test {
         let mut random = RandomStream::new(1, "ready", 0);
         let (mut ready, mut model) = (Ready::default(), BTreeMap::new());
         for _ in 0..20_000 {
-            let index = random.below(60) as usize;
-            let at = Instant::from_millis(random.below(1000));
-            match random.below(4) {
+            let index = random.uniform_below(60) as usize;
+            let at = Instant::from_millis(random.uniform_below(1000));
+            match random.uniform_below(4) {
                 0 => {
                     ready.wake(index, None);
                     model.remove(&index);

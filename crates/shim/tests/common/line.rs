@@ -142,7 +142,7 @@ impl Says {
 
 pub fn encode(packet: &Packet) -> Vec<u8> {
     let mut bytes = vec![0; packet.len() as usize];
-    packet.encode(&mut bytes, Payload::pattern).expect("it fits");
+    packet.encode(&mut bytes, Payload::fill_pattern).expect("it fits");
     bytes
 }
 
@@ -166,7 +166,7 @@ pub fn show(bytes: &[u8]) -> String {
         // What is sent again carries the same bytes.
         let (stream, offset) = if out { (1, start - 1) } else { (2, start - 1) };
         let mut expected = vec![0; decoded.payload.len()];
-        Payload::new(stream, u64::from(offset), segment.payload.len).pattern(&mut expected);
+        Payload::new(stream, u64::from(offset), segment.payload.len).fill_pattern(&mut expected);
         assert_eq!(decoded.payload, expected, "other bytes");
     }
     if segment.flags.contains(TcpFlags::FIN) {

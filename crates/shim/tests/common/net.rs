@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use driftway_base::SignalKind;
 use driftway_base::{
-    Chance, Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Seq, Signal,
+    Probability, Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Seq, Signal,
 };
 use driftway_shim::{Fate, Shim, To};
 use driftway_tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
@@ -140,7 +140,7 @@ fn unreachable(packet: &Packet) -> Option<Vec<u8>> {
     let message = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
     let error = Packet::icmp_error(Ipv4Addr::new(10, 9, 9, 9), packet, message)?;
     let mut bytes = vec![0; error.len() as usize];
-    error.encode(&mut bytes, Payload::pattern).expect("it fits");
+    error.encode(&mut bytes, Payload::fill_pattern).expect("it fits");
     Some(bytes)
 }
 
@@ -149,7 +149,7 @@ impl World {
         let (a, b) = (Endpoint::new(address(0), 4000), Endpoint::new(address(1), 80));
         let mut random = RandomStream::new(seed, "numbers", 0);
         // Near the wrap, often.
-        let mut iss = || Seq((random.below(2_000_000) as u32).wrapping_sub(1_000_000));
+        let mut iss = || Seq((random.uniform_below(2_000_000) as u32).wrapping_sub(1_000_000));
         let numbers = [iss(), iss()];
         let client = Connection::connect(config, a, b, numbers[0], 1, Instant::ZERO);
         let server = Connection::listen(config, b, numbers[1], 2);
@@ -201,7 +201,7 @@ impl World {
         self.schedule(at, Event::Lie(lie));
     }
     fn hits(&mut self, probability: f64) -> bool {
-        self.random.hits(Chance::from_probability(probability))
+        self.random.bernoulli(Probability::from_f64(probability))
     }
 
     /// What leaves the host `from`.
@@ -278,12 +278,12 @@ impl World {
         let end = &mut self.ends[to];
         if segment.payload.len > 0 {
             // Named by its place in the stream, and compared with what belongs there.
-            let next = end.read + u64::from(end.tcp.readable());
+            let next = end.read + u64::from(end.tcp.readable_bytes());
             let ahead = segment.seq.distance(peer_iss + 1 + next as u32);
             let offset = next.wrapping_add_signed(i64::from(ahead));
             segment.payload = Payload::new(2 - to as u32, offset, segment.payload.len);
             let mut expected = vec![0; decoded.payload.len()];
-            segment.payload.pattern(&mut expected);
+            segment.payload.fill_pattern(&mut expected);
             assert!(decoded.payload == expected, "other bytes at {offset}");
         }
         end.tcp.on_segment(self.now, ip.source, &segment, ip.ecn);
@@ -337,7 +337,7 @@ impl World {
             ip.ecn = sent.ecn;
             let packet = Packet { ip, body: Body::Tcp(sent.segment) };
             let mut bytes = vec![0; packet.len() as usize];
-            packet.encode(&mut bytes, Payload::pattern).expect("it fits");
+            packet.encode(&mut bytes, Payload::fill_pattern).expect("it fits");
             let fate = match &mut end.shim {
                 None => Fate::Pass,
                 Some(shim) => shim.on_outgoing(self.now, &mut bytes),
@@ -409,7 +409,7 @@ impl World {
         let kind = if up { SignalKind::RouteRestored } else { SignalKind::RouteFailed };
         for at in 0..2 {
             if let Some(shim) = &mut self.ends[at].shim {
-                shim.on_signal(self.now, &Signal::of(kind));
+                shim.on_signal(self.now, &Signal::new(kind));
                 self.poll_shim(at);
             }
         }
@@ -419,7 +419,7 @@ impl World {
     fn forge(&mut self) {
         let view = self.ends[0].tcp.view();
         let Some(outstanding) = view.outstanding() else { return };
-        let seq = outstanding.start + self.random.below(u64::from(outstanding.len())) as u32;
+        let seq = outstanding.start + self.random.uniform_below(u64::from(outstanding.len())) as u32;
         let segment =
             TcpSegment { source_port: 4000, destination_port: 80, seq, ..TcpSegment::default() };
         let ip = IpHeader::new(address(0), address(1));

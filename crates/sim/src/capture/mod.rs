@@ -22,9 +22,9 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use driftway_base::{Duration, Instant};
-use driftway_radio::dcf::{AirFrame, FrameKind, Outcome};
+use driftway_radio::dcf::{FrameRecord, FrameKind, ReceptionOutcome};
 use driftway_scenario::{Mac, Network, Scenario};
-use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, Routed};
+use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, RoutedPacket};
 
 use dot11::Header;
 
@@ -55,7 +55,7 @@ pub enum Carried<'a> {
     /// RTS, CTS and ACK: nothing.
     Nothing,
     /// A packet.
-    Packet(&'a Routed),
+    Packet(&'a RoutedPacket),
     /// An ARP message.
     Arp(&'a ArpMessage),
 }
@@ -82,7 +82,7 @@ impl Capture {
 
     /// A frame on the air, not before the one that was told last, and what it carries. `preamble` is
     /// the time of its preamble and physical header.
-    pub fn frame(&mut self, frame: &AirFrame, preamble: Duration, carried: Carried<'_>) {
+    pub fn frame(&mut self, frame: &FrameRecord, preamble: Duration, carried: Carried<'_>) {
         while self.lost.front().is_some_and(|lost| lost.at < frame.at) {
             self.write_lost();
         }
@@ -183,14 +183,14 @@ fn write_carried(carried: Carried<'_>, out: &mut Vec<u8>) -> Result<(), EncodeEr
         Carried::Packet(packet) => {
             dot11::write_llc_snap(dot11::IPV4, out);
             let start = out.len();
-            let standard = Routed { padding: 0, ..*packet };
+            let standard = RoutedPacket { size_adjustment: 0, ..*packet };
             out.resize(start + standard.len() as usize, 0);
             let bytes = out.get_mut(start..).unwrap_or_default();
-            let encoded = standard.encode(bytes, Payload::pattern);
+            let encoded = standard.encode(bytes, Payload::fill_pattern);
             if encoded.is_err() {
                 out.truncate(start);
             }
-            let more = usize::try_from(packet.padding).unwrap_or(0);
+            let more = usize::try_from(packet.size_adjustment).unwrap_or(0);
             out.resize(out.len() + more, 0);
             encoded.map(drop)
         }
@@ -198,19 +198,19 @@ fn write_carried(carried: Carried<'_>, out: &mut Vec<u8>) -> Result<(), EncodeEr
 }
 
 /// What is to be said of a frame that did not do what it was for.
-fn what_became_of(frame: &AirFrame) -> Option<String> {
-    if frame.outcome == Outcome::ByAll(0) {
+fn what_became_of(frame: &FrameRecord) -> Option<String> {
+    if frame.outcome == ReceptionOutcome::Broadcast(0) {
         return Some("heard by nobody".to_owned());
     }
     let node = frame.to?;
     Some(match frame.outcome {
-        Outcome::Pending | Outcome::Received | Outcome::ByAll(_) => return None,
-        Outcome::Duplicate => format!("node {node} has it already"),
-        Outcome::Refused => format!("not answered by node {node}: its medium is taken"),
-        Outcome::Collided => format!("lost at node {node}: collision"),
-        Outcome::Damaged => format!("lost at node {node}: bit errors"),
-        Outcome::Deaf => format!("lost at node {node}: it was sending itself"),
-        Outcome::OutOfRange => format!("lost at node {node}: out of range"),
+        ReceptionOutcome::Pending | ReceptionOutcome::Received | ReceptionOutcome::Broadcast(_) => return None,
+        ReceptionOutcome::Duplicate => format!("node {node} has it already"),
+        ReceptionOutcome::Refused => format!("not answered by node {node}: its medium is taken"),
+        ReceptionOutcome::Collided => format!("lost at node {node}: collision"),
+        ReceptionOutcome::Damaged => format!("lost at node {node}: bit errors"),
+        ReceptionOutcome::Transmitting => format!("lost at node {node}: it was sending itself"),
+        ReceptionOutcome::OutOfRange => format!("lost at node {node}: out of range"),
     })
 }
 

@@ -13,7 +13,7 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgReader};
 
 use super::*;
-use crate::nodes::address;
+use crate::addresses::address;
 
 /// What a capture wrote.
 #[derive(Clone, Default)]
@@ -171,8 +171,8 @@ fn who_has() -> ArpMessage {
     }
 }
 
-fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> AirFrame {
-    AirFrame {
+fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> FrameRecord {
+    FrameRecord {
         at: Instant::from_nanos(micros * 1000 + 7),
         airtime: Duration::from_micros(300),
         rate: Rate::from_bps(if kind == FrameKind::Data { 2_000_000 } else { 1_000_000 }),
@@ -184,7 +184,7 @@ fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> AirFrame {
         sequence: 40,
         retry: false,
         id: None,
-        outcome: if to.is_some() { Outcome::Received } else { Outcome::ByAll(2) },
+        outcome: if to.is_some() { ReceptionOutcome::Received } else { ReceptionOutcome::Broadcast(2) },
     }
 }
 
@@ -195,9 +195,9 @@ fn example() -> Vec<u8> {
         let packet = segment();
         let unreachable = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
         let error = Packet::icmp_error(address(1), &packet, unreachable).unwrap();
-        let (packet, error) = (Routed::plain(packet), Routed::plain(error));
-        let asked = Routed::plain(request());
-        let mut put = |frame: AirFrame, carried| capture.frame(&frame, PREAMBLE, carried);
+        let (packet, error) = (RoutedPacket::plain(packet), RoutedPacket::plain(error));
+        let asked = RoutedPacket::plain(request());
+        let mut put = |frame: FrameRecord, carried| capture.frame(&frame, PREAMBLE, carried);
         let data = frame(FrameKind::Data, 0, Some(1), 900);
         put(frame(FrameKind::Rts, 0, Some(1), 100), Carried::Nothing);
         put(frame(FrameKind::Cts, 1, Some(0), 500), Carried::Nothing);
@@ -209,10 +209,10 @@ fn example() -> Vec<u8> {
         let carried = Carried::Packet(&packet);
         capture.lost(died, 1, Some(2), carried, "link-failure (no CTS after 7 attempts)");
         // Frames are told once they are over.
-        let again = AirFrame {
+        let again = FrameRecord {
             at: Instant::from_micros(9500),
             retry: true,
-            outcome: Outcome::Collided,
+            outcome: ReceptionOutcome::Collided,
             ..data
         };
         capture.frame(&again, PREAMBLE, Carried::Packet(&packet));
@@ -251,7 +251,7 @@ fn what_was_written_is_read_back() {
     );
     let decoded = Packet::decode(&records[2].frame[32..]).unwrap();
     let mut pattern = [0; 1460];
-    Payload::new(3, 512, 1460).pattern(&mut pattern);
+    Payload::new(3, 512, 1460).fill_pattern(&mut pattern);
     assert_eq!((decoded.packet.ip, decoded.payload), (segment().ip, &pattern[..]));
 }
 
@@ -308,7 +308,7 @@ fn wireshark_reads_the_fields_that_were_meant() {
 fn bytes_of_no_standard_stand_behind_the_packet() {
     let file = captured(|capture| {
         for padding in [20, -8] {
-            let packet = Routed { padding, ..Routed::plain(segment()) };
+            let packet = RoutedPacket { size_adjustment: padding, ..RoutedPacket::plain(segment()) };
             let data = frame(FrameKind::Data, 0, Some(1), 100);
             capture.frame(&data, PREAMBLE, Carried::Packet(&packet));
         }
@@ -333,7 +333,7 @@ fn a_packet_without_bytes_says_so() {
         ..segment()
     };
     let file = captured(|capture| {
-        let huge = Routed::plain(huge);
+        let huge = RoutedPacket::plain(huge);
         capture.lost(Instant::ZERO, 0, None, Carried::Packet(&huge), "queue-overflow");
     });
     let records = read(&file);
@@ -357,7 +357,7 @@ impl Write for Full {
 
 #[test]
 fn a_full_disk_is_told_at_the_end() {
-    let packet = Routed::plain(segment());
+    let packet = RoutedPacket::plain(segment());
     for room in [0, 100, 3000, 5000] {
         let mut capture = Capture::new(Box::new(Full(room)), &scenario(), 1).unwrap();
         for micros in 0..9 {

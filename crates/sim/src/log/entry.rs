@@ -5,10 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use driftway_base::{Duration, Instant};
-use driftway_wire::{AodvMessage, Body, Packet, Routed, TcpFlags};
+use driftway_wire::{AodvMessage, Body, Packet, RoutedPacket, TcpFlags};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::nodes::node_of;
+use crate::addresses::node_number;
 use crate::sockets::flow_of;
 use crate::trace;
 
@@ -174,9 +174,9 @@ impl Entry {
 
     /// About this packet.
     #[must_use]
-    pub fn about(self, packet: &Routed) -> Self {
+    pub fn about(self, packet: &RoutedPacket) -> Self {
         let Packet { ip, body } = &packet.packet;
-        let source = node_of(ip.source);
+        let source = node_number(ip.source);
         Self {
             kind: kind(packet).into(),
             flow: flow_of(&packet.packet),
@@ -184,7 +184,7 @@ impl Entry {
                 .filter(|_| ip.identification != 0)
                 .map(|source| PacketName { source, identification: ip.identification }),
             source,
-            destination: node_of(ip.destination),
+            destination: node_number(ip.destination),
             bytes: Some(packet.len()),
             offset_bytes: match body {
                 Body::Tcp(segment) if !segment.payload.is_empty() => Some(segment.payload.offset),
@@ -199,7 +199,7 @@ impl Entry {
 /// What kind of packet it is: `tcp-data`, `tcp-ack`, `tcp-syn`, `tcp-fin`, `tcp-rst`, `udp`, `icmp`,
 /// `arp`, `aodv-rreq`, `aodv-rrep`, `aodv-rerr`, `aodv-rrep-ack`, `dsr-rreq`, `dsr-rrep`,
 /// `dsr-rerr`, `dsr`.
-pub fn kind(packet: &Routed) -> &'static str {
+pub fn kind(packet: &RoutedPacket) -> &'static str {
     match &packet.packet.body {
         Body::Tcp(segment) => match segment.flags {
             flags if flags.contains(TcpFlags::SYN) => "tcp-syn",
@@ -214,8 +214,8 @@ pub fn kind(packet: &Routed) -> &'static str {
         Body::Aodv(AodvMessage::Reply(_)) => "aodv-rrep",
         Body::Aodv(AodvMessage::Error(_)) => "aodv-rerr",
         Body::Aodv(AodvMessage::ReplyAck) => "aodv-rrep-ack",
-        Body::Aodv(AodvMessage::Losses(_)) => "aodv-losses",
-        Body::Nothing => match &packet.dsr {
+        Body::Aodv(AodvMessage::LossNotification(_)) => "aodv-losses",
+        Body::NoNextHeader => match &packet.dsr {
             None => "arp",
             Some(header) if header.request().is_some() => "dsr-rreq",
             Some(header) if header.reply.is_some() => "dsr-rrep",

@@ -1,12 +1,12 @@
 use std::sync::{Arc, Mutex};
 
 use driftway_wire::{
-    Body, IcmpMessage, IpHeader, Packet, Payload, Routed, TcpSegment, UnreachableCode,
+    Body, IcmpMessage, IpHeader, Packet, Payload, RoutedPacket, TcpSegment, UnreachableCode,
 };
 use proptest::prelude::*;
 
 use super::*;
-use crate::nodes::address;
+use crate::addresses::address;
 use crate::sockets::port;
 
 /// What a log wrote.
@@ -34,7 +34,7 @@ fn read(text: &str) -> Vec<Entry> {
     EventLog::read(text.as_bytes()).collect::<Result<_, _>>().unwrap()
 }
 
-fn segment() -> Routed {
+fn segment() -> RoutedPacket {
     let segment = TcpSegment {
         source_port: port(3),
         destination_port: port(3),
@@ -42,7 +42,7 @@ fn segment() -> Routed {
         ..TcpSegment::default()
     };
     let ip = IpHeader { identification: 117, ..IpHeader::new(address(4), address(9)) };
-    Routed::plain(Packet { ip, body: Body::Tcp(segment) })
+    RoutedPacket::plain(Packet { ip, body: Body::Tcp(segment) })
 }
 
 fn at(millis: u64, event: Event) -> Entry {
@@ -84,7 +84,7 @@ fn every_column_survives_the_way_to_csv_and_back() {
 fn an_error_belongs_to_the_flow_that_it_is_about() {
     let unreachable = |quoted| IcmpMessage::Unreachable { code: UnreachableCode::Host, quoted };
     let error = Packet::icmp_error(address(5), &segment().packet, unreachable).unwrap();
-    let entry = at(0, Event::Received).about(&Routed::plain(error));
+    let entry = at(0, Event::Received).about(&RoutedPacket::plain(error));
     assert_eq!((entry.kind.as_ref(), entry.flow), ("icmp", Some(3)));
     assert_eq!((entry.source, entry.destination), (Some(5), Some(4)));
 }

@@ -19,18 +19,18 @@ mod tell;
 
 use std::collections::VecDeque;
 
-use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Seek};
-use driftway_link::{AdhocQueue, Item, Place};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, RouteProbe};
+use driftway_link::{AdhocQueue, QueuedPacket, QueuePosition};
 use driftway_node::Arp;
-use driftway_radio::{Neighbours, Report};
+use driftway_radio::{NeighbourSignals, MacReport};
 use driftway_route::LinkRetry;
 use driftway_route::feedback::Feedback;
 use driftway_scenario::{Network, Scenario};
-use driftway_wire::{Packet, Routed};
+use driftway_wire::{Packet, RoutedPacket};
 
 use super::{NetworkAtWork, Run, RunError, Sizes, follow};
 use crate::events::Class;
-use crate::nodes::{address, node_at};
+use crate::addresses::{address, node_at};
 use crate::results::RunResult;
 use air::Air;
 use arp::Waiting;
@@ -48,7 +48,7 @@ const AIR: u32 = 0;
 pub struct AdhocAtWork {
     air: Air,
     /// What the air has said and nobody has looked at yet.
-    reports: Vec<Report>,
+    reports: Vec<MacReport>,
     nodes: Vec<Node>,
     /// The packets on a link that has failed; its room is used again.
     concerned: Vec<Packet>,
@@ -66,7 +66,7 @@ pub struct AdhocAtWork {
     /// The air was to go on until then, and a pause came before.
     paused: Option<Instant>,
     /// How strong nodes hear each other; `None`: nobody asks.
-    strengths: Option<Neighbours>,
+    strengths: Option<NeighbourSignals>,
     /// `None`: hosts learn nothing of their links.
     link_watch: Option<LinkWatch>,
 }
@@ -75,7 +75,7 @@ pub struct AdhocAtWork {
 struct Node {
     queue: AdhocQueue,
     /// What is on its way to the queue, and when it is there.
-    arriving: VecDeque<(Instant, Item, Place)>,
+    arriving: VecDeque<(Instant, QueuedPacket, QueuePosition)>,
     routing: Routing,
     /// Who finds neighbours' hardware addresses; `None`: everybody knows them.
     arp: Option<Arp<Waiting>>,
@@ -92,7 +92,7 @@ struct Node {
 }
 
 impl NetworkAtWork for AdhocAtWork {
-    type Unit = Routed;
+    type Unit = RoutedPacket;
     /// A link layer that misses an ACK gives back a packet that has arrived.
     const REPEATS: bool = true;
     const SEEKS: bool = true;
@@ -117,12 +117,12 @@ impl NetworkAtWork for AdhocAtWork {
         run.wake_air();
     }
 
-    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place) {
+    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: QueuePosition) {
         run.send_from(node, packet, place);
     }
 
-    fn seek(run: &mut Run<'_, Self>, node: usize, peer: Ipv4Addr, seek: Seek, first: bool) {
-        run.seek(node, peer, seek, first);
+    fn seek(run: &mut Run<'_, Self>, node: usize, peer: Ipv4Addr, probe: RouteProbe, first: bool) {
+        run.seek(node, peer, probe, first);
     }
 
     fn on_event(run: &mut Run<'_, Self>, _: Class, entity: usize) {
@@ -139,13 +139,13 @@ impl NetworkAtWork for AdhocAtWork {
     fn settle(run: &mut Run<'_, Self>) {
         loop {
             if let Some((node, id)) = run.local.pop_front() {
-                if let Some(packet) = run.packets.deliver(id) {
+                if let Some(packet) = run.packets.record_delivery(id) {
                     run.receive(node, &packet.packet);
                 }
             } else if let Some(node) = run.net.stirred.pop_front() {
                 run.net.nodes[node].stirred = false;
                 run.serve_arp(node);
-                run.serve_routing(node, Place::Tail);
+                run.serve_routing(node, QueuePosition::Tail);
             } else {
                 return;
             }
@@ -166,7 +166,7 @@ impl NetworkAtWork for AdhocAtWork {
 
     fn held(&self) -> u64 {
         let waiting = self.nodes.iter().map(|node| {
-            let held = node.arp.as_ref().map_or(0, |arp| arp.held().count());
+            let held = node.arp.as_ref().map_or(0, |arp| arp.pending_packets().count());
             node.queue.len() + node.arriving.len() + held
         });
         let waiting: usize = waiting.sum();
@@ -215,7 +215,7 @@ impl AdhocAtWork {
         nodes: Vec<Node>,
         delay: Duration,
         order: Order,
-        strengths: Option<Neighbours>,
+        strengths: Option<NeighbourSignals>,
         link_watch: Option<LinkWatch>,
     ) -> Self {
         Self {

@@ -1,16 +1,16 @@
 //! What hosts do: packets delivered to sockets, timers, applications, and what is told of flows.
 
-use driftway_base::{About, FlowKey, Instant, Ipv4Addr, Scope, Signal, SignalKind};
-use driftway_link::Place;
-use driftway_node::Arrived;
-use driftway_path::DISCARD;
+use driftway_base::{SignalDetails, FlowKey, Instant, Ipv4Addr, UnreachableScope, Signal, SignalKind};
+use driftway_link::QueuePosition;
+use driftway_node::ReceiveOutcome;
+use driftway_path::DISCARD_PORT;
 use driftway_scenario::{Time, Transport};
 use driftway_tcp::{Event as TcpEvent, Transmit};
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use super::{NetworkAtWork, Run, RunError, SocketAt};
 use crate::events::Class;
-use crate::nodes::{address, node_at};
+use crate::addresses::{address, node_at};
 use crate::results::Outcome;
 use crate::sabotage::Crime;
 use crate::sockets::{self, End};
@@ -24,12 +24,12 @@ impl<N: NetworkAtWork> Run<'_, N> {
             self.reporter = node_at(packet.ip.source, self.hosts.len()).unwrap_or(node);
         }
         match self.hosts[node].on_packet(self.now, packet) {
-            Arrived::Socket(number) => {
+            ReceiveOutcome::Socket(number) => {
                 let here = |at: &SocketAt| at.node == node && at.number == Some(number);
                 let flow = match &packet.body {
                     Body::Tcp(segment) => segment.destination_port,
                     Body::Icmp(message) => message.quoted().map_or(0, |quoted| quoted.ports().0),
-                    Body::Udp(_) | Body::Aodv(_) | Body::Nothing => 0,
+                    Body::Udp(_) | Body::Aodv(_) | Body::NoNextHeader => 0,
                 };
                 let first = usize::from(flow.wrapping_sub(sockets::port(0))) * 2;
                 let ends = first..self.sockets.len().min(first + 2);
@@ -37,10 +37,10 @@ impl<N: NetworkAtWork> Run<'_, N> {
                     self.serve(socket);
                 }
             }
-            Arrived::SocketsTo(peer) => self.serve_peers(node, Some(peer)),
-            Arrived::Datagram(datagram) => self.on_datagram(datagram),
-            Arrived::Answer(answer) => N::send(self, node, answer, Place::Tail),
-            Arrived::Nothing => {}
+            ReceiveOutcome::SocketsToPeer(peer) => self.serve_peers(node, Some(peer)),
+            ReceiveOutcome::Datagram(datagram) => self.on_datagram(datagram),
+            ReceiveOutcome::Reply(answer) => N::send(self, node, answer, QueuePosition::Tail),
+            ReceiveOutcome::Nothing => {}
         }
     }
 
@@ -48,7 +48,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
     pub(super) fn on_signal(&mut self, node: usize, signal: &Signal) {
         self.reporter = node;
         self.hosts[node].on_signal(self.now, signal);
-        self.serve_peers(node, signal.about.destination);
+        self.serve_peers(node, signal.details.destination);
     }
 
     /// Wakes the run for the next signal of an unreachable destination to the sender of a flow.
@@ -84,14 +84,14 @@ impl<N: NetworkAtWork> Run<'_, N> {
         let Some(tcp) = self.hosts[node].socket(number).map(|socket| socket.tcp()) else { return };
         let Some(outstanding) = tcp.view().outstanding() else { return };
         let key = FlowKey { source: tcp.local(), destination: tcp.remote() };
-        let about = About {
+        let about = SignalDetails {
             destination: Some(key.destination.address),
             flow: Some(key),
             seq: Some(outstanding.start),
-            ..About::default()
+            ..SignalDetails::default()
         };
         self.watch.unreachable(At { now: self.now, node, flow });
-        self.on_signal(node, &Signal { kind: SignalKind::Unreachable(Scope::Host), about });
+        self.on_signal(node, &Signal { kind: SignalKind::Unreachable(UnreachableScope::Host), details: about });
     }
 
     /// Each connection of a node, or each to this peer, may have something to do.
@@ -99,7 +99,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
         for number in 0..self.sockets.len() {
             let SocketAt { node: at, number: at_host, .. } = self.sockets[number];
             let concerned =
-                |at_host| peer.is_none_or(|peer| self.hosts[node].talks_to(at_host, peer));
+                |at_host| peer.is_none_or(|peer| self.hosts[node].has_peer(at_host, peer));
             if at == node && at_host.is_some_and(concerned) {
                 self.serve(number);
             }
@@ -107,15 +107,15 @@ impl<N: NetworkAtWork> Run<'_, N> {
     }
 
     fn on_datagram(&mut self, datagram: UdpDatagram) {
-        if datagram.destination_port == DISCARD {
+        if datagram.destination_port == DISCARD_PORT {
             return;
         }
         let flow = usize::from(datagram.destination_port.wrapping_sub(sockets::port(0)));
         let Some(flow) = self.flows.get_mut(flow) else { return };
         let twice = self.sabotage.on_delivery() == Crime::Twice;
         for _ in 0..1 + u8::from(twice) {
-            if let Err(broken) = flow.on_datagram(self.now, datagram.payload, N::REPEATS) {
-                self.failed.get_or_insert(RunError::Stream(broken));
+            if let Err(error) = flow.on_datagram(self.now, datagram.payload, N::REPEATS) {
+                self.failed.get_or_insert(RunError::Stream(error));
             }
         }
     }
@@ -144,7 +144,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
                 let host = &mut self.hosts[at.node];
                 let at_host = *at.number.get_or_insert_with(|| {
                     let end = End::Sender;
-                    host.add(sockets::socket(scenario, tcp, number, end, self.seed, self.now))
+                    host.add_socket(sockets::socket(scenario, tcp, number, end, self.seed, self.now))
                 });
                 at.closes = closes;
                 if let Some(socket) = host.socket(at_host) {
@@ -165,8 +165,8 @@ impl<N: NetworkAtWork> Run<'_, N> {
         flow.datagrams_sent += 1;
         let port = sockets::port(number);
         let datagram = UdpDatagram { source_port: port, destination_port: port, payload };
-        let packet = self.hosts[from].packet(address(to), Body::Udp(datagram));
-        N::send(self, from, packet, Place::Tail);
+        let packet = self.hosts[from].new_packet(address(to), Body::Udp(datagram));
+        N::send(self, from, packet, QueuePosition::Tail);
     }
 
     /// Something happened at a socket: the application reads, TCP sends, timers move.
@@ -205,27 +205,27 @@ impl<N: NetworkAtWork> Run<'_, N> {
                     again = true;
                 }
             }
-            let acknowledged = socket.tcp().acknowledged();
+            let acknowledged = socket.tcp().acknowledged_bytes();
             if sender && acknowledged != self.flows[flow].acknowledged {
                 let received = self.flows[flow].delivered;
-                if let Err(broken) = self.flows[flow].on_acknowledged(acknowledged, received) {
-                    self.failed.get_or_insert(RunError::Stream(broken));
+                if let Err(error) = self.flows[flow].on_acknowledged(acknowledged, received) {
+                    self.failed.get_or_insert(RunError::Stream(error));
                 }
                 self.watch.acked(At { now: self.now, node, flow }, acknowledged);
             }
             if !sender
                 && let Some(back) = &mut self.flows[flow].back
                 && acknowledged != back.acknowledged
-                && let Err(broken) = back.on_acknowledged(acknowledged, back.delivered)
+                && let Err(error) = back.on_acknowledged(acknowledged, back.delivered)
             {
-                self.failed.get_or_insert(RunError::Stream(broken));
+                self.failed.get_or_insert(RunError::Stream(error));
             }
             self.note(number, node, at_host);
             while let Some((packet, transmit)) = self.hosts[node].poll_transmit(self.now, at_host) {
                 if sender {
                     self.on_transmit(flow, node, at_host, &transmit);
                 }
-                let place = if transmit.ahead_of_queue { Place::Front } else { Place::Tail };
+                let place = if transmit.ahead_of_queue { QueuePosition::Front } else { QueuePosition::Tail };
                 N::send(self, node, packet, place);
             }
             // What TCP sends can move its aid, too.
@@ -249,9 +249,9 @@ impl<N: NetworkAtWork> Run<'_, N> {
             self.events.wake(Class::Tcp, number, at);
         }
         if N::SEEKS
-            && let Some((peer, seek, first)) = self.hosts[node].poll_seek(at_host)
+            && let Some((peer, probe, first)) = self.hosts[node].poll_route_probe(at_host)
         {
-            N::seek(self, node, peer, seek, first);
+            N::seek(self, node, peer, probe, first);
         }
     }
 
@@ -268,8 +268,8 @@ impl<N: NetworkAtWork> Run<'_, N> {
         while let Some(part) = socket.tcp_mut().read(u32::MAX) {
             let twice = self.sabotage.on_delivery() == Crime::Twice;
             for _ in 0..1 + u8::from(twice) {
-                if let Err(broken) = flow.on_delivered(self.now, part) {
-                    self.failed.get_or_insert(RunError::Stream(broken));
+                if let Err(error) = flow.on_delivered(self.now, part) {
+                    self.failed.get_or_insert(RunError::Stream(error));
                 }
             }
             if forward {

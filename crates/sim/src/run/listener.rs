@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use driftway_aid::{Aid, Verdict};
 use driftway_base::{
-    Act, Done, Endpoint, FailedLink, Instant, Ipv4Addr, Known, Seq, Signal, SignalKind, Strength,
+    Act, ActResult, Endpoint, FailedLink, Instant, Ipv4Addr, Known, Seq, Signal, SignalKind, ReceivedPower,
     TcpView,
 };
 use driftway_node::{Host, Socket};
@@ -17,7 +17,7 @@ pub type Heard = (u64, SignalKind, Option<FailedLink>);
 /// What an aid hears, and what it sees of the next hop then.
 struct Listener {
     heard: Arc<Mutex<Vec<Heard>>>,
-    seen: Arc<Mutex<Vec<Known<Strength>>>>,
+    seen: Arc<Mutex<Vec<Known<ReceivedPower>>>>,
 }
 
 impl Aid for Listener {
@@ -34,12 +34,12 @@ impl Aid for Listener {
         Verdict::Pass
     }
     fn on_signal(&mut self, now: Instant, signal: &Signal, view: &TcpView) {
-        let heard = (now.as_millis(), signal.kind, signal.about.failed_link);
+        let heard = (now.as_millis(), signal.kind, signal.details.failed_link);
         self.heard.lock().unwrap().push(heard);
-        self.seen.lock().unwrap().push(view.next_hop);
+        self.seen.lock().unwrap().push(view.next_hop_power);
     }
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
-    fn on_done(&mut self, _: Instant, _: &Act, _: Done, _: &TcpView) {}
+    fn on_done(&mut self, _: Instant, _: &Act, _: ActResult, _: &TcpView) {}
     fn next_timeout(&self) -> Option<Instant> {
         None
     }
@@ -49,7 +49,7 @@ impl Aid for Listener {
 }
 
 /// What an aid sees of the next hop, with each signal.
-pub type Seen = Arc<Mutex<Vec<Known<Strength>>>>;
+pub type Seen = Arc<Mutex<Vec<Known<ReceivedPower>>>>;
 
 /// Adds a connection to `peer` whose aid looks and listens; gives what it will have heard and seen.
 pub fn listen(host: &mut Host, peer: Ipv4Addr) -> (Arc<Mutex<Vec<Heard>>>, Seen) {
@@ -58,6 +58,6 @@ pub fn listen(host: &mut Host, peer: Ipv4Addr) -> (Arc<Mutex<Vec<Heard>>>, Seen)
     let ends = [host.address(), peer].map(|address| Endpoint::new(address, 99));
     let config = Config::default();
     let tcp = Connection::connect(&config, ends[0], ends[1], Seq(1), 9, Instant::ZERO);
-    host.add(Socket::new(tcp, Some(Box::new(listener))));
+    host.add_socket(Socket::new(tcp, Some(Box::new(listener))));
     (heard, seen)
 }

@@ -49,14 +49,14 @@ pub(super) fn follow(
     nodes: usize,
     next: impl Fn(usize) -> Option<usize>,
 ) -> Option<Vec<usize>> {
-    let mut way = vec![from];
+    let mut route = vec![from];
     let mut at = from;
     while at != to {
         at = next(at)?;
-        if way.len() >= nodes {
+        if route.len() >= nodes {
             return None;
         }
-        way.push(at);
+        route.push(at);
     }
-    Some(way)
+    Some(route)
 }

@@ -30,7 +30,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
             links: Vec::new(),
             routing: None,
             mac: None,
-            drops: self.packets.drops(),
+            drops: self.packets.drops_by_reason(),
         };
         N::report(self, &mut result);
         result.fingerprint = self.fingerprint.text();
@@ -44,7 +44,7 @@ impl<N: NetworkAtWork> Run<'_, N> {
         let at = &self.sockets[number * 2];
         let sender = at.number.and_then(|at_host| self.hosts[at.node].socket(at_host));
         let (stats, reductions) = sender.map_or((Stats::default(), 0), |socket| {
-            (*socket.tcp().stats(), socket.tcp().reductions())
+            (*socket.tcp().stats(), socket.tcp().cwnd_reductions())
         });
         let (end, throughput_bps, completion_s) = self.times(flow);
         let back = flow.back.as_deref();

@@ -1,10 +1,10 @@
 //! A path in the lab: the lab's time, hosts and books under the code that the bench drives, too.
 
-use driftway_base::{Duration, Instant, Ipv4Addr, Seek, Signal};
-use driftway_link::{Place, Side};
+use driftway_base::{Duration, Instant, Ipv4Addr, RouteProbe, Signal};
+use driftway_link::{QueuePosition, Side};
 use driftway_node::Host;
-use driftway_path::books::{Drop, Packets};
-use driftway_path::{Drive, PathAtWork};
+use driftway_path::packet_accounting::{PacketDropReason, PacketTable};
+use driftway_path::{PathDriver, PathNetwork};
 use driftway_scenario::{Network, Scenario};
 use driftway_wire::Packet;
 
@@ -16,7 +16,7 @@ use crate::flows::FlowAtWork;
 use crate::results::{Direction, LinkResult, Outcome, RunResult};
 use crate::sabotage::{Crime, Sabotage};
 
-impl NetworkAtWork for PathAtWork {
+impl NetworkAtWork for PathNetwork {
     type Unit = Packet;
     const REPEATS: bool = false;
     /// Routes are given: there is nothing to look for.
@@ -30,33 +30,33 @@ impl NetworkAtWork for PathAtWork {
     }
 
     fn sizes(&self) -> Sizes {
-        Sizes { nodes: self.nodes(), faults: self.faults(), entities: self.links().len() }
+        Sizes { nodes: self.nodes(), faults: self.fault_count(), entities: self.links().len() }
     }
 
     fn open(run: &mut Run<'_, Self>) {
-        driftway_path::open(run);
+        driftway_path::start(run);
     }
 
-    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: Place) {
+    fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: QueuePosition) {
         driftway_path::send(run, node, packet, place);
     }
 
-    fn seek(_: &mut Run<'_, Self>, _: usize, _: Ipv4Addr, _: Seek, _: bool) {}
+    fn seek(_: &mut Run<'_, Self>, _: usize, _: Ipv4Addr, _: RouteProbe, _: bool) {}
 
     fn on_event(run: &mut Run<'_, Self>, class: Class, entity: usize) {
         if class == Class::Fault {
-            driftway_path::on_fault(run, entity);
+            driftway_path::on_fault_timeout(run, entity);
         } else {
-            driftway_path::on_link(run, entity);
+            driftway_path::on_link_timeout(run, entity);
         }
     }
 
     fn settle(run: &mut Run<'_, Self>) {
-        driftway_path::settle(run);
+        driftway_path::run_until_idle(run);
     }
 
     fn held(&self) -> u64 {
-        Self::held(self)
+        Self::packets_held(self)
     }
 
     fn balance(&self) -> Result<(), String> {
@@ -72,7 +72,7 @@ impl NetworkAtWork for PathAtWork {
     }
 
     fn waiting(&self, node: usize) -> usize {
-        Self::waiting(self, node)
+        Self::queued_packets(self, node)
     }
 
     fn position(&mut self, _: usize, _: Instant) -> Option<(f64, f64)> {
@@ -84,8 +84,8 @@ impl NetworkAtWork for PathAtWork {
     }
 }
 
-impl Drive for Run<'_, PathAtWork> {
-    fn path(&mut self) -> &mut PathAtWork {
+impl PathDriver for Run<'_, PathNetwork> {
+    fn path(&mut self) -> &mut PathNetwork {
         &mut self.net
     }
 
@@ -93,7 +93,7 @@ impl Drive for Run<'_, PathAtWork> {
         self.now
     }
 
-    fn packets(&mut self) -> &mut Packets {
+    fn packets(&mut self) -> &mut PacketTable {
         &mut self.packets
     }
 
@@ -109,29 +109,29 @@ impl Drive for Run<'_, PathAtWork> {
         self.events.wake(Class::Network, number as u32, at);
     }
 
-    fn enters(&mut self, id: u32) -> Option<u32> {
+    fn on_entering_link(&mut self, id: u32) -> Option<u32> {
         let packet = self.packets.get(id)?;
         (self.sabotage.on_link(packet) != Crime::Leak).then(|| packet.len())
     }
 
-    fn delivered(&mut self, node: usize, id: u32) {
-        if let Some(packet) = self.packets.deliver(id) {
+    fn on_delivered(&mut self, node: usize, id: u32) {
+        if let Some(packet) = self.packets.record_delivery(id) {
             self.fingerprint.packet(self.now, node as u32, DELIVERED, &packet);
             self.arrived(node, &packet);
         }
     }
 
-    fn lost(&mut self, id: u32, place: usize, why: Drop) -> Option<Packet> {
-        let packet = self.packets.drop(id, why)?;
+    fn on_lost(&mut self, id: u32, place: usize, why: PacketDropReason) -> Option<Packet> {
+        let packet = self.packets.record_drop(id, why)?;
         self.fingerprint.packet(self.now, place as u32, why as u8, &packet);
         Some(packet)
     }
 
-    fn signal(&mut self, node: usize, signal: &Signal) {
+    fn on_signal(&mut self, node: usize, signal: &Signal) {
         self.on_signal(node, signal);
     }
 
-    fn fault(&mut self, kind: &'static str, hop: u32, begins: bool) {
+    fn on_fault_change(&mut self, kind: &'static str, hop: u32, begins: bool) {
         self.watch.fault(self.now, kind, hop, begins);
         if kind == "partition" && !begins {
             let runs = |flow: &&mut FlowAtWork| flow.outcome() == Outcome::Running;
@@ -141,7 +141,7 @@ impl Drive for Run<'_, PathAtWork> {
 }
 
 /// Hops of the chain first, then those of routes beside it, which count on from there.
-fn link_results(path: &PathAtWork, now: Instant) -> Vec<LinkResult> {
+fn link_results(path: &PathNetwork, now: Instant) -> Vec<LinkResult> {
     let duration = now.since(Instant::ZERO);
     let mut results = Vec::with_capacity(path.links().len() * 2);
     for (number, link) in path.links().iter().enumerate() {
@@ -176,7 +176,7 @@ mod test {
     use driftway_base::{FailedLink, SignalKind};
 
     use super::super::listener::{Heard, listen};
-    use crate::nodes::address;
+    use crate::addresses::address;
 
     /// What connections at node 1 and 3 hear of cuts of the hop between 1 and 2.
     fn heard(signal: &str) -> [Vec<Heard>; 2] {
@@ -201,7 +201,7 @@ mod test {
             "#
         );
         let scenario = Scenario::parse("seen.toml", &text, &[]).unwrap();
-        let mut run = Run::<PathAtWork>::new(&scenario, 1, None).unwrap();
+        let mut run = Run::<PathNetwork>::new(&scenario, 1, None).unwrap();
         let heard = [1, 3].map(|node| listen(&mut run.hosts[node], address(0)).0);
         while run.step().unwrap() {}
         heard.map(|heard| std::mem::take(&mut *heard.lock().unwrap()))
@@ -215,7 +215,7 @@ mod test {
         assert_eq!((near.as_slice(), far.as_slice()), (&cut[..], &[][..]));
         let [near, _] = heard("signal = \"link\"\nlead = \"1500 ms\"");
         let lead = Duration::from_millis(1500);
-        assert_eq!(near, [(1_500, SignalKind::LinkFading { lead }, link), cut[0], cut[1]]);
+        assert_eq!(near, [(1_500, SignalKind::LinkFading { expected_lifetime }, link), cut[0], cut[1]]);
         let [near, far] = heard("signal = \"none\"");
         assert!(near.is_empty() && far.is_empty());
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use driftway_aid::atcp::{Atcp, AtcpOptions};
 use driftway_aid::{Aid, Verdict};
-use driftway_base::{Act, Done, Ecn, Endpoint, Instant, Ipv4Addr, Seq, Signal, TcpView};
+use driftway_base::{Act, ActResult, Ecn, Endpoint, Instant, Ipv4Addr, Seq, Signal, TcpView};
 use driftway_node::Socket;
 use driftway_tcp::{Config, Connection};
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -25,8 +25,8 @@ impl Aid for Liar {
         Verdict::Pass
     }
     fn on_up(&mut self, _: Instant, segment: &TcpSegment, view: &TcpView) -> Verdict {
-        match view.max.value() {
-            Some(max) if view.synchronized && segment.flags.contains(TcpFlags::ACK) => {
+        match view.snd_max.value() {
+            Some(max) if view.is_synchronized && segment.flags.contains(TcpFlags::ACK) => {
                 Verdict::Replace(TcpSegment { ack: max, ..*segment })
             }
             _ => Verdict::Pass,
@@ -34,7 +34,7 @@ impl Aid for Liar {
     }
     fn on_signal(&mut self, _: Instant, _: &Signal, _: &TcpView) {}
     fn on_timeout(&mut self, _: Instant, _: &TcpView) {}
-    fn on_done(&mut self, _: Instant, _: &Act, _: Done, _: &TcpView) {}
+    fn on_done(&mut self, _: Instant, _: &Act, _: ActResult, _: &TcpView) {}
     fn next_timeout(&self) -> Option<Instant> {
         None
     }
@@ -71,7 +71,7 @@ fn ahead(aid: Option<Box<dyn Aid>>) -> u64 {
         while let Some(part) = ends[1].tcp_mut().read(u32::MAX) {
             has += u64::from(part.len);
         }
-        ahead = ahead.max(ends[0].tcp().acknowledged().saturating_sub(has));
+        ahead = ahead.max(ends[0].tcp().acknowledged_bytes().saturating_sub(has));
     }
     assert_eq!(has, BYTES, "all gets there in the end");
     ahead

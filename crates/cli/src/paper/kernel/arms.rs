@@ -66,11 +66,11 @@ pub fn arms(
                 "--congestion-control {name}: what is wanted is a name, as in cubic"
             )));
         }
-        let shown = written(name);
+        let display = written(name);
         let growth = GROWTHS.into_iter().find(|growth| growth == name);
         let twin = |number: usize| {
             let Arm { name: twin, label, set, .. } = whole.study.arms[number].clone();
-            let arm = arm("lab", format!("{twin}-{name}"), format!("{label}, {shown}"), set);
+            let arm = arm("lab", format!("{twin}-{name}"), format!("{label}, {display}"), set);
             Planned { arm, by: By::Lab(number, growth) }
         };
         let twins = numbers(&kernel.twins).into_iter().filter(|_| growth.is_some());
@@ -79,7 +79,7 @@ pub fn arms(
         lab.extend(twins);
         let stack = |shim: bool| {
             let (ending, with) = if shim { ("-shim", " over the shim") } else { ("", "") };
-            let (name, label) = (format!("kernel-{name}{ending}"), format!("{shown}{with}"));
+            let (name, label) = (format!("kernel-{name}{ending}"), format!("{display}{with}"));
             (arm("kernel", name, label, Settings::new()), shim)
         };
         let both = [false, true].map(stack).map(|(arm, shim)| {

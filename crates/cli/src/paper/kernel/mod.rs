@@ -110,13 +110,13 @@ fn check(work: &Work) -> Result<(), Failure> {
 fn run(work: &Work, processors: usize, jobs: u64) -> Result<Document, Failure> {
     #[expect(clippy::disallowed_methods, reason = "timing is of the machine, not of the run")]
     let started = std::time::Instant::now();
-    let asked = Asked {
+    let options = Asked {
         jobs: NonZeroU64::new(processors as u64),
         fresh: false,
         runs: results::runs(&work.selection),
     };
     let mut results =
-        runner::with(asked, |runner| results::run(&work.plan, &work.selection, runner))?;
+        runner::with(options, |runner| results::run(&work.plan, &work.selection, runner))?;
     let expected = |run: &Run| expected_s(&results, run.twin);
     // What takes longest begins first.
     let mut order: Vec<usize> = (0..work.runs.len()).collect();

@@ -100,14 +100,14 @@ fn losses_are_those_of_the_lab() {
         driftway_link::LinkConfig {
             rate: driftway_base::Rate::from_bps(10_000_000),
             delay: driftway_link::Delay::Fixed(MS.times(10)),
-            errors: driftway_link::Errors::Packets(0.3),
+            errors: driftway_link::ErrorModel::FrameErrorRate(0.3),
             queue: driftway_link::QueueConfig {
                 limit: 50,
                 discipline: driftway_link::Discipline::DropTail { ecn_threshold: None },
                 mark_loss: 0.0,
             },
             duplex: driftway_link::Duplex::Full,
-            order: driftway_link::Order::Fifo,
+            order: driftway_link::DeliveryOrder::Fifo,
         },
         1,
         0,
@@ -118,7 +118,7 @@ fn losses_are_those_of_the_lab() {
         let packet = Packet { ip: IpHeader { identification: n, ..packet.ip }, ..packet };
         medium.offer(at(u64::from(n) * 2), End::Near, &encode(&packet));
         let frame = driftway_link::Frame { id: n.into(), bytes: 1250, ecn_capable: true };
-        bare.enqueue(at(u64::from(n) * 2), Side::A, frame, Place::Tail);
+        bare.enqueue(at(u64::from(n) * 2), Side::A, frame, QueuePosition::Tail);
     }
     while let Some(event) = bare.poll(at(1000)) {
         if let driftway_link::LinkEvent::Arrived { id, .. } = event {

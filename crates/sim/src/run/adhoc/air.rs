@@ -1,7 +1,7 @@
 //! Whatever link layer the nodes share.
 
 use driftway_base::{Duration, Instant};
-use driftway_radio::{Dcf, Outgoing, Report, Tdma};
+use driftway_radio::{Dcf, OutgoingPacket, MacReport, Tdma};
 
 use crate::results::MacResult;
 
@@ -24,17 +24,17 @@ macro_rules! each {
 
 impl Air {
     pub fn is_free(&self, node: u32) -> bool {
-        each!(self, mac => mac.is_free(node))
+        each!(self, mac => mac.can_accept(node))
     }
 
     /// A packet for the air; `false` if the node has one there already.
-    pub fn send(&mut self, now: Instant, node: u32, packet: Outgoing) -> bool {
+    pub fn send(&mut self, now: Instant, node: u32, packet: OutgoingPacket) -> bool {
         each!(self, mac => mac.send(now, node, packet))
     }
 
     /// This node hears what is for others, too.
     pub fn listen(&mut self, node: u32) {
-        each!(self, mac => mac.listen(node, true));
+        each!(self, mac => mac.set_promiscuous(node, true));
     }
 
     pub fn next_timeout(&self) -> Option<Instant> {
@@ -42,7 +42,7 @@ impl Air {
     }
 
     /// Goes on until there is something to report, or until `until`; returns the instant reached.
-    pub fn run(&mut self, until: Instant, reports: &mut Vec<Report>) -> Instant {
+    pub fn run(&mut self, until: Instant, reports: &mut Vec<MacReport>) -> Instant {
         each!(self, mac => mac.run(until, reports))
     }
 
@@ -54,7 +54,7 @@ impl Air {
 
     /// The power with which the one hears the other, where they are now (W).
     pub fn power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
-        each!(self, mac => mac.power_at(now, from, to))
+        each!(self, mac => mac.received_power(now, from, to))
     }
 
     /// How long a node that has the medium for itself needs for a packet of this size.
@@ -70,16 +70,16 @@ impl Air {
 
     /// Events handled so far.
     pub fn events(&self) -> u64 {
-        each!(self, mac => mac.events())
+        each!(self, mac => mac.events_handled())
     }
 
     /// Where a node is (m).
     pub fn position(&mut self, node: u32, now: Instant) -> (f64, f64) {
-        each!(self, mac => mac.field().position(node, now))
+        each!(self, mac => mac.positions().position(node, now))
     }
 
     pub fn result(&self) -> MacResult {
-        let total = each!(self, mac => mac.totals());
+        let total = each!(self, mac => mac.total_counters());
         MacResult {
             rts: total.rts,
             cts: total.cts,

@@ -5,32 +5,32 @@
 //! addresses follow from nodes, so that nothing else has to be said.
 
 use driftway_base::Instant;
-use driftway_link::{Class as Rank, Item, Place};
-use driftway_node::{Arp, ArpConfig, ArpOutput, Resolved};
-use driftway_wire::{ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER, IpHeader};
-use driftway_wire::{Packet, Routed};
+use driftway_link::{PacketClass as Rank, QueuedPacket, QueuePosition};
+use driftway_node::{Arp, ArpConfig, ArpOutput, Resolution};
+use driftway_wire::{ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER_LEN, IpHeader};
+use driftway_wire::{Packet, RoutedPacket};
 
 use super::super::Run;
 use super::AdhocAtWork;
-use crate::books::Drop;
+use crate::packet_accounting::PacketDropReason;
 use crate::events::Class;
-use crate::nodes::{address, node_at};
+use crate::addresses::{address, node_at};
 
 /// A packet that waits for an address, and where it goes in the queue then.
-pub(super) type Waiting = (u32, Place);
+pub(super) type Waiting = (u32, QueuePosition);
 
 /// ARP of a node.
 pub(super) fn of_node(config: ArpConfig, node: usize) -> Arp<Waiting> {
     Arp::new(config, address(node), HardwareAddr::of_node(node as u32))
 }
 
-fn packet_of(message: &ArpMessage) -> Routed {
-    let packet = Packet { ip: IpHeader::new(message.sender, message.target), body: Body::Nothing };
-    Routed { padding: (ARP_LEN - IPV4_HEADER) as i16, ..Routed::plain(packet) }
+fn packet_of(message: &ArpMessage) -> RoutedPacket {
+    let packet = Packet { ip: IpHeader::new(message.sender, message.target), body: Body::NoNextHeader };
+    RoutedPacket { size_adjustment: (ARP_LEN - IPV4_HEADER_LEN) as i16, ..RoutedPacket::plain(packet) }
 }
 
 /// The message that this packet is, sent to all or to one; `None`: it is none.
-pub(super) fn message_of(packet: &Routed, broadcast: bool, nodes: usize) -> Option<ArpMessage> {
+pub(super) fn message_of(packet: &RoutedPacket, broadcast: bool, nodes: usize) -> Option<ArpMessage> {
     if !is_arp(packet) {
         return None;
     }
@@ -46,18 +46,18 @@ pub(super) fn message_of(packet: &Routed, broadcast: bool, nodes: usize) -> Opti
 }
 
 /// Is it ARP's? What else has no body has a DSR header.
-pub(super) fn is_arp(packet: &Routed) -> bool {
-    packet.packet.body == Body::Nothing && packet.dsr.is_none()
+pub(super) fn is_arp(packet: &RoutedPacket) -> bool {
+    packet.packet.body == Body::NoNextHeader && packet.dsr.is_none()
 }
 
 impl Run<'_, AdhocAtWork> {
     /// Is the neighbour that this packet is for known? If not, ARP has it now.
-    pub(super) fn resolves(&mut self, node: usize, item: &Item, place: Place) -> bool {
+    pub(super) fn resolves(&mut self, node: usize, item: &QueuedPacket, place: QueuePosition) -> bool {
         let Some(arp) = &mut self.net.nodes[node].arp else { return true };
         let Some(neighbour) = item.next_hop else { return true };
         match arp.resolve(self.now, address(neighbour as usize), (item.id, place)) {
-            Resolved::Known(_) => true,
-            Resolved::Waits => {
+            Resolution::Known(_) => true,
+            Resolution::Pending => {
                 self.stir(node);
                 false
             }
@@ -65,7 +65,7 @@ impl Run<'_, AdhocAtWork> {
     }
 
     /// What the air brought, if it is ARP's.
-    pub(super) fn is_for_arp(&mut self, node: usize, packet: &Routed, broadcast: bool) -> bool {
+    pub(super) fn is_for_arp(&mut self, node: usize, packet: &RoutedPacket, broadcast: bool) -> bool {
         if !is_arp(packet) {
             return false;
         }
@@ -94,7 +94,7 @@ impl Run<'_, AdhocAtWork> {
                 }
                 // A later packet took its place, which says nothing of the neighbour (RFC 1122 §2.4).
                 ArpOutput::Evicted { id: (id, _) } => {
-                    self.drop_queued(node, id, None, Drop::Arp);
+                    self.drop_queued(node, id, None, PacketDropReason::Arp);
                 }
                 ArpOutput::Failed { id: (id, _), to } => {
                     if let Some(to) = node_at(to, self.net.nodes.len()) {
@@ -107,10 +107,10 @@ impl Run<'_, AdhocAtWork> {
     }
 
     fn send_arp(&mut self, node: usize, message: &ArpMessage, next_hop: Option<u32>) {
-        let id = self.packets.make(packet_of(message));
+        let id = self.packets.insert(packet_of(message));
         // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP is not among what goes first.
-        let item = Item { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class: Rank::Other };
-        self.descend(node, item, Place::Tail);
+        let item = QueuedPacket { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class: Rank::Other };
+        self.descend(node, item, QueuePosition::Tail);
     }
 
     /// Asks again for who has not answered, if it is time.
@@ -193,7 +193,7 @@ mod test {
     #[test]
     fn who_goes_first_goes_first_after_the_wait() {
         let scenario = driftway_scenario::Scenario::parse("three.toml", THREE, &[]).unwrap();
-        for (place, first) in [(Place::Front, 1), (Place::Tail, 2)] {
+        for (place, first) in [(QueuePosition::Front, 1), (QueuePosition::Tail, 2)] {
             let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
             hears(&mut run, 2);
             let mut send = |to, place| {
@@ -209,10 +209,10 @@ mod test {
                 run.send_from(0, packet, place);
                 AdhocAtWork::settle(&mut run);
             };
-            (0..3).for_each(|_| send(2, Place::Tail));
+            (0..3).for_each(|_| send(2, QueuePosition::Tail));
             send(1, place);
             hears(&mut run, 1);
-            let head = run.net.nodes[0].queue.take(run.now).unwrap();
+            let head = run.net.nodes[0].queue.dequeue(run.now).unwrap();
             let packet = run.packets.get(head.id).unwrap();
             assert_eq!(packet.packet.ip.destination, address(first), "{place:?}");
         }

@@ -1,16 +1,16 @@
 //! Feedback at work in an ad hoc network: what a node that gives a packet up says, and what a node does
 //! to find a peer of its host.
 
-use driftway_base::{About, FailedLink, Ipv4Addr, Seek, Signal, SignalKind};
-use driftway_link::Place;
+use driftway_base::{SignalDetails, FailedLink, Ipv4Addr, RouteProbe, Signal, SignalKind};
+use driftway_link::QueuePosition;
 use driftway_route::DropReason;
-use driftway_route::feedback::{GivenUp, Output, Scheme, Way};
+use driftway_route::feedback::{UndeliverablePacket, Output, Scheme, NextHop};
 use driftway_wire::{Body, IcmpMessage, Packet, Payload};
 
 use super::super::{NetworkAtWork, Run};
 use super::AdhocAtWork;
 use crate::events::Class;
-use crate::nodes::{address, node_at};
+use crate::addresses::{address, node_at};
 
 impl Run<'_, AdhocAtWork> {
     /// A node has given up on a packet. Unless that says nothing of a route, the node is the failure
@@ -24,16 +24,16 @@ impl Run<'_, AdhocAtWork> {
         link: Option<FailedLink>,
     ) {
         let to = packet.ip.destination;
-        let way = self.way_to(to).filter(|_| reason.is_about_the_route());
+        let next_hop = self.way_to(to).filter(|_| reason.is_route_failure());
         let neighbour = link.and_then(|link| node_at(link.to, self.net.nodes.len()));
         self.net.nodes[node].reported_falsely =
             neighbour.is_some_and(|to| self.net.air.in_range(self.now, node as u32, to as u32));
         let feedback = &mut self.net.nodes[node].feedback;
-        if let Some(way) = way {
+        if let Some(way) = next_hop {
             let failed = link.unwrap_or(FailedLink { from: address(node), to });
-            feedback.on_way_failed(to, way, failed);
+            feedback.on_next_hop_failed(to, way, failed);
         }
-        feedback.on_given_up(self.now, &GivenUp { packet, reason, link, number: None });
+        feedback.on_undeliverable(self.now, &UndeliverablePacket { packet, reason, link, packet_id: None });
         self.serve_feedback(node);
     }
 
@@ -42,8 +42,8 @@ impl Run<'_, AdhocAtWork> {
         while let Some(output) = self.net.nodes[node].feedback.poll() {
             match output {
                 Output::Transmit(message) => {
-                    let message = self.hosts[node].stamp(message);
-                    AdhocAtWork::send(self, node, message, Place::Tail);
+                    let message = self.hosts[node].assign_identification(message);
+                    AdhocAtWork::send(self, node, message, QueuePosition::Tail);
                 }
                 Output::Signal(signal) => self.on_signal(node, &signal),
                 Output::Watch(to) => self.net.nodes[node].routing.watch(to),
@@ -67,32 +67,32 @@ impl Run<'_, AdhocAtWork> {
 
     /// A node's routing looks for a route to where its host sends.
     pub(super) fn searching(&mut self, node: usize, to: Ipv4Addr) {
-        self.net.nodes[node].feedback.on_search(self.now, to);
+        self.net.nodes[node].feedback.on_discovery_started(self.now, to);
         self.serve_feedback(node);
-        let about = About { destination: Some(to), ..About::default() };
-        self.on_signal(node, &Signal { kind: SignalKind::Searching, about });
+        let about = SignalDetails { destination: Some(to), ..SignalDetails::default() };
+        self.on_signal(node, &Signal { kind: SignalKind::RouteDiscovery, details: about });
     }
 
     /// There is a route again.
     pub(super) fn route_found(&mut self, node: usize, to: Ipv4Addr) {
         self.is_found(node, to);
-        let way = self.way_to(to);
+        let next_hop = self.way_to(to);
         let feedback = &mut self.net.nodes[node].feedback;
         feedback.on_route_found(self.now, to);
-        if let Some(way) = way {
-            feedback.on_way_restored(way);
+        if let Some(way) = next_hop {
+            feedback.on_next_hop_restored(way);
         }
         self.serve_feedback(node);
     }
 
     /// A connection of a node's host wants its peer to be looked for, or not any more. What is under way
     /// goes on until its next echo is due.
-    pub(super) fn seek(&mut self, node: usize, peer: Ipv4Addr, seek: Seek, first: bool) {
+    pub(super) fn seek(&mut self, node: usize, peer: Ipv4Addr, probe: RouteProbe, first: bool) {
         let seeker = &mut self.net.nodes[node].seeker;
-        match seek {
-            Seek::Route => seeker.begin(self.now, peer, first),
-            Seek::Echo => seeker.begin_once(self.now, peer),
-            Seek::Nothing => return,
+        match probe {
+            RouteProbe::Repeated => seeker.begin(self.now, peer, first),
+            RouteProbe::Single => seeker.begin_once(self.now, peer),
+            RouteProbe::Off => return,
         }
         self.tick_seeker(node);
     }
@@ -100,14 +100,14 @@ impl Run<'_, AdhocAtWork> {
     /// Asks for the echoes that are due.
     pub(super) fn tick_seeker(&mut self, node: usize) {
         while let Some(to) = self.net.nodes[node].seeker.due(self.now) {
-            if !self.hosts[node].seeks(to) && self.net.nodes[node].seeker.give_up(to) {
+            if !self.hosts[node].wants_route_probe(to) && self.net.nodes[node].seeker.give_up(to) {
                 continue;
             }
             let Some(sequence) = self.net.nodes[node].seeker.ask(self.now, to) else { continue };
             let (identifier, payload) = (node as u16, Payload::EMPTY);
             let echo = IcmpMessage::Echo { reply: false, identifier, sequence, payload };
-            let echo = self.hosts[node].packet(to, Body::Icmp(echo));
-            AdhocAtWork::send(self, node, echo, Place::Tail);
+            let echo = self.hosts[node].new_packet(to, Body::Icmp(echo));
+            AdhocAtWork::send(self, node, echo, QueuePosition::Tail);
         }
         if let Some(at) = self.net.nodes[node].seeker.next_timeout() {
             self.events.wake(Class::Network, node as u32 + 1, at);
@@ -117,14 +117,14 @@ impl Run<'_, AdhocAtWork> {
     /// A peer is found: the connections of those who had it looked for learn of that.
     fn is_found(&mut self, node: usize, peer: Ipv4Addr) {
         if self.net.nodes[node].seeker.end(peer) {
-            let about = About { destination: Some(peer), ..About::default() };
-            self.on_signal(node, &Signal { kind: SignalKind::RouteRestored, about });
+            let about = SignalDetails { destination: Some(peer), ..SignalDetails::default() };
+            self.on_signal(node, &Signal { kind: SignalKind::RouteRestored, details: about });
         }
     }
 
     /// Routing has one way to a destination, or none.
-    fn way_to(&self, to: Ipv4Addr) -> Option<Way> {
-        node_at(to, self.net.nodes.len()).map(|node| Way(node as u32))
+    fn way_to(&self, to: Ipv4Addr) -> Option<NextHop> {
+        node_at(to, self.net.nodes.len()).map(|node| NextHop(node as u32))
     }
 }
 
@@ -133,10 +133,10 @@ mod test {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::books::Drop;
+    use crate::packet_accounting::PacketDropReason;
     use driftway_base::{Duration, Instant};
     use driftway_scenario::Scenario;
-    use driftway_wire::{DsrHeader, DsrOption, IpHeader, Routed, UdpDatagram, UnreachableCode};
+    use driftway_wire::{DsrHeader, DsrOption, IpHeader, RoutedPacket, UdpDatagram, UnreachableCode};
 
     /// What node 1, between 0 and 2, sends about a packet from 0 to 2.
     fn answer(feedback: &str, packet: &Packet, reason: DropReason) -> Option<IcmpMessage> {
@@ -247,7 +247,7 @@ mod test {
         let mut run = Run::<AdhocAtWork>::new(&scenario, 1, None).unwrap();
         let (mut first, mut silent) = (None, None);
         while run.step().unwrap() {
-            if run.hosts[0].seeks(address(2)) {
+            if run.hosts[0].wants_route_probe(address(2)) {
                 silent.get_or_insert(run.now);
             }
             let Run { net, packets, now, .. } = &mut run;
@@ -256,7 +256,7 @@ mod test {
                 let rfn = matches!(packet.body, Body::Icmp(IcmpMessage::RouteFailed { .. }));
                 let lost = rfn && now.since(*first.get_or_insert(*now)) < LOSING;
                 if lost {
-                    packets.drop(item.id, Drop::SignalLoss);
+                    packets.record_drop(item.id, PacketDropReason::SignalLoss);
                 }
                 !lost
             });
@@ -272,7 +272,7 @@ mod test {
     struct Links(Arc<Mutex<Vec<FailedLink>>>);
 
     impl Scheme for Links {
-        fn on_message(&mut self, _: Instant, message: &Routed) {
+        fn on_message(&mut self, _: Instant, message: &RoutedPacket) {
             if let Body::Icmp(IcmpMessage::RouteFailed { link, .. }) = message.packet.body {
                 self.0.lock().unwrap().push(link);
             }
@@ -336,7 +336,7 @@ mod test {
         });
         let error = Packet { ip: datagram().ip, ..error.unwrap() };
         for feedback in ["icmp-unreachable", "rfn"] {
-            for packet in [error, packet(Body::Nothing)] {
+            for packet in [error, packet(Body::NoNextHeader)] {
                 for reason in [DropReason::LinkFailure, DropReason::TimeToLive] {
                     assert_eq!(answer(feedback, &packet, reason), None);
                 }
@@ -360,14 +360,14 @@ mod test {
     }
 
     impl Scheme for Marking {
-        fn on_message_sent(&mut self, _: Instant, message: &mut Routed) {
+        fn on_message_sent(&mut self, _: Instant, message: &mut RoutedPacket) {
             if let Some(dsr) = message.dsr.as_mut().filter(|dsr| is_error(dsr)) {
-                assert!(dsr.add(DsrOption::Other { kind: 17, data: &[self.node] }));
+                assert!(dsr.add_option(DsrOption::Other { kind: 17, data: &[self.node] }));
             }
         }
-        fn on_message(&mut self, _: Instant, message: &Routed) {
+        fn on_message(&mut self, _: Instant, message: &RoutedPacket) {
             let Some(dsr) = message.dsr.as_ref().filter(|dsr| is_error(dsr)) else { return };
-            let marks = dsr.more().filter_map(|option| match option {
+            let marks = dsr.extra_options().filter_map(|option| match option {
                 DsrOption::Other { data, .. } => data.first().copied(),
                 _ => None,
             });

@@ -1,11 +1,11 @@
 //! Packets that a link layer gave up, and gets again because their neighbour seems to be busy.
 
-use driftway_radio::Outgoing;
+use driftway_radio::OutgoingPacket;
 
 use super::super::Run;
 use super::AdhocAtWork;
 use super::arp::is_arp;
-use crate::nodes::address;
+use crate::addresses::address;
 
 impl Run<'_, AdhocAtWork> {
     /// A node's link layer gave up on a packet. If the neighbour seems to be there, it gets the packet
@@ -22,7 +22,7 @@ impl Run<'_, AdhocAtWork> {
         self.net.ledger.link_retries += 1;
         self.net.ledger.vain_link_retries += u64::from(!in_range);
         self.tell_link_retry(node, to, &packet, in_range);
-        self.hand_down(node, Outgoing { id, to: Some(to), bytes: packet.len() });
+        self.hand_down(node, OutgoingPacket { id, to: Some(to), bytes: packet.len() });
         true
     }
 

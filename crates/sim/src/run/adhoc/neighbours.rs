@@ -1,11 +1,11 @@
 //! What a node's radio hears of its neighbours, and what its host learns of its own links: of
 //! neighbours that fade, are gone, and are back.
 
-use driftway_base::{About, Duration, FailedLink, Ipv4Addr, Signal, SignalKind, Strength};
+use driftway_base::{SignalDetails, Duration, FailedLink, Ipv4Addr, Signal, SignalKind, ReceivedPower};
 
 use super::super::Run;
 use super::AdhocAtWork;
-use crate::nodes::address;
+use crate::addresses::address;
 
 /// Links of the nodes of a network whose scenario has `link_signals`.
 pub struct LinkWatch {
@@ -70,8 +70,8 @@ impl Run<'_, AdhocAtWork> {
     /// A node hears a neighbour.
     pub(super) fn neighbour_heard(&mut self, node: u32, from: u32) {
         let Some(strengths) = &mut self.net.strengths else { return };
-        strengths.on_heard(self.now, node, from, self.net.air.power(self.now, from, node));
-        let Some(strength) = strengths.strength(node, from) else { return };
+        strengths.on_signal(self.now, node, from, self.net.air.power(self.now, from, node));
+        let Some(strength) = strengths.received_power(node, from) else { return };
         let heard = &mut self.net.nodes[node as usize];
         heard.routing.on_strength(address(from as usize), strength);
         if let Some(retry) = &mut heard.retry {
@@ -81,9 +81,9 @@ impl Run<'_, AdhocAtWork> {
     }
 
     /// A node's host learns that a next hop is there, or that it fades.
-    fn next_hop_heard(&mut self, node: u32, from: u32, strength: Strength) {
+    fn next_hop_heard(&mut self, node: u32, from: u32, strength: ReceivedPower) {
         let Some(watch) = &mut self.net.link_watch else { return };
-        let (within, lead) = (watch.lead, strength.lead());
+        let (within, lead) = (watch.lead, strength.expected_lifetime());
         let ends_in = |span| lead.is_some_and(|lead| lead <= span);
         let changed = watch.turn(node as usize, from, |link| match link {
             // What has begun to fade does so until it has twice as long.
@@ -93,11 +93,11 @@ impl Run<'_, AdhocAtWork> {
         });
         let node = node as usize;
         for hop in watch.hops.get(node).into_iter().flatten().filter(|hop| hop.neighbour == from) {
-            self.hosts[node].set_next_hop(hop.to, strength);
+            self.hosts[node].set_next_hop_power(hop.to, strength);
         }
         for (to, link) in changed {
             let kind = match (link, lead) {
-                (Link::Fading, Some(lead)) => SignalKind::LinkFading { lead },
+                (Link::Fading, Some(lead)) => SignalKind::LinkFading { expected_lifetime: lead },
                 _ => SignalKind::LinkUp,
             };
             self.link_signal(node, from, to, kind);
@@ -121,8 +121,8 @@ impl Run<'_, AdhocAtWork> {
 
     fn link_signal(&mut self, node: usize, neighbour: u32, to: Ipv4Addr, kind: SignalKind) {
         let link = FailedLink { from: address(node), to: address(neighbour as usize) };
-        let about = About { destination: Some(to), failed_link: Some(link), ..About::default() };
-        self.on_signal(node, &Signal { kind, about });
+        let about = SignalDetails { destination: Some(to), failed_link: Some(link), ..SignalDetails::default() };
+        self.on_signal(node, &Signal { kind, details: about });
     }
 }
 
@@ -172,26 +172,26 @@ mod test {
     #[test]
     fn a_neighbour_fades_is_gone_and_is_back() {
         let link = Some(FailedLink { from: address(0), to: address(1) });
-        let (news, seen) = heard("link_signals = { lead = \"1 s\" }");
-        assert!(news.iter().all(|(.., about)| *about == link), "{news:?}");
-        let [fading, down, up, ..] = news[..] else { panic!("{news:?}") };
-        let SignalKind::LinkFading { lead } = fading.1 else { panic!("{news:?}") };
+        let (signals, seen) = heard("link_signals = { lead = \"1 s\" }");
+        assert!(signals.iter().all(|(.., about)| *about == link), "{signals:?}");
+        let [fading, down, up, ..] = signals[..] else { panic!("{signals:?}") };
+        let SignalKind::LinkFading { expected_lifetime: lead } = fading.1 else { panic!("{signals:?}") };
         // In truth it is out of reach at 4 s.
-        assert!((2_800..3_300).contains(&fading.0) && lead <= Duration::from_secs(1), "{news:?}");
-        assert_eq!((down.1, up.1), (SignalKind::LinkDown, SignalKind::LinkUp), "{news:?}");
-        assert!((4_000..4_500).contains(&down.0) && (8_000..12_000).contains(&up.0), "{news:?}");
+        assert!((2_800..3_300).contains(&fading.0) && lead <= Duration::from_secs(1), "{signals:?}");
+        assert_eq!((down.1, up.1), (SignalKind::LinkDown, SignalKind::LinkUp), "{signals:?}");
+        assert!((4_000..4_500).contains(&down.0) && (8_000..12_000).contains(&up.0), "{signals:?}");
         let Known::Exact(strength) = seen.lock().unwrap()[0] else { panic!("{seen:?}") };
-        assert_eq!(strength.lead(), Some(lead));
+        assert_eq!(strength.expected_lifetime(), Some(lead));
     }
 
     #[test]
     fn without_the_key_nothing_is_heard() {
-        let (news, _) = heard("");
+        let (signals, _) = heard("");
         let link = |(_, kind, _): &Heard| {
             use SignalKind::{LinkDown, LinkFading, LinkUp};
             matches!(kind, LinkUp | LinkDown | LinkFading { .. })
         };
-        assert!(!news.iter().any(link), "{news:?}");
+        assert!(!signals.iter().any(link), "{signals:?}");
     }
 
     /// A node hears another drive away, by its requests for a third: its routing answers no request of

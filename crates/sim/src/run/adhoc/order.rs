@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use driftway_link::{Enqueued, Item};
-use driftway_wire::{Body, Packet, Routed};
+use driftway_link::{EnqueueOutcome, QueuedPacket};
+use driftway_wire::{Body, Packet, RoutedPacket};
 
 use super::AdhocAtWork;
-use crate::books::{Drop, Packets};
+use crate::packet_accounting::{PacketDropReason, PacketTable};
 use crate::run::Run;
 
 /// What a queue does with TCP's segments.
@@ -56,22 +56,22 @@ fn is_copy(one: &Packet, other: &Packet) -> bool {
 }
 
 /// The packet of an item.
-fn packet_of(packets: &mut Packets<Routed>, item: &Item) -> Option<Packet> {
+fn packet_of(packets: &mut PacketTable<RoutedPacket>, item: &QueuedPacket) -> Option<Packet> {
     packets.get(item.id).map(|routed| routed.packet)
 }
 
 impl Run<'_, AdhocAtWork> {
     /// Puts a packet into a queue that looks at segments; `None`: it was dropped for its copy.
-    pub(super) fn put_in_order(&mut self, node: usize, item: Item) -> Option<Enqueued> {
+    pub(super) fn put_in_order(&mut self, node: usize, item: QueuedPacket) -> Option<EnqueueOutcome> {
         let Order { sorted, discards } = self.net.order;
         let own = packet_of(&mut self.packets, &item);
         let Self { packets, net, now, .. } = self;
         let queue = &mut net.nodes[node].queue;
-        let mut compared = |other: &Item, is_so: fn(&Packet, &Packet) -> bool| {
+        let mut compared = |other: &QueuedPacket, is_so: fn(&Packet, &Packet) -> bool| {
             own.zip(packet_of(packets, other)).is_some_and(|(own, other)| is_so(&own, &other))
         };
         if discards && queue.iter().any(|other| compared(&other, is_copy)) {
-            self.overflow(node, item.id, item.next_hop, Drop::Repeated);
+            self.overflow(node, item.id, item.next_hop, PacketDropReason::DuplicateInQueue);
             return None;
         }
         let is_before = |own: &Packet, other: &Packet| compare(own, other) == Some(Ordering::Less);

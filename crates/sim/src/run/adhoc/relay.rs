@@ -1,21 +1,21 @@
 //! Packets between hosts, routing, interface queues and the air.
 
 use driftway_base::{Ecn, FailedLink};
-use driftway_link::{Class as Rank, DropReason as QueueDrop, Enqueued, Item, Place};
-use driftway_radio::{FailReason, Outgoing, Report};
+use driftway_link::{PacketClass as Rank, DropReason as QueueDrop, EnqueueOutcome, QueuedPacket, QueuePosition};
+use driftway_radio::{FailReason, OutgoingPacket, MacReport};
 use driftway_route::feedback::Scheme;
-use driftway_route::{DropReason, Hop, Output};
-use driftway_wire::{Body, Packet, Routed};
+use driftway_route::{DropReason, LinkDestination, Output};
+use driftway_wire::{Body, Packet, RoutedPacket};
 
 use super::super::{Run, RunError};
 use super::AdhocAtWork;
 use super::arp::is_arp;
 use super::ledger::Counts;
-use crate::books::Drop;
+use crate::packet_accounting::PacketDropReason;
 use crate::events::Class;
 use crate::fingerprint::{DELIVERED, RECEIVED};
 use crate::log::Event;
-use crate::nodes::{address, node_at};
+use crate::addresses::{address, node_at};
 use crate::results::RoutingResult;
 use crate::sabotage::Crime;
 
@@ -60,22 +60,22 @@ impl AdhocAtWork {
 
 impl Run<'_, AdhocAtWork> {
     /// A host sends a packet.
-    pub(super) fn send_from(&mut self, node: usize, packet: Packet, place: Place) {
+    pub(super) fn send_from(&mut self, node: usize, packet: Packet, place: QueuePosition) {
         if packet.ip.destination == address(node) {
-            let id = self.packets.make(Routed::plain(packet));
+            let id = self.packets.insert(RoutedPacket::plain(packet));
             self.local.push_back((node, id));
             return;
         }
         self.net.ledger.enters();
         self.net.nodes[node].routing.send(self.now, packet);
         match place {
-            Place::Tail => self.stir(node),
-            Place::Front => self.serve_routing(node, Place::Front),
+            QueuePosition::Tail => self.stir(node),
+            QueuePosition::Front => self.serve_routing(node, QueuePosition::Front),
         }
     }
 
     /// Does what a node's routing wants; what it sends goes to this place of the queue.
-    pub(super) fn serve_routing(&mut self, node: usize, place: Place) {
+    pub(super) fn serve_routing(&mut self, node: usize, place: QueuePosition) {
         while let Some(output) = self.net.nodes[node].routing.poll(self.now) {
             match output {
                 Output::Transmit { packet, hop } => self.enqueue(node, packet, hop, place),
@@ -86,9 +86,9 @@ impl Run<'_, AdhocAtWork> {
                     self.receive(node, &packet);
                 }
                 Output::Drop { packet, reason } => self.give_up(node, &packet, reason),
-                Output::Purge(neighbour) => self.purge(node, neighbour),
+                Output::PurgeQueue(neighbour) => self.purge(node, neighbour),
                 Output::Signal(signal) => self.on_signal(node, &signal),
-                Output::Copied => self.net.ledger.enters(),
+                Output::Duplicated => self.net.ledger.enters(),
                 Output::RouteFound(to) => {
                     self.tell_route(node, to, Event::RouteFound);
                     self.route_found(node, to);
@@ -97,8 +97,8 @@ impl Run<'_, AdhocAtWork> {
                     self.tell_route(node, to, Event::RouteLost);
                     self.route_lost(node, to);
                 }
-                Output::Searching(to) => self.searching(node, to),
-                Output::Salvaged { packet, times } => {
+                Output::DiscoveryStarted(to) => self.searching(node, to),
+                Output::Salvaged { packet, salvage_count: times } => {
                     self.net.nodes[node].feedback.on_salvaged(self.now, &packet, times);
                     self.serve_feedback(node);
                 }
@@ -110,7 +110,7 @@ impl Run<'_, AdhocAtWork> {
     }
 
     /// Routing gave up on a packet.
-    fn give_up(&mut self, node: usize, packet: &Routed, reason: DropReason) {
+    fn give_up(&mut self, node: usize, packet: &RoutedPacket, reason: DropReason) {
         if !packet.is_control() {
             self.net.ledger.leaves();
         }
@@ -120,14 +120,14 @@ impl Run<'_, AdhocAtWork> {
     }
 
     /// A packet that is in no slot is lost.
-    fn lose(&mut self, node: usize, packet: &Routed, why: Drop) {
-        self.packets.note_drop(why);
+    fn lose(&mut self, node: usize, packet: &RoutedPacket, why: PacketDropReason) {
+        self.packets.count_drop(why);
         self.tell_dropped(node, None, packet, why);
         self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
     }
 
     /// Puts a packet into a node's interface queue.
-    fn enqueue(&mut self, node: usize, mut packet: Routed, hop: Hop, place: Place) {
+    fn enqueue(&mut self, node: usize, mut packet: RoutedPacket, hop: LinkDestination, place: QueuePosition) {
         if is_message(&packet) {
             self.net.nodes[node].feedback.on_message_sent(self.now, &mut packet);
         }
@@ -139,16 +139,16 @@ impl Run<'_, AdhocAtWork> {
             self.net.ledger.leaves();
         }
         let next_hop = match hop {
-            Hop::All => None,
-            Hop::To(neighbour) => match node_at(neighbour, self.net.nodes.len()) {
+            LinkDestination::Broadcast => None,
+            LinkDestination::Unicast(neighbour) => match node_at(neighbour, self.net.nodes.len()) {
                 Some(neighbour) => Some(neighbour as u32),
-                None => return self.lose(node, &packet, Drop::Nobody),
+                None => return self.lose(node, &packet, PacketDropReason::UnknownDestination),
             },
         };
         if let Some(neighbour) = next_hop.filter(|_| packet.packet.ip.source == address(node)) {
             self.leaves_to(node, packet.packet.ip.destination, neighbour);
         }
-        let id = self.packets.make(packet);
+        let id = self.packets.insert(packet);
         let item = item_of(&packet, id, next_hop);
         if self.resolves(node, &item, place) {
             self.descend(node, item, place);
@@ -156,7 +156,7 @@ impl Run<'_, AdhocAtWork> {
     }
 
     /// A packet goes down into the interface queue.
-    pub(super) fn descend(&mut self, node: usize, item: Item, place: Place) {
+    pub(super) fn descend(&mut self, node: usize, item: QueuedPacket, place: QueuePosition) {
         if self.net.delay.is_zero() {
             return self.put_in_queue(node, item, place);
         }
@@ -188,40 +188,40 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    fn put_in_queue(&mut self, node: usize, item: Item, place: Place) {
+    fn put_in_queue(&mut self, node: usize, item: QueuedPacket, place: QueuePosition) {
         let queue = &mut self.net.nodes[node].queue;
         let verdict = match place {
-            Place::Tail if self.net.order.looks() => match self.put_in_order(node, item) {
+            QueuePosition::Tail if self.net.order.looks() => match self.put_in_order(node, item) {
                 Some(verdict) => verdict,
                 None => return,
             },
-            Place::Tail => queue.enqueue(self.now, item),
-            Place::Front => queue.enqueue_at(self.now, item, place),
+            QueuePosition::Tail => queue.enqueue(self.now, item),
+            QueuePosition::Front => queue.enqueue_at(self.now, item, place),
         };
         match verdict {
-            Enqueued::Accepted { mark, pushed_out } => {
+            EnqueueOutcome::Accepted { mark, evicted: pushed_out } => {
                 if mark && let Some(packet) = self.packets.get(item.id) {
                     packet.packet.ip.ecn = Ecn::Ce;
                 }
                 self.tell_enqueued(node, item.id, item.next_hop);
                 if let Some(other) = pushed_out {
-                    self.overflow(node, other, None, Drop::QueueOverflow);
+                    self.overflow(node, other, None, PacketDropReason::QueueOverflow);
                 }
             }
-            Enqueued::Dropped { reason: QueueDrop::RedDrop } => {
-                self.overflow(node, item.id, item.next_hop, Drop::Red);
+            EnqueueOutcome::Dropped { reason: QueueDrop::RedDrop } => {
+                self.overflow(node, item.id, item.next_hop, PacketDropReason::Red);
             }
-            Enqueued::Dropped { .. } | Enqueued::Refused => {
-                self.overflow(node, item.id, item.next_hop, Drop::QueueOverflow);
+            EnqueueOutcome::Dropped { .. } | EnqueueOutcome::Refused => {
+                self.overflow(node, item.id, item.next_hop, PacketDropReason::QueueOverflow);
             }
         }
         self.feed(node);
     }
 
     /// A node's queue drops a packet.
-    pub(super) fn overflow(&mut self, node: usize, id: u32, to: Option<u32>, why: Drop) {
+    pub(super) fn overflow(&mut self, node: usize, id: u32, to: Option<u32>, why: PacketDropReason) {
         if let Some(lost) = self.drop_queued(node, id, to, why) {
-            self.net.nodes[node].feedback.on_overflow(self.now, &lost.packet);
+            self.net.nodes[node].feedback.on_queue_overflow(self.now, &lost.packet);
             self.serve_feedback(node);
         }
     }
@@ -232,9 +232,9 @@ impl Run<'_, AdhocAtWork> {
         node: usize,
         id: u32,
         to: Option<u32>,
-        why: Drop,
-    ) -> Option<Routed> {
-        let packet = self.packets.drop(id, why)?;
+        why: PacketDropReason,
+    ) -> Option<RoutedPacket> {
+        let packet = self.packets.record_drop(id, why)?;
         self.fingerprint.packet(self.now, node as u32, why as u8, &packet.packet);
         self.tell_dropped(node, to, &packet, why);
         Some(packet)
@@ -245,12 +245,12 @@ impl Run<'_, AdhocAtWork> {
         if !self.net.air.is_free(node as u32) {
             return;
         }
-        let Some(item) = self.net.nodes[node].queue.take(self.now) else { return };
-        self.hand_down(node, Outgoing { id: item.id, to: item.next_hop, bytes: item.bytes });
+        let Some(item) = self.net.nodes[node].queue.dequeue(self.now) else { return };
+        self.hand_down(node, OutgoingPacket { id: item.id, to: item.next_hop, bytes: item.bytes });
     }
 
     /// Gives the air a packet, which it can take.
-    pub(super) fn hand_down(&mut self, node: usize, outgoing: Outgoing) {
+    pub(super) fn hand_down(&mut self, node: usize, outgoing: OutgoingPacket) {
         self.tell_taken(node, outgoing.id, outgoing.to);
         if !self.net.air.send(self.now, node as u32, outgoing) {
             let lost = format!("node {node} has a packet on the air, and was to send another");
@@ -260,9 +260,9 @@ impl Run<'_, AdhocAtWork> {
     }
 
     /// The air says something.
-    pub(super) fn on_report(&mut self, report: Report) {
+    pub(super) fn on_report(&mut self, report: MacReport) {
         match report {
-            Report::Received { node, from, id, broadcast, .. } => {
+            MacReport::Received { node, from, id, broadcast, .. } => {
                 let Some(packet) = self.packets.get(id).copied() else { return };
                 self.fingerprint.packet(self.now, node, RECEIVED, &packet.packet);
                 self.tell_received(node, from, &packet);
@@ -281,7 +281,7 @@ impl Run<'_, AdhocAtWork> {
                 routing.on_packet(self.now, address(from as usize), packet);
                 self.stir(node as usize);
             }
-            Report::Overheard { node, from, to, id, .. } => {
+            MacReport::Overheard { node, from, to, id, .. } => {
                 self.neighbour_heard(node, from);
                 let Some(packet) = self.packets.get(id).filter(|packet| !is_arp(packet)) else {
                     return;
@@ -292,14 +292,14 @@ impl Run<'_, AdhocAtWork> {
                     self.stir(node as usize);
                 }
             }
-            Report::Sent { node, id, to, .. } => {
+            MacReport::Sent { node, id, to, .. } => {
                 self.sent_to(node as usize, to);
-                if let Some(packet) = self.packets.deliver(id) {
+                if let Some(packet) = self.packets.record_delivery(id) {
                     count(&mut self.net.ledger.hops, &packet);
                 }
                 self.feed(node as usize);
             }
-            Report::Failed { node, id, to, reason, .. } => {
+            MacReport::Failed { node, id, to, reason, .. } => {
                 if self.sends_again(node as usize, id, to) {
                     return;
                 }
@@ -318,10 +318,10 @@ impl Run<'_, AdhocAtWork> {
         reason: Option<FailReason>,
     ) {
         if self.packets.get(id).is_some_and(|packet| is_arp(packet)) {
-            self.drop_queued(node, id, Some(to), Drop::Arp);
+            self.drop_queued(node, id, Some(to), PacketDropReason::Arp);
             return self.feed(node);
         }
-        let Some(packet) = self.packets.deliver(id) else { return };
+        let Some(packet) = self.packets.record_delivery(id) else { return };
         let in_range = self.net.air.in_range(self.now, node as u32, to);
         self.tell_link_failure(node, to, &packet, reason, in_range);
         self.on_own_link_failure(node, packet.packet.ip.destination);
@@ -345,12 +345,12 @@ impl Run<'_, AdhocAtWork> {
         let super::Node { queue, routing, feedback, .. } = &mut self.net.nodes[node];
         routing.on_link_failure(now, address(to as usize), packet, &mut || {
             loop {
-                let item = queue.take_for(to)?;
+                let item = queue.dequeue_for(to)?;
                 if packets.get(item.id).is_some_and(|packet| is_arp(packet)) {
-                    messages.extend(packets.drop(item.id, Drop::Arp));
+                    messages.extend(packets.record_drop(item.id, PacketDropReason::Arp));
                     continue;
                 }
-                let packet = packets.deliver(item.id)?;
+                let packet = packets.record_delivery(item.id)?;
                 if !packet.is_control() {
                     ledger.enters();
                     concerned.push(packet.packet);
@@ -363,12 +363,12 @@ impl Run<'_, AdhocAtWork> {
         concerned.clear();
         self.net.concerned = concerned;
         for message in messages {
-            self.tell_dropped(node, Some(to), &message, Drop::Arp);
+            self.tell_dropped(node, Some(to), &message, PacketDropReason::Arp);
         }
         self.net.failing = Some(link);
-        self.serve_routing(node, Place::Tail);
+        self.serve_routing(node, QueuePosition::Tail);
         self.net.failing = None;
-        self.net.nodes[node].feedback.on_settled(now);
+        self.net.nodes[node].feedback.on_link_failure_end(now);
         self.serve_feedback(node);
         self.failure_is_told();
         self.feed(node);
@@ -379,8 +379,8 @@ impl Run<'_, AdhocAtWork> {
     fn purge(&mut self, node: usize, neighbour: driftway_base::Ipv4Addr) {
         let link = FailedLink { from: address(node), to: neighbour };
         let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
-        while let Some(item) = self.net.nodes[node].queue.take_for(neighbour as u32) {
-            let dropped = self.drop_queued(node, item.id, item.next_hop, Drop::LinkFailure);
+        while let Some(item) = self.net.nodes[node].queue.dequeue_for(neighbour as u32) {
+            let dropped = self.drop_queued(node, item.id, item.next_hop, PacketDropReason::LinkFailure);
             let Some(packet) = dropped.map(|routed| routed.packet) else { continue };
             if !self.net.nodes[node].routing.knows_way(packet.ip.destination) {
                 self.is_given_up(node, &packet, DropReason::LinkFailure, Some(link));
@@ -390,22 +390,22 @@ impl Run<'_, AdhocAtWork> {
 }
 
 /// How a packet waits.
-pub(super) fn item_of(packet: &Routed, id: u32, next_hop: Option<u32>) -> Item {
+pub(super) fn item_of(packet: &RoutedPacket, id: u32, next_hop: Option<u32>) -> QueuedPacket {
     let ecn_capable = packet.packet.ip.ecn.is_capable();
-    Item { id, bytes: packet.len(), ecn_capable, next_hop, class: rank_of(packet) }
+    QueuedPacket { id, bytes: packet.len(), ecn_capable, next_hop, class: rank_of(packet) }
 }
 
 /// In which class a packet waits.
-fn rank_of(packet: &Routed) -> Rank {
+fn rank_of(packet: &RoutedPacket) -> Rank {
     match &packet.packet.body {
-        Body::Aodv(_) | Body::Nothing => Rank::Routing,
+        Body::Aodv(_) | Body::NoNextHeader => Rank::Routing,
         Body::Tcp(segment) if segment.sequence_len() == 0 => Rank::Ack,
         Body::Tcp(_) | Body::Udp(_) | Body::Icmp(_) => Rank::Other,
     }
 }
 
 /// Counts a packet as what it is, unless it is routing's own, or ARP's.
-fn count(counts: &mut Counts, packet: &Routed) {
+fn count(counts: &mut Counts, packet: &RoutedPacket) {
     match (rank_of(packet), &packet.packet.body) {
         (Rank::Routing, _) => {}
         (Rank::Ack, _) => counts.acks += 1,
@@ -421,21 +421,21 @@ const fn is_about_a_link(reason: DropReason) -> bool {
 }
 
 /// Is it something that nodes say about the network: a message of routing, or ICMP?
-const fn is_message(packet: &Routed) -> bool {
+const fn is_message(packet: &RoutedPacket) -> bool {
     packet.is_control() || matches!(packet.packet.body, Body::Icmp(_))
 }
 
-fn reason_of(reason: DropReason) -> Drop {
+fn reason_of(reason: DropReason) -> PacketDropReason {
     match reason {
-        DropReason::NoRoute => Drop::NoRoute,
-        DropReason::LinkFailure | DropReason::Unconfirmed => Drop::LinkFailure,
-        DropReason::DiscoveryFailed => Drop::DiscoveryFailed,
-        DropReason::TimeToLive => Drop::TimeToLive,
-        DropReason::BufferFull => Drop::SendBufferFull,
-        DropReason::BufferTimeout => Drop::SendBufferTimeout,
-        DropReason::SalvageLimit => Drop::SalvageLimit,
-        DropReason::Loop => Drop::Loop,
-        DropReason::BadRoute => Drop::BadRoute,
-        DropReason::RouteTooLong => Drop::RouteTooLong,
+        DropReason::NoRoute => PacketDropReason::NoRoute,
+        DropReason::LinkFailure | DropReason::Unconfirmed => PacketDropReason::LinkFailure,
+        DropReason::DiscoveryFailed => PacketDropReason::DiscoveryFailed,
+        DropReason::TimeToLive => PacketDropReason::TimeToLive,
+        DropReason::BufferFull => PacketDropReason::SendBufferFull,
+        DropReason::BufferTimeout => PacketDropReason::SendBufferTimeout,
+        DropReason::SalvageLimit => PacketDropReason::SalvageLimit,
+        DropReason::Loop => PacketDropReason::Loop,
+        DropReason::BadRoute => PacketDropReason::BadRoute,
+        DropReason::RouteTooLong => PacketDropReason::RouteTooLong,
     }
 }

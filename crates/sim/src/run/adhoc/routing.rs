@@ -1,8 +1,8 @@
 //! Whatever routing protocol a node speaks.
 
-use driftway_base::{Instant, Ipv4Addr, Strength};
-use driftway_route::{Aodv, Dsr, Fixed, Output, RouteStats};
-use driftway_wire::{Packet, Routed};
+use driftway_base::{Instant, Ipv4Addr, ReceivedPower};
+use driftway_route::{Aodv, Dsr, StaticRoutes, Output, RouteStats};
+use driftway_wire::{Packet, RoutedPacket};
 
 /// What hosts give their packets.
 const HOST_TTL: u8 = 64;
@@ -10,7 +10,7 @@ const HOST_TTL: u8 = 64;
 /// A node's routing.
 #[allow(clippy::large_enum_variant, reason = "all nodes of a network speak the same")]
 pub enum Routing {
-    Fixed(Fixed),
+    Fixed(StaticRoutes),
     Aodv(Aodv),
     Dsr(Dsr),
 }
@@ -75,7 +75,7 @@ impl Routing {
         }
     }
 
-    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: Routed) {
+    pub fn on_packet(&mut self, now: Instant, from: Ipv4Addr, packet: RoutedPacket) {
         each!(self, protocol => protocol.on_packet(now, from, packet));
     }
 
@@ -85,26 +85,26 @@ impl Routing {
         now: Instant,
         from: Ipv4Addr,
         to: Ipv4Addr,
-        packet: &Routed,
+        packet: &RoutedPacket,
     ) -> bool {
         each!(self, protocol => protocol.on_overheard(now, from, to, packet))
     }
 
     /// Does it ask how strong its neighbours are?
     pub fn wants_strength(&self) -> bool {
-        each!(self, protocol => protocol.wants_strength())
+        each!(self, protocol => protocol.needs_received_power())
     }
 
-    pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: Strength) {
-        each!(self, protocol => protocol.on_strength(neighbour, strength));
+    pub fn on_strength(&mut self, neighbour: Ipv4Addr, strength: ReceivedPower) {
+        each!(self, protocol => protocol.on_received_power(neighbour, strength));
     }
 
     pub fn on_link_failure(
         &mut self,
         now: Instant,
         to: Ipv4Addr,
-        packet: Routed,
-        queued: &mut dyn FnMut() -> Option<Routed>,
+        packet: RoutedPacket,
+        queued: &mut dyn FnMut() -> Option<RoutedPacket>,
     ) {
         each!(self, protocol => protocol.on_link_failure(now, to, packet, queued));
     }
@@ -122,7 +122,7 @@ impl Routing {
     }
 
     pub fn kept(&self) -> usize {
-        each!(self, protocol => protocol.kept())
+        each!(self, protocol => protocol.buffered_packets())
     }
 
     pub fn stats(&self) -> RouteStats {

@@ -2,9 +2,9 @@
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
-use driftway_radio::{Dcf, Field, Hearer, Neighbours, Propagation, Tdma};
-use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, Setup};
-use driftway_route::{Aodv, Dsr, Fixed, LinkRetry, LinkRetryConfig, shortest_paths};
+use driftway_radio::{Dcf, Positions, NodeInRange, NeighbourSignals, Propagation, Tdma};
+use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, SchemeConfig};
+use driftway_route::{Aodv, Dsr, StaticRoutes, LinkRetry, LinkRetryConfig, shortest_paths};
 use driftway_scenario::{Adhoc, Scenario, Time};
 
 use super::super::RunError;
@@ -14,30 +14,30 @@ use super::order::Order;
 use super::routing::Routing;
 use super::seek::Seeker;
 use super::{AdhocAtWork, Node};
-use crate::nodes::address;
+use crate::addresses::address;
 use crate::sabotage::Sabotage;
 
 /// Everything in its place at the start of the run.
 pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWork, RunError> {
     let seed = Sabotage::seed(seed);
     let nodes = adhoc.nodes();
-    let wrong = |bad: driftway_radio::BadParameter| RunError::Setup(bad.to_string());
+    let wrong = |bad: driftway_radio::ParameterError| RunError::Setup(bad.to_string());
     let propagation = Propagation::new(&adhoc.radio.config(), nodes, seed).map_err(wrong)?;
     let link_watch =
         adhoc.link_signals.map(|driftway_scenario::LinkSignals { lead: Time(lead) }| {
             LinkWatch::new(lead, nodes as usize)
         });
-    let field = Field::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
+    let field = Positions::new(adhoc.mobility(seed).map_err(wrong)?, propagation.reach());
     let routing = protocols(adhoc, scenario, field.clone(), &propagation, seed);
     let retry = adhoc.link_retry.map(|retry| LinkRetryConfig {
-        most: retry.most,
+        max_retries: retry.most,
         heard_within: retry.heard_within.map(|Time(within)| within),
-        strength: retry.strength,
+        check_received_power: retry.strength,
     });
-    let retry_listens = retry.as_ref().is_some_and(LinkRetryConfig::listens);
+    let retry_listens = retry.as_ref().is_some_and(LinkRetryConfig::monitors_neighbours);
     let is_asked =
         link_watch.is_some() || retry_listens || routing.iter().any(Routing::wants_strength);
-    let strengths = is_asked.then(|| Neighbours::new(nodes as usize, propagation.receive_power()));
+    let strengths = is_asked.then(|| NeighbourSignals::new(nodes as usize, propagation.receive_power()));
     let (mut air, delay) = match (adhoc.dcf(), adhoc.tdma()) {
         (Some(config), _) => {
             let delay = config.delay_down + config.delay_up;
@@ -54,7 +54,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
             air.listen(node as u32);
         }
     }
-    let queue = queue(adhoc, air.service_time(driftway_path::TYPICAL_PACKET));
+    let queue = queue(adhoc, air.service_time(driftway_path::TYPICAL_PACKET_BYTES));
     let schemes = schemes(adhoc);
     let driftway_scenario::Seek { every: Time(every), most } = adhoc.seek.unwrap_or_default();
     let nodes = routing.into_iter().enumerate().map(|(number, routing)| Node {
@@ -76,7 +76,7 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocAtWor
 }
 
 /// How each node says that it could not deliver a packet, or that a route has failed.
-fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
+fn schemes(adhoc: &Adhoc) -> Vec<SchemeConfig> {
     let icmp = IcmpConfig {
         unreachable: adhoc.feedback == driftway_scenario::Feedback::IcmpUnreachable,
         time_exceeded: adhoc.feedback != driftway_scenario::Feedback::None,
@@ -85,12 +85,12 @@ fn schemes(adhoc: &Adhoc) -> Vec<Setup> {
     };
     // It is routing that says which way a packet takes, and whom it believes. A router is asked for
     // the RFNs of its own node, and for the RRNs to those who have had one.
-    let rfn = RfnConfig { believes: Duration::ZERO, buffer: None };
+    let rfn = RfnConfig { rfn_lifetime: Duration::ZERO, buffer: None };
     let further = match adhoc.feedback {
         driftway_scenario::Feedback::None | driftway_scenario::Feedback::IcmpUnreachable => None,
-        driftway_scenario::Feedback::Rfn => Some(Setup::Rfn(rfn)),
+        driftway_scenario::Feedback::Rfn => Some(SchemeConfig::Rfn(rfn)),
     };
-    [Setup::Icmp(icmp)].into_iter().chain(further).collect()
+    [SchemeConfig::Icmp(icmp)].into_iter().chain(further).collect()
 }
 
 fn queue(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
@@ -122,7 +122,7 @@ fn queue(adhoc: &Adhoc, frame_time: Duration) -> AdhocQueueConfig {
 fn protocols(
     adhoc: &Adhoc,
     scenario: &Scenario,
-    field: Field,
+    field: Positions,
     propagation: &Propagation,
     seed: u64,
 ) -> Vec<Routing> {
@@ -140,7 +140,7 @@ fn protocols(
             nodes.map(one).collect()
         }
         driftway_scenario::Routing::Static(keys) => {
-            let padded = |fixed: Fixed| Routing::Fixed(fixed.padded(keys.tcp_padding));
+            let padded = |fixed: StaticRoutes| Routing::Fixed(fixed.with_tcp_padding(keys.tcp_padding));
             shortest(scenario, field, propagation).map(padded).collect()
         }
     }
@@ -149,20 +149,20 @@ fn protocols(
 /// The shortest ways between where nodes are at the start, as far as flows need them.
 fn shortest(
     scenario: &Scenario,
-    mut field: Field,
+    mut field: Positions,
     propagation: &Propagation,
-) -> impl Iterator<Item = Fixed> {
+) -> impl Iterator<Item = StaticRoutes> {
     let nodes = field.nodes();
     let pairs: Vec<(u32, u32)> = scenario.flows.iter().map(|flow| (flow.from, flow.to)).collect();
     let mut tables: Vec<Vec<(Ipv4Addr, Ipv4Addr)>> = vec![Vec::new(); nodes];
-    let mut near: Vec<Hearer> = Vec::new();
+    let mut near: Vec<NodeInRange> = Vec::new();
     shortest_paths(
         nodes as u32,
         |node, list| {
             near.clear();
-            field.hearers(Instant::ZERO, node, &mut near);
+            field.nodes_in_range(Instant::ZERO, node, &mut near);
             let decode = near.iter().filter(|hearer| {
-                propagation.power_between(node, hearer.node, hearer.distance_squared)
+                propagation.initial_power_between(node, hearer.node, hearer.distance_squared)
                     >= propagation.receive_power()
             });
             list.extend(decode.map(|hearer| hearer.node));
@@ -172,5 +172,5 @@ fn shortest(
             tables[node as usize].push((address(to as usize), address(hop as usize)));
         },
     );
-    tables.into_iter().enumerate().map(|(node, table)| Fixed::new(address(node), table))
+    tables.into_iter().enumerate().map(|(node, table)| StaticRoutes::new(address(node), table))
 }

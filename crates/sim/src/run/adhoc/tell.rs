@@ -5,26 +5,26 @@ use std::collections::VecDeque;
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_radio::FailReason;
-use driftway_radio::dcf::{AirFrame, FrameKind, Outcome};
-use driftway_wire::{Packet, Routed};
+use driftway_radio::dcf::{FrameRecord, FrameKind, ReceptionOutcome};
+use driftway_wire::{Packet, RoutedPacket};
 
 use super::super::Run;
 use super::AdhocAtWork;
 use super::air::Air;
 use super::arp::message_of;
-use crate::books::Drop;
+use crate::packet_accounting::PacketDropReason;
 use crate::capture::Carried;
 use crate::log::{Entry, Event, Layer};
-use crate::nodes::node_of;
+use crate::addresses::node_number;
 
 /// What the telling of frames needs to remember.
 #[derive(Default)]
 pub struct Telling {
     /// Frames that the air has handed out.
-    frames: Vec<AirFrame>,
+    frames: Vec<FrameRecord>,
     /// Each node's packets that the air has taken, and when: frames are told late, when a packet may
     /// be gone and its handle another's.
-    on_air: Vec<VecDeque<(Instant, Routed)>>,
+    on_air: Vec<VecDeque<(Instant, RoutedPacket)>>,
     /// What routing is asked about just now.
     failing: Option<Failing>,
 }
@@ -73,7 +73,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    fn tell_queue(&mut self, node: usize, event: Event, packet: &Routed, to: Option<u32>) {
+    fn tell_queue(&mut self, node: usize, event: Event, packet: &RoutedPacket, to: Option<u32>) {
         let waiting = self.net.nodes[node].queue.len() as u32;
         if let Some(log) = &mut self.watch.log {
             let entry = Entry::new(self.now, node as u32, Layer::Queue, event).about(packet);
@@ -82,7 +82,7 @@ impl Run<'_, AdhocAtWork> {
     }
 
     /// A node has got a packet from a neighbour.
-    pub(super) fn tell_received(&mut self, node: u32, from: u32, packet: &Routed) {
+    pub(super) fn tell_received(&mut self, node: u32, from: u32, packet: &RoutedPacket) {
         if let Some(log) = &mut self.watch.log {
             let entry = Entry::new(self.now, node, Layer::Routing, Event::Received).about(packet);
             log.tell(Entry { neighbour: Some(from), ..entry });
@@ -96,7 +96,7 @@ impl Run<'_, AdhocAtWork> {
             // Its destination takes none off.
             let hops = u32::from(first.saturating_sub(packet.ip.ttl)) + 1;
             let entry = Entry::new(self.now, node as u32, Layer::Routing, Event::Delivered);
-            log.tell(Entry { hops: Some(hops), ..entry.about(&Routed::plain(*packet)) });
+            log.tell(Entry { hops: Some(hops), ..entry.about(&RoutedPacket::plain(*packet)) });
         }
     }
 
@@ -105,14 +105,14 @@ impl Run<'_, AdhocAtWork> {
         &mut self,
         node: usize,
         to: Option<u32>,
-        packet: &Routed,
-        why: Drop,
+        packet: &RoutedPacket,
+        why: PacketDropReason,
     ) {
-        let failing = self.net.telling.failing.filter(|_| why == Drop::LinkFailure);
+        let failing = self.net.telling.failing.filter(|_| why == PacketDropReason::LinkFailure);
         let to = to.or(failing.map(|failing| failing.to));
         if let Some(log) = &mut self.watch.log {
             let layer = match why {
-                Drop::QueueOverflow | Drop::Red => Layer::Queue,
+                PacketDropReason::QueueOverflow | PacketDropReason::Red => Layer::Queue,
                 _ => Layer::Routing,
             };
             let entry = Entry::new(self.now, node as u32, layer, Event::Dropped).about(packet);
@@ -142,7 +142,7 @@ impl Run<'_, AdhocAtWork> {
     pub(super) fn tell_route(&mut self, node: usize, to: Ipv4Addr, event: Event) {
         if let Some(log) = &mut self.watch.log {
             let entry = Entry::new(self.now, node as u32, Layer::Routing, event);
-            log.tell(Entry { destination: node_of(to), ..entry });
+            log.tell(Entry { destination: node_number(to), ..entry });
         }
     }
 
@@ -152,7 +152,7 @@ impl Run<'_, AdhocAtWork> {
         &mut self,
         node: usize,
         to: u32,
-        packet: &Routed,
+        packet: &RoutedPacket,
         reason: Option<FailReason>,
         in_range: bool,
     ) {
@@ -174,7 +174,7 @@ impl Run<'_, AdhocAtWork> {
         &mut self,
         node: usize,
         to: u32,
-        packet: &Routed,
+        packet: &RoutedPacket,
         in_range: bool,
     ) {
         if let Some(log) = &mut self.watch.log {
@@ -215,7 +215,7 @@ impl Run<'_, AdhocAtWork> {
         }
     }
 
-    fn tell_frame(&mut self, frame: &AirFrame) {
+    fn tell_frame(&mut self, frame: &FrameRecord) {
         let Some(taken) = self.net.telling.on_air.get_mut(frame.from as usize) else { return };
         if matches!(frame.kind, FrameKind::Rts | FrameKind::Data) {
             // It is of the last packet that was taken before it.
@@ -240,17 +240,17 @@ impl Run<'_, AdhocAtWork> {
     }
 }
 
-fn row(frame: &AirFrame, packet: Option<&Routed>) -> Entry {
+fn row(frame: &FrameRecord, packet: Option<&RoutedPacket>) -> Entry {
     let event = if frame.retry { Event::Retransmitted } else { Event::Sent };
     let entry = Entry::new(frame.at, frame.from, Layer::Air, event).because(match frame.outcome {
-        Outcome::Pending | Outcome::ByAll(_) => "",
-        Outcome::Received => "received",
-        Outcome::Duplicate => "duplicate",
-        Outcome::Refused => "refused",
-        Outcome::Collided => "collision",
-        Outcome::Damaged => "bit-error",
-        Outcome::Deaf => "sending",
-        Outcome::OutOfRange => "out-of-range",
+        ReceptionOutcome::Pending | ReceptionOutcome::Broadcast(_) => "",
+        ReceptionOutcome::Received => "received",
+        ReceptionOutcome::Duplicate => "duplicate",
+        ReceptionOutcome::Refused => "refused",
+        ReceptionOutcome::Collided => "collision",
+        ReceptionOutcome::Damaged => "bit-error",
+        ReceptionOutcome::Transmitting => "sending",
+        ReceptionOutcome::OutOfRange => "out-of-range",
     });
     let kind = match frame.kind {
         FrameKind::Rts => "rts",
@@ -270,14 +270,14 @@ impl Air {
     fn record(&mut self) -> bool {
         match self {
             Self::Dcf(dcf) => {
-                dcf.record(true);
+                dcf.set_recording(true);
                 true
             }
             Self::Tdma(_) => false,
         }
     }
 
-    fn take_recorded(&mut self, out: &mut Vec<AirFrame>) {
+    fn take_recorded(&mut self, out: &mut Vec<FrameRecord>) {
         match self {
             Self::Dcf(dcf) => dcf.take_recorded(out),
             Self::Tdma(_) => {}
