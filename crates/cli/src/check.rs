@@ -2,21 +2,21 @@
 
 use std::io::Write;
 
-use driftway_scenario::{Application, Mac, Mobility, Model, Network, Routing, Scenario, Transport};
+use driftway_scenario::{Application, Mac, Mobility, MobilityModel, Network, Routing, Scenario, Transport};
 
 use crate::args::{CheckArgs, ScenarioArgs};
 use crate::failure::Failure;
 use crate::text::{count, list};
 
 /// Flows that are described one by one.
-const DESCRIBED: usize = 6;
+const MAX_FLOWS_LISTED: usize = 6;
 
 /// Loads a scenario with what the command line changes.
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub fn load(args: &ScenarioArgs) -> Result<Scenario, Failure> {
-    Ok(driftway_experiment::study::find::scenario(&args.scenario, &args.set)?)
+pub fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
+    Ok(driftway_experiment::study::source::load_scenario(&args.scenario, &args.set)?)
 }
 
 /// Says what would run, or prints the scenario with its defaults.
@@ -24,7 +24,7 @@ pub fn load(args: &ScenarioArgs) -> Result<Scenario, Failure> {
 /// # Errors
 /// What is wrong with the scenario, and where.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
-    let scenario = load(&args.scenario)?;
+    let scenario = load_scenario(&args.scenario)?;
     let mut out = anstream::stdout().lock();
     if args.show {
         write!(out, "{}", scenario.show())?;
@@ -52,10 +52,10 @@ fn summary(scenario: &Scenario) -> String {
             let (moves, air, finds) = (
                 match &adhoc.mobility {
                     Mobility::File(movement) => format!("move as {} says", movement.file),
-                    Mobility::Model(Model::RandomWaypoint { speed: (slow, fast), .. }) => {
+                    Mobility::Model(MobilityModel::RandomWaypoint { speed: (slow, fast), .. }) => {
                         format!("go from waypoint to waypoint at {slow} to {fast}")
                     }
-                    Mobility::Model(Model::ConstantVelocity { .. }) => "go straight on".to_owned(),
+                    Mobility::Model(MobilityModel::ConstantVelocity { .. }) => "go straight on".to_owned(),
                     Mobility::Positions { .. } | Mobility::Chain { .. } => "stay".to_owned(),
                 },
                 match adhoc.mac {
@@ -72,7 +72,7 @@ fn summary(scenario: &Scenario) -> String {
         }
     };
     let mut text = format!("{}: {network}, at most {}", scenario.name, scenario.duration);
-    for flow in scenario.flows.iter().take(DESCRIBED) {
+    for flow in scenario.flows.iter().take(MAX_FLOWS_LISTED) {
         let mut what = application(flow.application);
         if let Some(back) = flow.back {
             what += &format!(" and back {}", application(back));
@@ -91,8 +91,8 @@ fn summary(scenario: &Scenario) -> String {
         text +=
             &format!("\n  {} → {} from {}: {what}, {over}, {aid}", flow.from, flow.to, flow.start);
     }
-    if scenario.flows.len() > DESCRIBED {
-        text += &format!("\n  and {} more flows", scenario.flows.len() - DESCRIBED);
+    if scenario.flows.len() > MAX_FLOWS_LISTED {
+        text += &format!("\n  and {} more flows", scenario.flows.len() - MAX_FLOWS_LISTED);
     }
     text
 }

@@ -17,9 +17,9 @@ mod shim;
 mod sweep;
 mod tables;
 mod text;
-mod together;
+mod aggregate;
 mod validate;
-mod width;
+mod terminal_width;
 
 use std::process::ExitCode;
 

@@ -4,8 +4,8 @@
 use driftway_base::{Chance, Duration, Instant, RandomStream, Rate};
 use driftway_link::{Queue, Side};
 use driftway_scenario::{
-    After, BitRate, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference,
-    InterferenceHop, Partition, Path, ReorderBy, Reordering, Schedule, Spacing, Time, Waiting,
+    ChangeTrigger, BitRate, HopChange, Congestion, PartitionHop, PartitionSignal, Direction, Fault, Interference,
+    InterferenceHop, Partition, Path, ReorderMode, Reordering, Schedule, Spacing, Time, PartitionQueue,
 };
 
 use crate::topology::{bytes, delay};
@@ -95,7 +95,7 @@ pub struct Stream {
 /// Changes of a hop.
 pub struct Changes {
     link: usize,
-    fault: Change,
+    fault: HopChange,
     draws: RandomStream,
     rate: BitRate,
     delay: driftway_scenario::Delay,
@@ -173,8 +173,8 @@ impl FaultAtWork {
                 for &side in sides(fault.direction) {
                     let (frames, at_most) = (fault.packets, fault.at_most());
                     deeds.push(match fault.how {
-                        ReorderBy::Front => Deed::Reorder { link, side, frames },
-                        ReorderBy::Reverse => Deed::Reverse { link, side, frames, at_most },
+                        ReorderMode::Front => Deed::Reorder { link, side, frames },
+                        ReorderMode::Reverse => Deed::Reverse { link, side, frames, at_most },
                     });
                 }
             }
@@ -190,14 +190,14 @@ impl FaultAtWork {
     pub fn on_healed(&mut self, link: usize, deeds: &mut Vec<Deed>) {
         if let Self::Change(changes) = self
             && changes.link == link
-            && changes.fault.after == Some(After::Partition)
+            && changes.fault.after == Some(ChangeTrigger::Partition)
         {
             changes.pick(deeds);
         }
     }
 
     /// Which signal goes with this fault's cut of a link, while that is cut.
-    pub fn cuts(&self, link: usize) -> Option<CutSignal> {
+    pub fn cuts(&self, link: usize) -> Option<PartitionSignal> {
         match self {
             Self::Partition(cuts) if cuts.cut.is_some_and(|(cut, _)| cut == link) => {
                 Some(cuts.fault.signal)
@@ -212,10 +212,10 @@ impl FaultAtWork {
         let signal = self.cuts(link)?;
         let Self::Partition(cuts) = self else { return None };
         Some(match signal {
-            CutSignal::None | CutSignal::Link => Told::Nothing,
-            CutSignal::IcmpUnreachable if cuts.losses.hits(cuts.loss) => Told::Lost,
-            CutSignal::IcmpUnreachable => Told::Unreachable,
-            CutSignal::Rfn => Told::RouteFailed,
+            PartitionSignal::None | PartitionSignal::Link => Told::Nothing,
+            PartitionSignal::IcmpUnreachable if cuts.losses.hits(cuts.loss) => Told::Lost,
+            PartitionSignal::IcmpUnreachable => Told::Unreachable,
+            PartitionSignal::Rfn => Told::RouteFailed,
         })
     }
 
@@ -280,10 +280,10 @@ impl Cuts {
     }
 
     fn may_notify_of(&self, link: usize) -> bool {
-        self.fault.signal == CutSignal::Rfn
+        self.fault.signal == PartitionSignal::Rfn
             && match self.fault.hop {
-                CutHop::Number(hop) => hop as usize - 1 == link,
-                CutHop::Random => link < self.links as usize,
+                PartitionHop::Number(hop) => hop as usize - 1 == link,
+                PartitionHop::Random => link < self.links as usize,
             }
     }
 
@@ -313,13 +313,13 @@ impl Cuts {
 
     fn draw_link(&mut self) -> usize {
         match self.fault.hop {
-            CutHop::Number(hop) => hop as usize - 1,
-            CutHop::Random => self.hops.below(u64::from(self.links)) as usize,
+            PartitionHop::Number(hop) => hop as usize - 1,
+            PartitionHop::Random => self.hops.below(u64::from(self.links)) as usize,
         }
     }
 
     fn act(&mut self, now: Instant, deeds: &mut Vec<Deed>) {
-        let seen = self.fault.signal == CutSignal::Link;
+        let seen = self.fault.signal == PartitionSignal::Link;
         if let Some((link, _)) = self.cut.take() {
             self.healed = now;
             deeds.push(Deed::Heal { link, seen });
@@ -339,8 +339,8 @@ impl Cuts {
         let Time(lasts) = self.fault.lasts;
         self.cut = Some((link, now + lasts));
         let queue = match self.fault.queue {
-            Waiting::Wait => Queue::Wait,
-            Waiting::Drop => Queue::Drop,
+            PartitionQueue::Wait => Queue::Wait,
+            PartitionQueue::Drop => Queue::Drop,
         };
         deeds.push(Deed::Cut { link, queue, seen });
     }
@@ -348,7 +348,7 @@ impl Cuts {
 
 impl Floods {
     fn new(fault: &Congestion, side: Side, path: &Path) -> Option<Self> {
-        let BitRate(rate) = fault.rate.unwrap_or(path.link_of(fault.hop).rate);
+        let BitRate(rate) = fault.rate.unwrap_or(path.hop_link(fault.hop).rate);
         let bytes = bytes(fault.size);
         let Time(lasts) = fault.lasts;
         let gap = rate.time_for(bytes);
@@ -423,8 +423,8 @@ impl Stream {
 }
 
 impl Changes {
-    fn new(fault: &Change, path: &Path, seed: u64, number: u64) -> Self {
-        let link = path.link_of(fault.hop);
+    fn new(fault: &HopChange, path: &Path, seed: u64, number: u64) -> Self {
+        let link = path.hop_link(fault.hop);
         Self {
             link: fault.hop as usize - 1,
             fault: fault.clone(),

@@ -4,7 +4,7 @@ use driftway_base::{Ecn, SignalKind};
 use driftway_link::{DropReason, Enqueued, Frame, LinkEvent, Place, Side};
 use driftway_route::DropReason as RouteDrop;
 use driftway_route::feedback::{GivenUp, Name, Scheme};
-use driftway_scenario::CutSignal;
+use driftway_scenario::PartitionSignal;
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use crate::books::Drop;
@@ -152,7 +152,7 @@ fn put_on<D: Drive>(d: &mut D, link: usize, side: Side, id: u32, place: Place) {
 /// A packet was on a link, or waited for it, when it was cut.
 fn loses<D: Drive>(d: &mut D, exit: Exit, packet: &Packet) {
     let told = d.path().faults.iter().find_map(|fault| fault.cuts(exit.link));
-    if told == Some(CutSignal::Rfn) && routes::fails_route(d, exit, packet) {
+    if told == Some(PartitionSignal::Rfn) && routes::fails_route(d, exit, packet) {
         routes::is_lost_on_link(d, exit, packet);
     }
 }

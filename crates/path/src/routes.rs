@@ -23,12 +23,12 @@ pub(crate) fn feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
     let icmp =
         IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true, per_second: 0 };
     let settings = path.routers.unwrap_or_default();
-    let Time(believes) = settings.believes;
+    let Time(believes) = settings.rfn_lifetime;
     let buffer = settings.buffer.map(|RouterBuffer { packets, flush }| Buffer {
         packets: packets as usize,
         flush: match flush {
-            driftway_scenario::Flush::Rrn => Flush::Rrn,
-            driftway_scenario::Flush::Route => Flush::Route,
+            driftway_scenario::BufferFlush::Rrn => Flush::Rrn,
+            driftway_scenario::BufferFlush::Route => Flush::Route,
         },
     });
     let schemes = [Setup::Icmp(icmp), Setup::Rfn(RfnConfig { believes, buffer })];

@@ -67,7 +67,7 @@ pub(crate) fn signals(
         ConnPackets::Data { salvaged, runs } => (Some(runs), *salvaged),
         ConnPackets::Acks { .. } => (None, false),
     };
-    let fate = if salvaged { LostPacket::Salvaged } else { LostPacket::Lost };
+    let disposition = if salvaged { LostPacket::Salvaged } else { LostPacket::Lost };
     let flow = info.flow;
     let segments = runs.into_iter().flat_map(driftway_wire::Runs::segments);
     segments.map(move |(start, len)| {
@@ -80,6 +80,6 @@ pub(crate) fn signals(
             failed_link: Some(link),
             reporter: Some(reporter),
         };
-        Signal { kind: SignalKind::PacketLost { ranges, fate }, about }
+        Signal { kind: SignalKind::PacketLost { ranges, fate: disposition }, about }
     })
 }

@@ -20,23 +20,23 @@ pub fn shortest_paths(
 ) {
     let known = pairs.iter().filter(|(one, other)| *one.max(other) < nodes);
     let both_ways = known.flat_map(|&(one, other)| [(one, other), (other, one)]);
-    let mut wants: Vec<Want> =
+    let mut demands: Vec<Want> =
         both_ways.map(|(destination, node)| Want { destination, node }).collect();
-    settle(&mut wants);
+    settle(&mut demands);
     let mut search = Search::new(nodes, hearers);
     // Who passes something on may have to tell the one that it is from.
     let mut relays = Vec::new();
-    for wants in of_each_destination(&wants) {
+    for wants in of_each_destination(&demands) {
         let destination = search.go(wants);
         for source in wants.iter().map(|want| want.node) {
             let relay = |(node, _)| Want { destination: source, node };
             relays.extend(search.way(destination, source).map(relay));
         }
     }
-    wants.append(&mut relays);
-    settle(&mut wants);
+    demands.append(&mut relays);
+    settle(&mut demands);
     let mut hops = Vec::new();
-    for wants in of_each_destination(&wants) {
+    for wants in of_each_destination(&demands) {
         let destination = search.go(wants);
         hops.clear();
         for want in wants {
@@ -55,14 +55,14 @@ struct Want {
     node: u32,
 }
 
-fn settle(wants: &mut Vec<Want>) {
-    wants.retain(|want| want.destination != want.node);
-    wants.sort_unstable();
-    wants.dedup();
+fn settle(demands: &mut Vec<Want>) {
+    demands.retain(|want| want.destination != want.node);
+    demands.sort_unstable();
+    demands.dedup();
 }
 
-fn of_each_destination(wants: &[Want]) -> impl Iterator<Item = &[Want]> {
-    wants.chunk_by(|one, next| one.destination == next.destination)
+fn of_each_destination(demands: &[Want]) -> impl Iterator<Item = &[Want]> {
+    demands.chunk_by(|one, next| one.destination == next.destination)
 }
 
 /// One destination after the other.
@@ -94,14 +94,14 @@ impl Search {
     }
 
     /// Looks for ways to the destination of `wants` until each of them has one, or there is none.
-    fn go(&mut self, wants: &[Want]) -> u32 {
-        let destination = wants.first().map_or(u32::MAX, |want| want.destination);
+    fn go(&mut self, demands: &[Want]) -> u32 {
+        let destination = demands.first().map_or(u32::MAX, |want| want.destination);
         let Some(start) = self.reached.get_mut(destination as usize) else { return destination };
         self.number += 1;
         *start = (self.number, destination);
         self.level.clear();
         self.level.push(destination);
-        while !self.level.is_empty() && wants.iter().any(|want| self.next_hop(want.node).is_none())
+        while !self.level.is_empty() && demands.iter().any(|want| self.next_hop(want.node).is_none())
         {
             // In order of number, so the first to reach a node is the lowest of its next hops.
             self.level.sort_unstable();

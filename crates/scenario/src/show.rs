@@ -10,7 +10,7 @@ impl Scenario {
     /// The scenario as a TOML file with all its defaults, which reads back as the same scenario.
     pub fn show(&self) -> String {
         let mut out = String::new();
-        section(&mut out, "", &self.table());
+        write_section(&mut out, "", &self.table());
         out
     }
 
@@ -26,21 +26,21 @@ impl Scenario {
 pub fn flatten(scenario: &Scenario) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for (key, value) in scenario.table() {
-        leaves(key, &value, &mut pairs);
+        collect_leaves(key, &value, &mut pairs);
     }
     pairs
 }
 
-fn leaves(path: String, value: &Value, pairs: &mut Vec<(String, String)>) {
+fn collect_leaves(path: String, value: &Value, pairs: &mut Vec<(String, String)>) {
     match value {
         Value::Table(table) => {
             for (key, value) in table {
-                leaves(format!("{path}.{key}"), value, pairs);
+                collect_leaves(format!("{path}.{key}"), value, pairs);
             }
         }
         Value::Array(values) => {
             for (number, value) in values.iter().enumerate() {
-                leaves(format!("{path}.{number}"), value, pairs);
+                collect_leaves(format!("{path}.{number}"), value, pairs);
             }
         }
         Value::String(text) => {
@@ -57,7 +57,7 @@ fn is_inline(table: &Table) -> bool {
 }
 
 /// Writes the keys of the table at `path`: first those of one line, then those with a heading.
-fn section(out: &mut String, path: &str, table: &Table) {
+fn write_section(out: &mut String, path: &str, table: &Table) {
     let mut later = Vec::new();
     for (key, value) in table {
         match value {
@@ -75,6 +75,6 @@ fn section(out: &mut String, path: &str, table: &Table) {
     for (key, open, close, inner) in later {
         let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         let _ = write!(out, "\n{open}{path}{close}\n");
-        section(out, &path, inner);
+        write_section(out, &path, inner);
     }
 }

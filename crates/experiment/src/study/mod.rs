@@ -1,14 +1,14 @@
 //! A study: its file, what it asks to be run, and what came out.
 
 pub mod check;
-pub mod cited;
+pub mod citations;
 pub mod document;
-pub mod find;
+pub mod source;
 pub mod format;
-pub mod kept;
+pub mod stored_results;
 pub mod measure;
 pub mod number;
-pub mod only;
+pub mod single_reading;
 pub mod outcome;
 pub mod plan;
 pub mod point;

@@ -97,15 +97,15 @@ impl Aodv {
             if !route.holds(repairing_is_valid) || route.next_hop != from {
                 continue;
             }
-            let told = Seq(*seq);
+            let reported_seq = Seq(*seq);
             let seq = match self.config.errors {
                 // Whoever reports has no route, whatever it knows. That the number grows in any case
                 // keeps routes from leading into each other.
-                ErrorRule::Precursors => route.next_seq().map(|next| next.max(told)),
-                ErrorRule::Broadcast if route.seq.is_some_and(|known| known.after(told)) => {
+                ErrorRule::Precursors => route.next_seq().map(|next| next.max(reported_seq)),
+                ErrorRule::Broadcast if route.seq.is_some_and(|known| known.after(reported_seq)) => {
                     continue;
                 }
-                ErrorRule::Broadcast => Some(told),
+                ErrorRule::Broadcast => Some(reported_seq),
             };
             route.invalidate(seq, forgotten);
             let precursors = core::mem::replace(&mut route.precursors, Precursors::NONE);

@@ -146,7 +146,7 @@ impl Aodv {
             back.precursors.insert(next_hop);
             // RFC 3561 §6.6.3: the destination needs a way back, too.
             if let (true, Some(seq)) = (request.gratuitous, back.valid_seq()) {
-                let told = AodvReply {
+                let gratuitous = AodvReply {
                     hops: back.hops,
                     destination: request.originator,
                     destination_seq: seq.0,
@@ -155,7 +155,7 @@ impl Aodv {
                     timestamp: None,
                     ..reply
                 };
-                self.send_reply(now, told);
+                self.send_reply(now, gratuitous);
             }
         }
         true

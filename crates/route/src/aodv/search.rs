@@ -40,9 +40,9 @@ impl Aodv {
     pub(super) fn attempt(&mut self, now: Instant, destination: Ipv4Addr) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
-        let leave = self.requests_left.take(now);
+        let permission = self.requests_left.take(now);
         let search = &mut route.search;
-        let (phase, until) = match leave {
+        let (phase, until) = match permission {
             Err(free) => (Phase::Leave, free),
             Ok(()) => {
                 let wait = if search.ttl < config.net_diameter {

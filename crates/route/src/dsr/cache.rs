@@ -34,7 +34,7 @@ pub(crate) trait RouteCache: Debug + Send {
     fn on_used(&mut self, _now: Instant, _path: &Path, _data: bool) {}
 
     /// A link does not carry; was it known?
-    fn on_broken(&mut self, now: Instant, link: FailedLink, news: News<'_>) -> bool;
+    fn on_broken(&mut self, now: Instant, link: FailedLink, report: News<'_>) -> bool;
 
     /// An error of this node about a link, ordinary or a notice, leaves for the neighbour `to`, which
     /// needs no other; the cache may add options to it. It comes after `on_broken`, and if it is an

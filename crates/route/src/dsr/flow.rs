@@ -152,8 +152,8 @@ impl Dsr {
             return None;
         }
         let dsr = packet.dsr.unwrap_or_default();
-        let told = |error: &DsrError| matches!(error.kind, DsrErrorKind::NodeUnreachable(_));
-        if dsr.request().is_some() || dsr.reply.is_some() || dsr.errors().any(told) {
+        let is_link_failure = |error: &DsrError| matches!(error.kind, DsrErrorKind::NodeUnreachable(_));
+        if dsr.request().is_some() || dsr.reply.is_some() || dsr.errors().any(is_link_failure) {
             return None;
         }
         let ip = packet.packet.ip;

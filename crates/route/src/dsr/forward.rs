@@ -29,16 +29,16 @@ impl Dsr {
             self.on_errors(now, &packet, from, Some(to));
         }
         self.establish(now, &mut packet, &carried);
-        let mut news = false;
+        let mut is_new = false;
         if let Some(reply) = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref())
             && let Some(path) = replied(packet.packet.ip.destination, reply)
         {
             let listed = Carried { path, next: 0 };
-            news |= self.cache.on_heard(now, &listed, Heard::ForwardedReply { to });
+            is_new |= self.cache.on_heard(now, &listed, Heard::ForwardedReply { to });
         }
         let heard = Heard::Forwarded { data: !packet.is_control() };
-        news |= self.cache.on_heard(now, &carried, heard);
-        if news {
+        is_new |= self.cache.on_heard(now, &carried, heard);
+        if is_new {
             self.learned(now);
         }
         self.on_passing_notice(now, &mut packet);

@@ -65,7 +65,7 @@ impl RouteCache for LinkMaxLife {
         new
     }
 
-    fn on_broken(&mut self, _now: Instant, link: FailedLink, _news: News<'_>) -> bool {
+    fn on_broken(&mut self, _now: Instant, link: FailedLink, _report: News<'_>) -> bool {
         self.learning.forget_seen();
         self.links.remove(link.from, link.to, self.learning.forget_both_ways())
     }

@@ -50,19 +50,19 @@ impl Dsr {
         if self.reports_losses() {
             return self.save_and_tell(now, to, packet, queued);
         }
-        let mut told = Told::default();
+        let mut notified = Told::default();
         if self.config.error_first {
-            self.tell(now, to, &packet, &mut told);
+            self.tell(now, to, &packet, &mut notified);
         }
         self.save(now, packet, Some(to));
         while let Some(packet) = queued() {
             if self.config.error_per_source {
-                self.tell(now, to, &packet, &mut told);
+                self.tell(now, to, &packet, &mut notified);
             }
             self.save(now, packet, wrong_hop(&packet));
         }
         if !self.config.error_first {
-            self.tell(now, to, &packet, &mut told);
+            self.tell(now, to, &packet, &mut notified);
         }
     }
 
@@ -88,21 +88,21 @@ impl Dsr {
     }
 
     /// The link does not carry: nothing here uses it any more.
-    fn lose_link(&mut self, now: Instant, link: FailedLink, news: News<'_>) {
+    fn lose_link(&mut self, now: Instant, link: FailedLink, report: News<'_>) {
         self.flows.remove_link(link);
-        if self.cache.on_broken(now, link, news) {
+        if self.cache.on_broken(now, link, report) {
             self.note_lost_routes(now);
         }
     }
 
     /// RFC 4728 §8.3.4: an error to where the packet's route begins, back on the way that it has
     /// come.
-    fn tell(&mut self, now: Instant, to: Ipv4Addr, packet: &Routed, told: &mut Told) {
+    fn tell(&mut self, now: Instant, to: Ipv4Addr, packet: &Routed, notified: &mut Told) {
         let source = Carried::of(packet).and_then(|on| on.path.first());
-        if let Some(source) = source.filter(|source| !told.contains(*source))
+        if let Some(source) = source.filter(|source| !notified.contains(*source))
             && self.send_error_with(now, to, packet, &ConnList::EMPTY)
         {
-            told.note(source);
+            notified.note(source);
         }
     }
 
@@ -203,14 +203,14 @@ impl Dsr {
         }
         off_flow(&mut packet);
         if packet.dsr.as_ref().is_some_and(|dsr| dsr.reply.is_some()) {
-            let tells = match self.config.salvage_replies {
+            let strips_reply = match self.config.salvage_replies {
                 SalvageReplies::Never => true,
                 SalvageReplies::UnlessBroken => {
                     !own && self.cache.find(now, ip.destination).is_some()
                         && broken.is_some_and(|broken| self.tells_of(&packet, broken))
                 }
             };
-            if tells && !without_reply(&mut packet) {
+            if strips_reply && !without_reply(&mut packet) {
                 return self.lose(packet, DropReason::LinkFailure);
             }
         }
@@ -281,10 +281,10 @@ impl Dsr {
     ) {
         let Some(dsr) = packet.dsr.as_ref().filter(|dsr| dsr.errors[0].is_some()) else { return };
         let reporter = packet.packet.ip.source;
-        let news = News::RouteError { reporter, from, also, header: dsr };
+        let report = News::RouteError { reporter, from, also, header: dsr };
         for error in dsr.all_errors() {
             if let DsrErrorKind::NodeUnreachable(to) = error.kind {
-                self.lose_link(now, FailedLink { from: error.source, to }, news);
+                self.lose_link(now, FailedLink { from: error.source, to }, report);
             }
         }
         if dsr.request().is_some() {

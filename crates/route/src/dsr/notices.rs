@@ -94,10 +94,10 @@ mod test {
             self.given.extend(mine.map(|link| (to, link)));
         }
 
-        fn on_broken(&mut self, _: Instant, link: FailedLink, news: News<'_>) -> bool {
+        fn on_broken(&mut self, _: Instant, link: FailedLink, report: News<'_>) -> bool {
             let before = self.routes.len();
             self.routes.retain(|path| links(path).all(|known| known != link));
-            let informed = match news {
+            let informed = match report {
                 News::LinkLayer { .. } => [None, None],
                 News::RouteError { from, also, .. } => [Some(from), also],
             };

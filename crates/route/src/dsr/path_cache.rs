@@ -66,7 +66,7 @@ impl RouteCache for TwoParts {
             .hear(now, route, heard, |learning, path, part| add(learning, paths, now, path, part))
     }
 
-    fn on_broken(&mut self, _now: Instant, link: FailedLink, _news: News<'_>) -> bool {
+    fn on_broken(&mut self, _now: Instant, link: FailedLink, _report: News<'_>) -> bool {
         self.learning.forget_seen();
         let there = self.paths.remove_link(link.from, link.to);
         let back = self.learning.forget_both_ways() && self.paths.remove_link(link.to, link.from);

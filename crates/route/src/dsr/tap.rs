@@ -126,16 +126,16 @@ impl Dsr {
         if self.config.snoop_errors {
             self.on_errors(now, packet, from, Some(to));
         }
-        let mut news = false;
+        let mut is_new = false;
         if let Some(reply) = &dsr.reply
             && let Some(path) = replied(packet.packet.ip.destination, reply)
         {
             let listed = Carried { path, next: 0 };
-            news |= self.cache.on_heard(now, &listed, Heard::OverheardReply);
+            is_new |= self.cache.on_heard(now, &listed, Heard::OverheardReply);
         }
         let heard = Heard::Overheard { data: !packet.is_control() };
-        news |= self.cache.on_heard(now, &on, heard);
-        if news {
+        is_new |= self.cache.on_heard(now, &on, heard);
+        if is_new {
             self.stats.overheard += 1;
             self.learned(now);
         }
@@ -164,14 +164,14 @@ impl Dsr {
         back.truncate(on.next);
         back.push(self.address);
         let back = back.reversed();
-        let news = self.cache.on_learned(now, &back, LearnedBy::Shortening);
+        let is_new = self.cache.on_learned(now, &back, LearnedBy::Shortening);
         if let Some((packet, to)) = self.reply(&shorter, &back) {
             self.cache.on_replied(now, &shorter, to);
             let jitter = self.config.jitter_cached_replies;
             let at = if jitter { now + self.draw_jitter() } else { now };
             self.transmit(now, at, packet, Hop::To(to));
         }
-        if news {
+        if is_new {
             self.learned(now);
         }
     }

@@ -247,15 +247,15 @@ impl Scheme for Feedback {
 
     /// What one scheme keeps is not lost.
     fn on_given_up(&mut self, now: Instant, lost: &GivenUp<'_>) -> Fate {
-        let mut fate = Fate::Lost;
+        let mut outcome = Fate::Lost;
         for scheme in self.each() {
-            let lost = GivenUp { number: lost.number.filter(|_| fate != Fate::Kept), ..*lost };
+            let lost = GivenUp { number: lost.number.filter(|_| outcome != Fate::Kept), ..*lost };
             let own = scheme.on_given_up(now, &lost);
-            if fate != Fate::Kept && own != Fate::Lost {
-                fate = own;
+            if outcome != Fate::Kept && own != Fate::Lost {
+                outcome = own;
             }
         }
-        fate
+        outcome
     }
 
     fn on_salvaged(&mut self, now: Instant, packet: &Packet, times: u8) {

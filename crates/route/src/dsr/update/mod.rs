@@ -207,9 +207,9 @@ impl RouteCache for CacheTable {
         }
     }
 
-    fn on_broken(&mut self, _now: Instant, link: FailedLink, news: News<'_>) -> bool {
+    fn on_broken(&mut self, _now: Instant, link: FailedLink, report: News<'_>) -> bool {
         self.learning.forget_seen();
-        self.update(link, news)
+        self.update(link, report)
     }
 
     fn on_error(&mut self, link: FailedLink, to: Ipv4Addr, _header: &mut DsrHeader) {

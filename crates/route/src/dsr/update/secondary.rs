@@ -66,8 +66,8 @@ impl Secondary {
         let bit = bit(destination);
         let places = self.routes.iter().zip(&self.masks).enumerate();
         let may = places.filter(|(_, (_, mask))| *mask & bit != 0);
-        let ways = may.filter_map(|(slot, (route, _))| Some((route.position(destination)?, slot)));
-        ways.filter(|(hops, _)| *hops > 0).min()
+        let paths = may.filter_map(|(slot, (route, _))| Some((route.position(destination)?, slot)));
+        paths.filter(|(hops, _)| *hops > 0).min()
     }
 
     /// The first of the shortest.

@@ -30,10 +30,10 @@ impl Targets {
         self.notices.retain(|notice| notice.link != link || notice.way.last() != Some(to));
     }
 
-    fn notify(&mut self, way: Path, link: FailedLink) {
-        let known = |notice: &Notice| notice.link == link && notice.way.last() == way.last();
+    fn notify(&mut self, path: Path, link: FailedLink) {
+        let known = |notice: &Notice| notice.link == link && notice.way.last() == path.last();
         if !self.notices.iter().any(known) {
-            self.notices.push_back(Notice { way, link });
+            self.notices.push_back(Notice { way: path, link });
         }
     }
 }
@@ -95,12 +95,12 @@ impl Broken<'_> {
 impl CacheTable {
     /// A link does not carry: takes it out and notes who has to hear of it. Who has nothing of it
     /// informs nobody, so that this comes to an end. Was it there?
-    pub(super) fn update(&mut self, link: FailedLink, news: News<'_>) -> bool {
+    pub(super) fn update(&mut self, link: FailedLink, report: News<'_>) -> bool {
         let Self { me, options, table, replies, secondary, targets, .. } = self;
         let Targets { near, far, .. } = targets;
         near.clear();
         far.clear();
-        let (failed, informed) = match news {
+        let (failed, informed) = match report {
             News::LinkLayer { route } => (route, [None; 3]),
             News::RouteError { reporter, from, also, .. } => {
                 (None, [Some(reporter), Some(from), also])
@@ -131,9 +131,9 @@ impl CacheTable {
     fn notify(&mut self, link: FailedLink) {
         for at in 0..self.targets.far.len() {
             let Some(beyond) = self.targets.far.get(at).copied() else { continue };
-            let mut ways = beyond.as_slice().iter().filter_map(|node| self.way(*node));
-            if let Some(way) = ways.next() {
-                self.targets.notify(way, link);
+            let mut paths = beyond.as_slice().iter().filter_map(|node| self.way(*node));
+            if let Some(path) = paths.next() {
+                self.targets.notify(path, link);
             }
         }
         for at in 0..self.targets.near.len() {

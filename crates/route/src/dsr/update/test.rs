@@ -91,9 +91,9 @@ impl CacheTable {
     /// The ways of the notices that there are, in order of their ends.
     fn notices(&mut self) -> Vec<Vec<u8>> {
         let notices = core::iter::from_fn(|| self.poll_notice());
-        let mut ways: Vec<_> = notices.map(|notice| numbers(&notice.way)).collect();
-        ways.sort_by_key(|way| way.last().copied());
-        ways
+        let mut paths: Vec<_> = notices.map(|notice| numbers(&notice.way)).collect();
+        paths.sort_by_key(|way| way.last().copied());
+        paths
     }
 
     /// The own link to a node fails under a packet on `route`.
@@ -112,8 +112,8 @@ impl CacheTable {
     fn hear(&mut self, of: (u8, u8), reporter: u8, from: u8, also: Option<u8>) {
         let header = DsrHeader::default();
         let (reporter, from, also) = (node(reporter), node(from), also.map(node));
-        let news = News::RouteError { reporter, from, also, header: &header };
-        self.on_broken(NOW, link(of.0, of.1), news);
+        let report = News::RouteError { reporter, from, also, header: &header };
+        self.on_broken(NOW, link(of.0, of.1), report);
     }
 }
 

@@ -127,13 +127,13 @@ impl Rfn {
     fn on_rrn(&mut self, quoted: Quoted, way: Way, ways: &[Way]) -> Passage {
         let Ok(place) = self.place(quoted.destination) else { return Passage::Forward };
         let Some(known) = self.destinations.get_mut(place) else { return Passage::Forward };
-        let told = known.has_rrn(quoted.source);
+        let rrn_was_sent = known.has_rrn(quoted.source);
         if ways.contains(&way) {
             known.mends(way);
             self.freed.extend(known.kept.drain(..));
             Self::tell_sources(self.address, known, &mut self.outbox);
         }
-        if told { Passage::Discard } else { Passage::Forward }
+        if rrn_was_sent { Passage::Discard } else { Passage::Forward }
     }
 
     fn tell_sources(reporter: Ipv4Addr, known: &mut Destination, outbox: &mut VecDeque<Output>) {
