@@ -37,7 +37,7 @@ mod state;
 mod test;
 
 use driftway_base::{
-    Act, ActResult, Duration, Instant, ProbeSpacing, Release, SeqRange, Assign, Signal, SignalKind,
+    Act, ActResult, Assign, Duration, Instant, ProbeSpacing, Release, SeqRange, Signal, SignalKind,
     TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -49,9 +49,10 @@ use crate::kit::{
 };
 use crate::options::AidOptions;
 pub use options::{
-    AtcpOptions, CongestedExit, WithheldDuplicates, EchoOrder, LossExit, LossRetransmission, CwndRestoreTime, QueuePosition,
+    AtcpOptions, CongestedExit, CwndRestoreTime, EchoOrder, LossExit, LossRetransmission,
+    QueuePosition, WithheldDuplicates,
 };
-pub use state::{Transition, State};
+pub use state::{State, Transition};
 
 /// The longest timeout of ATCP's own retransmission timer, that of 4.4BSD.
 const MAX_TIMEOUT: Duration = Duration::from_secs(64);
@@ -224,7 +225,9 @@ impl Protocol for Atcp {
             (_, State::Disconnected) => self.disconnect(cx),
             // liu-singh-2001 §IV: the congestion window ends up as the larger of TCP's and ATCP's.
             (State::Loss, State::Normal) => match self.options.restore {
-                CwndRestoreTime::Before => cx.request(resume(larger_cwnd(self.loss_state.asnd_cwnd, cx.view))),
+                CwndRestoreTime::Before => {
+                    cx.request(resume(larger_cwnd(self.loss_state.asnd_cwnd, cx.view)))
+                }
                 CwndRestoreTime::After => {
                     self.cwnd_to_restore = self.loss_state.asnd_cwnd;
                     cx.request(resume(Assign::Keep));

@@ -25,7 +25,7 @@ mod test;
 use alloc::boxed::Box;
 
 use driftway_base::{
-    Act, ActResult, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, SeqRange, Assign,
+    Act, ActResult, Assign, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, SeqRange,
     Signal, SignalKind, TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -36,7 +36,7 @@ use crate::kit::{
 };
 use crate::options::{AidOption, AidOptions, OptionField};
 use crate::{Aid, Verdict};
-pub use state::{Transition, State};
+pub use state::{State, Transition};
 
 /// The longest gap between probes: the retransmission timer's longest.
 const MAX_PROBE_INTERVAL: Duration = Duration::from_secs(64);

@@ -28,16 +28,16 @@
 //! probes, that sends again what was out when it ends; signals of this connection only
 //! ([`Signal::concerns`]). A driver without leaves TCP on its own.
 
-mod signal_trust;
+mod loss_estimate;
 mod options;
 mod queue_estimate;
-mod loss_estimate;
+mod signal_trust;
 mod state;
 #[cfg(test)]
 mod test;
 
 use driftway_base::{
-    Act, ActResult, Duration, Instant, Known, ProbeSpacing, Release, Seq, SeqRange, Assign, Signal,
+    Act, ActResult, Assign, Duration, Instant, Known, ProbeSpacing, Release, Seq, SeqRange, Signal,
     SignalKind, TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
@@ -45,11 +45,11 @@ use driftway_wire::{TcpFlags, TcpSegment};
 use crate::Verdict;
 use crate::kit::{Context, DEFAULT_RTO, Machine, Protocol, resume};
 use crate::options::AidOptions;
-use signal_trust::SignalTrust;
+use loss_estimate::{DeliveryEstimate, LossEstimate};
 pub use options::{CarryOptions, CwndAfterOutage};
 use queue_estimate::QueueEstimate;
-use loss_estimate::{DeliveryEstimate, LossEstimate};
-pub use state::{Transition, State};
+use signal_trust::SignalTrust;
+pub use state::{State, Transition};
 
 /// The round trip before the first measurement: not shorter than most.
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
@@ -82,7 +82,9 @@ impl LossEpisode {
     /// Does it look like congestion? So it does if the queue may have been full, or if more was lost
     /// than the few of a hundred that a radio link loses.
     fn looks_congested(&self) -> bool {
-        self.queue_may_be_full || self.resent_segments > HEAVY_LOSS_MIN_SEGMENTS && self.resent_bytes > self.flight_size / HEAVY_LOSS_DIVISOR
+        self.queue_may_be_full
+            || self.resent_segments > HEAVY_LOSS_MIN_SEGMENTS
+                && self.resent_bytes > self.flight_size / HEAVY_LOSS_DIVISOR
     }
 }
 
@@ -198,7 +200,9 @@ impl Carry {
     /// original of which only the acknowledgment was lost.
     fn was_outage(&self, answer: &TcpSegment, view: &TcpView) -> bool {
         let echo = answer.options.timestamps.map(|timestamps| timestamps.echo);
-        let fresh = echo.zip(self.suspicion_timestamp).is_some_and(|(echo, stamp)| !Seq(echo).before(Seq(stamp)));
+        let fresh = echo
+            .zip(self.suspicion_timestamp)
+            .is_some_and(|(echo, stamp)| !Seq(echo).before(Seq(stamp)));
         let duplicate = answer.options.sack.as_slice().first().is_some_and(|block| {
             view.snd_una.value() == Some(block.start) && block.end.at_or_before(answer.ack)
         });
@@ -211,7 +215,9 @@ impl Carry {
         cx.request(hold(self.min_probe_gap()));
         self.resume(cx);
         self.loss = None;
-        if let (Some((cwnd, ssthresh)), CwndAfterOutage::Keep) = (self.last_cwnd_ssthresh, self.options.cwnd) {
+        if let (Some((cwnd, ssthresh)), CwndAfterOutage::Keep) =
+            (self.last_cwnd_ssthresh, self.options.cwnd)
+        {
             let (cwnd, ssthresh) = (Assign::Value(cwnd), Assign::Value(ssthresh));
             cx.request(Act::Resume { cwnd, ssthresh, rto: Assign::Keep });
         }
@@ -235,12 +241,18 @@ impl Carry {
         let heavy = self.loss_estimate.exceeds(HEAVY_LOSS_MIN_SEGMENTS, HEAVY_LOSS_DIVISOR);
         let congested = |loss: LossEpisode| heavy || loss.looks_congested();
         let known = self.path_marks_ecn || !self.loss.is_some_and(congested);
-        let told = view.is_ecn_negotiated.value() == Some(true) && self.congestion_recovery_point.is_none();
+        let told = view.is_ecn_negotiated.value() == Some(true)
+            && self.congestion_recovery_point.is_none();
         self.options.undo_losses && told && known
     }
 
     /// TCP sends again what is between these.
-    fn on_retransmission(&mut self, cx: &mut Context<'_, State>, range: SeqRange, stamp: Option<u32>) {
+    fn on_retransmission(
+        &mut self,
+        cx: &mut Context<'_, State>,
+        range: SeqRange,
+        stamp: Option<u32>,
+    ) {
         let Context { now, view, .. } = *cx;
         let outstanding = view.outstanding().unwrap_or(range);
         let srtt = view.srtt.value().flatten();
@@ -301,7 +313,8 @@ impl Carry {
             let start = loss.resent_range.start.max(ack);
             loss.resent_range = SeqRange::new(start, loss.resent_range.end.max(start));
         }
-        self.congestion_recovery_point = self.congestion_recovery_point.filter(|point| ack.before(*point));
+        self.congestion_recovery_point =
+            self.congestion_recovery_point.filter(|point| ack.before(*point));
     }
 
     fn record_round_trip(&mut self, view: &TcpView) {
@@ -381,7 +394,8 @@ impl Protocol for Carry {
         // RFC 3168 §6.1.2: one reaction to what is out at the first echo. Those that follow until the
         // peer has seen the reaction (CWR) are echoes of the same.
         if view.is_ecn_negotiated.value() == Some(true) && segment.flags.contains(TcpFlags::ECE) {
-            let known = self.congestion_recovery_point.filter(|point| segment.ack.at_or_before(*point));
+            let known =
+                self.congestion_recovery_point.filter(|point| segment.ack.at_or_before(*point));
             self.congestion_recovery_point = known.or(view.snd_max.value());
             self.path_marks_ecn = true;
         }
@@ -395,8 +409,11 @@ impl Protocol for Carry {
         match cx.state() {
             State::Open => *cx.timer = None,
             State::Suspecting if advances => {
-                let cause =
-                    if self.was_outage(segment, view) { Transition::PathRestored } else { Transition::LateAnswer };
+                let cause = if self.was_outage(segment, view) {
+                    Transition::PathRestored
+                } else {
+                    Transition::LateAnswer
+                };
                 self.transition(cx, cause);
             }
             // There seems to be a path: it is time to look, once.

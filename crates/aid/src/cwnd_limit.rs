@@ -101,7 +101,10 @@ impl CwndLimit {
     /// both sides offered it; rounded up, so that there is room for a segment.
     fn window_field(&self, mss: u32) -> u16 {
         let shift = self.peer_shift.filter(|_| self.offers_scaling).unwrap_or(0);
-        self.limit_bytes(mss).div_ceil(1 << shift.min(MAX_WINDOW_SHIFT)).try_into().unwrap_or(u16::MAX)
+        self.limit_bytes(mss)
+            .div_ceil(1 << shift.min(MAX_WINDOW_SHIFT))
+            .try_into()
+            .unwrap_or(u16::MAX)
     }
 }
 
@@ -128,7 +131,9 @@ impl Aid for CwndLimit {
             return Verdict::Pass;
         }
         self.request_limit(view);
-        let Some(mss) = self.requested_mss.filter(|_| self.rewrites_window) else { return Verdict::Pass };
+        let Some(mss) = self.requested_mss.filter(|_| self.rewrites_window) else {
+            return Verdict::Pass;
+        };
         let field = self.window_field(mss);
         if !segment.flags.contains(TcpFlags::ACK) || segment.window <= field {
             return Verdict::Pass;
@@ -158,8 +163,8 @@ impl Aid for CwndLimit {
 #[cfg(test)]
 mod test {
     use super::*;
-    use crate::scripted::{Event, ScriptedDriver, Tcp};
     use crate::liveness;
+    use crate::scripted::{Event, ScriptedDriver, Tcp};
     use driftway_base::Duration;
     use driftway_wire::TcpOptions;
     use std::vec::Vec;

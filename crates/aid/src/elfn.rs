@@ -20,7 +20,8 @@ use driftway_base::{Act, ActResult, PacketDisposition, Signal, SignalKind};
 use driftway_wire::TcpSegment;
 
 use crate::kit::standby::{
-    AfterStandby, Transition, Standby, StandbyOptions, State, reported_packets, segment_at, standby_options,
+    AfterStandby, Standby, StandbyOptions, State, Transition, reported_packets, segment_at,
+    standby_options,
 };
 use crate::kit::{Context, Machine, Protocol};
 use crate::options::{AidOption, AidOptions, OptionField};

@@ -19,7 +19,8 @@ use driftway_base::{Act, ActResult, PacketDisposition, Seq, SeqRange, Signal, Si
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::kit::standby::{
-    AfterStandby, Transition, Standby, StandbyOptions, State, reported_packets, segment_at, standby_options,
+    AfterStandby, Standby, StandbyOptions, State, Transition, reported_packets, segment_at,
+    standby_options,
 };
 use crate::kit::{Context, Machine, Protocol};
 use crate::options::{AidOption, AidOptions, OptionField};
@@ -135,7 +136,9 @@ impl Protocol for Epln {
             }
             SignalKind::RouteDiscovery | SignalKind::RouteFailed | SignalKind::Unreachable(_) => {
                 let (cause, probe) = match signal.kind {
-                    SignalKind::RouteDiscovery => (Transition::RouteDiscovery, segment_at(cx.view, None)),
+                    SignalKind::RouteDiscovery => {
+                        (Transition::RouteDiscovery, segment_at(cx.view, None))
+                    }
                     _ => (Transition::Notification, reported_packets(signal, cx.view).next()),
                 };
                 if let Some(probe) = probe.filter(|_| cx.state() == State::Active) {
@@ -155,7 +158,9 @@ impl Protocol for Epln {
 
     fn on_done(&mut self, cx: &mut Context<'_, State>, act: &Act, done: ActResult) {
         match (act, done) {
-            (Act::Hold { .. }, ActResult::Unsupported) => self.transition(cx, Transition::HoldUnsupported),
+            (Act::Hold { .. }, ActResult::Unsupported) => {
+                self.transition(cx, Transition::HoldUnsupported)
+            }
             (Act::Resend { .. }, _) => self.request_next_resend(cx),
             _ => {}
         }

@@ -19,13 +19,13 @@ pub mod cwnd_limit;
 pub mod elfn;
 pub mod epln;
 pub mod kit;
-pub mod registry;
+#[cfg(test)]
+mod liveness;
 pub mod options;
+pub mod registry;
 #[cfg(test)]
 mod scripted;
 pub mod tcp_f;
-#[cfg(test)]
-mod liveness;
 
 use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;

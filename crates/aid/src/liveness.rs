@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::vec::Vec;
 
 use driftway_base::{
-    SignalDetails, Duration, Instant, PacketDisposition, RandomStream, SeqRanges, UnreachableScope, Seq, SeqRange, Signal,
-    SignalKind,
+    Duration, Instant, PacketDisposition, RandomStream, Seq, SeqRange, SeqRanges, Signal,
+    SignalDetails, SignalKind, UnreachableScope,
 };
 use driftway_wire::TcpSegment;
 
@@ -56,14 +56,28 @@ impl<A: Aid> LossyPath<A> {
         line.write(1 << 26);
         let has = Tcp::START;
         let (on_their_way, beyond) = (BTreeMap::new(), Vec::new());
-        Self { driver: line, random, loss, delay: late, signals, in_flight: on_their_way, packets_sent: 0, rcv_nxt: has, out_of_order: beyond }
+        Self {
+            driver: line,
+            random,
+            loss,
+            delay: late,
+            signals,
+            in_flight: on_their_way,
+            packets_sent: 0,
+            rcv_nxt: has,
+            out_of_order: beyond,
+        }
     }
 
     fn transmit(&mut self, way: InFlight) {
         if self.random.uniform_below(100) < self.loss {
             return;
         }
-        let extra = if self.random.uniform_below(100) < self.delay { self.random.uniform_below(300) } else { 0 };
+        let extra = if self.random.uniform_below(100) < self.delay {
+            self.random.uniform_below(300)
+        } else {
+            0
+        };
         let at = self.driver.now() + ONE_WAY + Duration::from_millis(extra);
         self.packets_sent += 1;
         self.in_flight.insert((at, self.packets_sent), way);
@@ -75,7 +89,8 @@ impl<A: Aid> LossyPath<A> {
         let out = self.driver.tcp.outstanding();
         let quoted = out.start + self.random.uniform_below(u64::from(out.len()) + 1) as u32;
         let seq = (self.random.uniform_below(2) == 0).then_some(quoted);
-        self.driver.signal(Signal { kind, details: SignalDetails { seq, ..SignalDetails::default() } });
+        self.driver
+            .signal(Signal { kind, details: SignalDetails { seq, ..SignalDetails::default() } });
         if self.random.uniform_below(2) == 0 {
             self.notice();
         }
@@ -87,18 +102,27 @@ impl<A: Aid> LossyPath<A> {
         let start = out.start + self.random.uniform_below(u64::from(out.len()) + 1) as u32;
         let mut ranges = SeqRanges::default();
         ranges.push(SeqRange::new(start, start + 1 + self.random.uniform_below(200) as u32));
-        let fate = if random_flag(&mut self.random) { PacketDisposition::Lost } else { PacketDisposition::Salvaged };
+        let fate = if random_flag(&mut self.random) {
+            PacketDisposition::Lost
+        } else {
+            PacketDisposition::Salvaged
+        };
         let kind = match self.random.uniform_below(4) {
             0 => SignalKind::RouteDiscovery,
             _ => SignalKind::PacketLost { ranges, disposition: fate },
         };
-        self.driver.signal(Signal { kind, details: SignalDetails { seq: Some(start), ..SignalDetails::default() } });
+        self.driver.signal(Signal {
+            kind,
+            details: SignalDetails { seq: Some(start), ..SignalDetails::default() },
+        });
     }
 
     fn arrives_at_peer(&mut self, range: SeqRange) {
         self.out_of_order.push(range);
-        while let Some(next) =
-            self.out_of_order.iter().find(|r| r.start.at_or_before(self.rcv_nxt) && r.end.after(self.rcv_nxt))
+        while let Some(next) = self
+            .out_of_order
+            .iter()
+            .find(|r| r.start.at_or_before(self.rcv_nxt) && r.end.after(self.rcv_nxt))
         {
             self.rcv_nxt = next.end;
         }
@@ -180,7 +204,8 @@ pub(crate) fn check_forged_notices<A: Aid>(draw: impl Fn(&mut RandomStream) -> (
         (net.loss, net.delay, net.signals) = (0, 0, 0);
         for round in 0..20 {
             let before = net.rcv_nxt;
-            let own = net.driver.tcp.deadline().map_or(Duration::ZERO, |at| at.since(net.driver.now()));
+            let own =
+                net.driver.tcp.deadline().map_or(Duration::ZERO, |at| at.since(net.driver.now()));
             let most =
                 longest.times(2) + own + net.driver.tcp.rto() + ONE_WAY.times(6) + STEP.times(4);
             let end = net.driver.now() + most;
@@ -189,7 +214,11 @@ pub(crate) fn check_forged_notices<A: Aid>(draw: impl Fn(&mut RandomStream) -> (
                 net.notice();
                 net.transmit_sent();
             }
-            assert!(net.rcv_nxt.after(before), "{} seed {seed}, round {round}", net.driver.aid.state());
+            assert!(
+                net.rcv_nxt.after(before),
+                "{} seed {seed}, round {round}",
+                net.driver.aid.state()
+            );
         }
     }
 }

@@ -158,7 +158,9 @@ impl<O: AidOptions> OptionField<O> {
     /// Did it fit?
     fn apply(&self, options: &mut O, value: OptionValue) -> bool {
         match (self, value) {
-            (Self::Duration { min: at_least, field: at }, OptionValue::Duration(span)) if span >= *at_least => {
+            (Self::Duration { min: at_least, field: at }, OptionValue::Duration(span))
+                if span >= *at_least =>
+            {
                 *at(options) = span;
                 true
             }

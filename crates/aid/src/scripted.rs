@@ -255,7 +255,8 @@ impl<A: Aid> ScriptedDriver<A> {
         }
         while let Some(act) = self.aid.poll_act() {
             let refused = (self.refuses)(&act);
-            let done = if refused { ActResult::Unsupported } else { self.tcp.apply(self.now, &act) };
+            let done =
+                if refused { ActResult::Unsupported } else { self.tcp.apply(self.now, &act) };
             self.record_event(Event::Requested(act, done));
             self.send_for_acts();
             self.aid.on_done(self.now, &act, done, &self.tcp.view());

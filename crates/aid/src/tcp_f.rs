@@ -35,7 +35,9 @@ mod test;
 
 use alloc::boxed::Box;
 
-use driftway_base::{Act, ActResult, Duration, Ipv4Addr, Release, RouteProbe, Assign, Signal, SignalKind};
+use driftway_base::{
+    Act, ActResult, Assign, Duration, Ipv4Addr, Release, RouteProbe, Signal, SignalKind,
+};
 
 use crate::Aid;
 use crate::kit::{Context, Machine, Protocol, States, named, resume};
@@ -164,7 +166,9 @@ impl States for State {
         match (self, cause) {
             // chandran-1998 §4
             (Self::Active, Transition::RouteFailed) => Self::Snooze,
-            (Self::Snooze, Transition::RouteRestored | Transition::RouteFailureTimeout) => Self::Active,
+            (Self::Snooze, Transition::RouteRestored | Transition::RouteFailureTimeout) => {
+                Self::Active
+            }
             // Not in the paper, whose TCP can refuse nothing and whose TCP-F dies with its TCP.
             (Self::Snooze, Transition::Unsupported | Transition::Closed) => Self::Active,
             (unmoved, _) => unmoved,
@@ -255,8 +259,12 @@ impl Protocol for TcpF {
         match (act, done) {
             // chandran-1998 §4 leaves finding a new route to routing, but a protocol that looks for
             // routes on demand never does for a source that sends nothing.
-            (Act::Hold { .. }, ActResult::Done) => cx.request(Act::ProbeRoute(RouteProbe::Repeated)),
-            (Act::Hold { .. }, ActResult::Unsupported) => self.transition(cx, Transition::Unsupported),
+            (Act::Hold { .. }, ActResult::Done) => {
+                cx.request(Act::ProbeRoute(RouteProbe::Repeated))
+            }
+            (Act::Hold { .. }, ActResult::Unsupported) => {
+                self.transition(cx, Transition::Unsupported)
+            }
             _ => {}
         }
     }

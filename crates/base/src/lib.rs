@@ -13,18 +13,20 @@ mod act;
 mod address;
 mod random;
 mod rate;
+mod received_power;
 mod seq;
 mod signal;
-mod received_power;
 mod time;
 mod view;
 
-pub use act::{Act, ActResult, ProbeSize, ProbeSpacing, Release, Retransmit, RouteProbe, Assign};
+pub use act::{Act, ActResult, Assign, ProbeSize, ProbeSpacing, Release, Retransmit, RouteProbe};
 pub use address::{Ecn, Endpoint, FlowKey, Ipv4Addr};
 pub use random::{Probability, RandomStream};
 pub use rate::Rate;
-pub use seq::{Seq, SeqRange};
-pub use signal::{SignalDetails, FailedLink, PacketDisposition, SeqRanges, UnreachableScope, Signal, SignalKind};
 pub use received_power::ReceivedPower;
+pub use seq::{Seq, SeqRange};
+pub use signal::{
+    FailedLink, PacketDisposition, SeqRanges, Signal, SignalDetails, SignalKind, UnreachableScope,
+};
 pub use time::{Duration, Instant};
 pub use view::{Known, RecoveryState, TcpView};

@@ -108,7 +108,8 @@ impl RandomStream {
     /// A span from `low` to `high`, both included. Takes exactly one number.
     pub const fn uniform_duration(&mut self, low: Duration, high: Duration) -> Duration {
         let width = high.as_nanos().saturating_sub(low.as_nanos());
-        let offset = if width == u64::MAX { self.next_u64() } else { self.uniform_below(width + 1) };
+        let offset =
+            if width == u64::MAX { self.next_u64() } else { self.uniform_below(width + 1) };
         Duration::from_nanos(low.as_nanos().saturating_add(offset))
     }
 
@@ -156,14 +157,16 @@ mod test {
         let (low, high) = (Duration::from_millis(10), Duration::from_millis(30));
         let sum: f64 = (0..n).map(|_| s.uniform_duration(low, high).as_secs_f64()).sum();
         assert!((sum / f64::from(n) - 0.02).abs() < 1e-4);
-        let sum: f64 = (0..n).map(|_| s.exponential_duration(Duration::from_secs(1)).as_secs_f64()).sum();
+        let sum: f64 =
+            (0..n).map(|_| s.exponential_duration(Duration::from_secs(1)).as_secs_f64()).sum();
         assert!((sum / f64::from(n) - 1.0).abs() < 0.02);
     }
 
     #[test]
     fn errors_of_a_packet_follow_the_formula() {
         // liu-singh-2001 §V-A: 3.2 % for 100 bytes over four hops.
-        let hop = Probability::from_bit_error_rate(1e-5, 800).0 as f64 / 18_446_744_073_709_551_616.0;
+        let hop =
+            Probability::from_bit_error_rate(1e-5, 800).0 as f64 / 18_446_744_073_709_551_616.0;
         assert!((hop - 0.007_968).abs() < 1e-6);
         let mut ok = 1.0;
         for _ in 0..4 {

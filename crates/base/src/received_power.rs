@@ -49,8 +49,13 @@ mod test {
     fn a_power_is_continued_with_its_trend_for_a_while() {
         let suffices = |trend, millis| {
             let at = Instant::from_secs(1);
-            ReceivedPower { heard_at: at, power_mbm: -8900, trend_cdb_per_s: trend, sensitivity_mbm: -9000 }
-                .is_receivable_at(at + Duration::from_millis(millis))
+            ReceivedPower {
+                heard_at: at,
+                power_mbm: -8900,
+                trend_cdb_per_s: trend,
+                sensitivity_mbm: -9000,
+            }
+            .is_receivable_at(at + Duration::from_millis(millis))
         };
         assert!(suffices(Some(-50), 2_000) && !suffices(Some(-50), 2_020));
         assert!(suffices(None, 5_000) && !suffices(None, 5_001) && !suffices(Some(9), 5_001));
@@ -59,7 +64,15 @@ mod test {
 
     #[test]
     fn what_fades_is_heard_for_as_long_as_its_power_lasts() {
-        let lead = |power, trend| ReceivedPower { heard_at: Instant::ZERO, power_mbm: power, trend_cdb_per_s: trend, sensitivity_mbm: -9000 }.expected_lifetime();
+        let lead = |power, trend| {
+            ReceivedPower {
+                heard_at: Instant::ZERO,
+                power_mbm: power,
+                trend_cdb_per_s: trend,
+                sensitivity_mbm: -9000,
+            }
+            .expected_lifetime()
+        };
         assert_eq!(lead(-8500, Some(-250)), Some(Duration::from_secs(2)));
         assert_eq!(lead(-9100, Some(-250)), Some(Duration::ZERO));
         assert_eq!(lead(i32::MAX, Some(i32::MIN)), Some(Duration::from_nanos(999_999_999)));

@@ -1,6 +1,6 @@
 //! What an aid sees of a connection.
 
-use crate::{Duration, Instant, Seq, SeqRange, ReceivedPower};
+use crate::{Duration, Instant, ReceivedPower, Seq, SeqRange};
 
 /// How well a field is known. Our own TCP is known exactly; under a foreign kernel much is
 /// estimated from the packets that pass, or not known at all.

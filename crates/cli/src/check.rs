@@ -2,22 +2,24 @@
 
 use std::io::Write;
 
-use driftway_experiment::study::find;
-use driftway_scenario::{Application, Mac, Mobility, Model, Network, Routing, Scenario, Transport};
+use driftway_experiment::study::source;
+use driftway_scenario::{
+    Application, Mac, Mobility, MobilityModel, Network, Routing, Scenario, Transport,
+};
 
 use crate::args::{CheckArgs, ScenarioArgs, Show};
 use crate::failure::Failure;
 use crate::text::{count, list};
 
 /// Flows that are described one by one.
-const DESCRIBED: usize = 6;
+const MAX_FLOWS_LISTED: usize = 6;
 
 /// Loads a scenario with what the command line changes.
 ///
 /// # Errors
 /// What is wrong with it, and where.
-pub fn load(args: &ScenarioArgs) -> Result<Scenario, Failure> {
-    Ok(find::scenario(&args.scenario, &args.set)?)
+pub fn load_scenario(args: &ScenarioArgs) -> Result<Scenario, Failure> {
+    Ok(source::load_scenario(&args.scenario, &args.set)?)
 }
 
 /// Says what each scenario would run, or prints it with its defaults; or prints the schema of all.
@@ -32,7 +34,7 @@ pub fn check(args: &CheckArgs) -> Result<(), Failure> {
     }
     let mut errors = Vec::new();
     for path in &args.scenarios {
-        let scenario = match find::scenario(path, &args.set) {
+        let scenario = match source::load_scenario(path, &args.set) {
             Ok(scenario) => scenario,
             Err(error) => {
                 errors.push(Failure::from(error));
@@ -70,10 +72,14 @@ fn summary(scenario: &Scenario) -> String {
             let (moves, air, finds) = (
                 match &adhoc.mobility {
                     Mobility::File(movement) => format!("move as {} says", movement.file),
-                    Mobility::Model(Model::RandomWaypoint { speed: (slow, fast), .. }) => {
+                    Mobility::Model(MobilityModel::RandomWaypoint {
+                        speed: (slow, fast), ..
+                    }) => {
                         format!("go from waypoint to waypoint at {slow} to {fast}")
                     }
-                    Mobility::Model(Model::ConstantVelocity { .. }) => "go straight on".to_owned(),
+                    Mobility::Model(MobilityModel::ConstantVelocity { .. }) => {
+                        "go straight on".to_owned()
+                    }
                     Mobility::Positions { .. } | Mobility::Chain { .. } => "stay".to_owned(),
                 },
                 match adhoc.mac {
@@ -90,7 +96,7 @@ fn summary(scenario: &Scenario) -> String {
         }
     };
     let mut text = format!("{}: {network}, at most {}", scenario.name, scenario.duration);
-    for flow in scenario.flows.iter().take(DESCRIBED) {
+    for flow in scenario.flows.iter().take(MAX_FLOWS_LISTED) {
         let mut description = application(flow.application);
         if let Some(back) = flow.back {
             description += &format!(" and back {}", application(back));
@@ -106,11 +112,13 @@ fn summary(scenario: &Scenario) -> String {
             "none" => "no aid",
             name => name,
         };
-        text +=
-            &format!("\n  {} → {} from {}: {description}, {over}, {aid}", flow.from, flow.to, flow.start);
+        text += &format!(
+            "\n  {} → {} from {}: {description}, {over}, {aid}",
+            flow.from, flow.to, flow.start
+        );
     }
-    if scenario.flows.len() > DESCRIBED {
-        text += &format!("\n  and {} more flows", scenario.flows.len() - DESCRIBED);
+    if scenario.flows.len() > MAX_FLOWS_LISTED {
+        text += &format!("\n  and {} more flows", scenario.flows.len() - MAX_FLOWS_LISTED);
     }
     text
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// The exit status of a program that SIGINT ends.
-const STOPPED: u8 = 130;
+const INTERRUPTED_STATUS: u8 = 130;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
@@ -15,9 +15,9 @@ pub enum Failure {
     /// The input is fine, yet it could not be done.
     Failed(String),
     /// Somebody stopped it.
-    Stopped(String),
+    Interrupted(String),
     /// Standard output was closed by whoever read it (`driftway … | head`).
-    ReaderGone,
+    BrokenPipe,
 }
 
 impl Failure {
@@ -54,11 +54,11 @@ impl Failure {
         let (message, status) = match self {
             Self::Input(message) => (message, 2),
             Self::Failed(message) => (message, 1),
-            Self::Stopped(message) => {
+            Self::Interrupted(message) => {
                 anstream::eprintln!("{message}");
-                return ExitCode::from(STOPPED);
+                return ExitCode::from(INTERRUPTED_STATUS);
             }
-            Self::ReaderGone => return ExitCode::SUCCESS,
+            Self::BrokenPipe => return ExitCode::SUCCESS,
         };
         let style = anstyle::Style::new().bold().fg_color(Some(anstyle::AnsiColor::Red.into()));
         anstream::eprintln!("{style}error:{style:#} {}", message.trim_end());
@@ -81,7 +81,7 @@ impl From<driftway_experiment::Error> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::ReaderGone
+            Self::BrokenPipe
         } else {
             Self::Failed(format!("can't write to standard output: {error}"))
         }

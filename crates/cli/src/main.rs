@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod args;
 mod bench;
 mod check;
@@ -16,10 +17,9 @@ mod runner;
 mod shim;
 mod sweep;
 mod tables;
+mod terminal_width;
 mod text;
-mod together;
 mod validate;
-mod width;
 
 use std::process::ExitCode;
 

@@ -12,7 +12,7 @@ pub enum Error {
         /// What, and where.
         error: Box<driftway_scenario::Error>,
         /// Which part of a study needs it so.
-        of: Option<String>,
+        context: Option<String>,
     },
     /// What was asked for is not there, or can't be.
     Refused {
@@ -24,27 +24,27 @@ pub enum Error {
     /// A file can't be read or written.
     Io {
         /// `write`, for a message.
-        doing: &'static str,
+        action: &'static str,
         /// Which.
         path: PathBuf,
         /// Why.
         error: io::Error,
     },
     /// A run broke: a mistake in driftway.
-    Broken {
+    Bug {
         /// What was noticed.
         what: String,
         /// The command that makes the same run.
         command: String,
     },
     /// The other simulator, which runs beside, can't be had, or failed.
-    Beside(String),
+    ExternalSimulator(String),
     /// Somebody stopped it. What is finished is kept where runs are kept.
     Stopped {
         /// Runs that are finished.
         finished: u64,
         /// Runs that there are.
-        of: u64,
+        total: u64,
     },
 }
 
@@ -61,7 +61,7 @@ impl Error {
 
     /// A file can't be read or written.
     pub fn io(doing: &'static str, path: &Path, error: io::Error) -> Self {
-        Self::Io { doing, path: path.to_owned(), error }
+        Self::Io { action: doing, path: path.to_owned(), error }
     }
 
     /// Is it a mistake of who asked, rather than of the machine or of driftway?
@@ -72,28 +72,28 @@ impl Error {
 
 impl From<driftway_scenario::Error> for Error {
     fn from(error: driftway_scenario::Error) -> Self {
-        Self::File { error: Box::new(error), of: None }
+        Self::File { error: Box::new(error), context: None }
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File { error, of: None } => error.fmt(f),
-            Self::File { error, of: Some(of) } => write!(f, "{error}\n(in {of})"),
+            Self::File { error, context: None } => error.fmt(f),
+            Self::File { error, context: Some(of) } => write!(f, "{error}\n(in {of})"),
             Self::Refused { message, help: None } => f.write_str(message),
             Self::Refused { message, help: Some(help) } => write!(f, "{message}\nhelp: {help}"),
-            Self::Io { doing, path, error } => {
+            Self::Io { action: doing, path, error } => {
                 write!(f, "can't {doing} {}: {error}", path.display())
             }
-            Self::Broken { what, command } => write!(
+            Self::Bug { what, command } => write!(
                 f,
                 "a bug in driftway {}: {what}\n  please report it with the scenario and this \
                  command:\n  {command}",
                 env!("CARGO_PKG_VERSION")
             ),
-            Self::Beside(what) => f.write_str(what),
-            Self::Stopped { finished, of } => {
+            Self::ExternalSimulator(what) => f.write_str(what),
+            Self::Stopped { finished, total: of } => {
                 write!(f, "stopped with {finished} of {of} runs finished")
             }
         }

@@ -17,7 +17,7 @@ pub struct Impairment {
     /// It is on its way `reorder_by` longer, so that later ones overtake it.
     pub reorder: Probability,
     /// See `reorder`.
-    pub reorder_by: Duration,
+    pub reorder_delay: Duration,
     /// It meets congestion: its ECN codepoint becomes CE if the sender takes part in ECN.
     pub mark: Probability,
     /// One of its bits is flipped (not in the second copy, if there is one).
@@ -26,7 +26,7 @@ pub struct Impairment {
 
 /// How many packets met what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct ImpairmentCounts {
     /// Came in.
     pub offered: u64,
     /// Were lost.
@@ -52,10 +52,10 @@ pub struct Counts {
 pub struct Impairer {
     impairment: Impairment,
     random: RandomStream,
-    on_the_way: BinaryHeap<Reverse<(Instant, u64, Vec<u8>)>>,
+    in_transit: BinaryHeap<Reverse<(Instant, u64, Vec<u8>)>>,
     spare: Vec<Vec<u8>>,
     next: u64,
-    counts: Counts,
+    counts: ImpairmentCounts,
 }
 
 impl Impairer {
@@ -64,31 +64,31 @@ impl Impairer {
         Self {
             impairment,
             random: RandomStream::new(seed, "impairment", direction),
-            on_the_way: BinaryHeap::new(),
+            in_transit: BinaryHeap::new(),
             spare: Vec::new(),
             next: 0,
-            counts: Counts::default(),
+            counts: ImpairmentCounts::default(),
         }
     }
 
     /// Changes what happens to packets from now on; those on their way stay as they are.
-    pub fn set(&mut self, impairment: Impairment) {
+    pub fn set_impairment(&mut self, impairment: Impairment) {
         self.impairment = impairment;
     }
 
     /// What happened so far.
-    pub const fn counts(&self) -> Counts {
+    pub const fn counts(&self) -> ImpairmentCounts {
         self.counts
     }
 
     /// When the next packet comes out; `None`: nothing is on its way.
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.on_the_way.peek().map(|Reverse((due, ..))| *due)
+        self.in_transit.peek().map(|Reverse((due, ..))| *due)
     }
 
     /// A packet goes in.
     pub fn offer(&mut self, now: Instant, packet: &[u8]) {
-        let Impairment { delay, drop, duplicate, reorder, reorder_by, mark, corrupt } =
+        let Impairment { delay, drop, duplicate, reorder, reorder_delay: reorder_by, mark, corrupt } =
             self.impairment;
         let [drop, duplicate, reorder, mark, corrupt] =
             [drop, duplicate, reorder, mark, corrupt].map(|chance| self.random.bernoulli(chance));
@@ -122,14 +122,14 @@ impl Impairer {
         if self.next_timeout().is_none_or(|due| due > now) {
             return false;
         }
-        let Some(Reverse((_, _, bytes))) = self.on_the_way.pop() else { return false };
+        let Some(Reverse((_, _, bytes))) = self.in_transit.pop() else { return false };
         self.spare.push(std::mem::replace(packet, bytes));
         self.counts.delivered += 1;
         true
     }
 
     fn push(&mut self, due: Instant, bytes: Vec<u8>) {
-        self.on_the_way.push(Reverse((due, self.next, bytes)));
+        self.in_transit.push(Reverse((due, self.next, bytes)));
         self.next += 1;
     }
 
@@ -201,7 +201,7 @@ mod test {
             (0..100_u32).map(|i| (u64::from(i) + 5, i.to_be_bytes().to_vec())).collect();
         assert_eq!(out, sent);
         let counts = impairer.counts();
-        assert_eq!(counts, Counts { offered: 100, delivered: 100, ..Counts::default() });
+        assert_eq!(counts, ImpairmentCounts { offered: 100, delivered: 100, ..ImpairmentCounts::default() });
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod test {
     #[test]
     fn a_reordered_packet_is_overtaken_by_as_many_as_fit() {
         let impairment =
-            Impairment { reorder: chance(0.01), reorder_by: MS.times(3), ..Default::default() };
+            Impairment { reorder: chance(0.01), reorder_delay: MS.times(3), ..Default::default() };
         let mut impairer = Impairer::new(impairment, 1, 0);
         let out = send(&mut impairer, 1000);
         let late = out.windows(2).filter(|pair| pair[0].1 > pair[1].1).count() as u64;
@@ -275,7 +275,7 @@ mod test {
         let slow = Impairment { delay: MS.times(10), ..Default::default() };
         let mut impairer = Impairer::new(slow, 1, 0);
         impairer.offer(Instant::ZERO, b"before");
-        impairer.set(Impairment { drop: Probability::ALWAYS, ..slow });
+        impairer.set_impairment(Impairment { drop: Probability::ALWAYS, ..slow });
         impairer.offer(Instant::ZERO, b"during");
         let mut packet = Vec::new();
         assert!(impairer.take(Instant::from_millis(10), &mut packet));

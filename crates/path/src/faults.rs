@@ -4,8 +4,8 @@
 use driftway_base::{Probability, Duration, Instant, RandomStream, Rate};
 use driftway_link::{QueueOnPartition, Side};
 use driftway_scenario::{
-    After, BitRate, Change, Congestion, CutHop, CutSignal, Direction, Fault, Interference,
-    InterferenceHop, Partition, Path, ReorderBy, Reordering, Schedule, Spacing, Time, Waiting,
+    ChangeTrigger, BitRate, HopChange, Congestion, PartitionHop, PartitionSignal, Direction, Fault, Interference,
+    InterferenceHop, Partition, Path, ReorderMode, Reordering, Schedule, Spacing, Time, PartitionQueue,
 };
 
 use crate::topology::{packet_bytes, link_delay};
@@ -95,7 +95,7 @@ pub struct InterferenceStream {
 /// Changes of a hop.
 pub struct ChangeFault {
     link: usize,
-    fault: Change,
+    fault: HopChange,
     draws: RandomStream,
     rate: BitRate,
     delay: driftway_scenario::Delay,
@@ -173,8 +173,8 @@ impl ActiveFault {
                 for &side in sides(fault.direction) {
                     let (frames, at_most) = (fault.packets, fault.at_most());
                     deeds.push(match fault.how {
-                        ReorderBy::Front => FaultAction::MoveToFront { link, side, frames },
-                        ReorderBy::Reverse => FaultAction::Reverse { link, side, frames, max_wait: at_most },
+                        ReorderMode::Front => FaultAction::MoveToFront { link, side, frames },
+                        ReorderMode::Reverse => FaultAction::Reverse { link, side, frames, max_wait: at_most },
                     });
                 }
             }
@@ -190,14 +190,14 @@ impl ActiveFault {
     pub fn on_healed(&mut self, link: usize, deeds: &mut Vec<FaultAction>) {
         if let Self::Change(changes) = self
             && changes.link == link
-            && changes.fault.after == Some(After::Partition)
+            && changes.fault.after == Some(ChangeTrigger::Partition)
         {
             changes.pick_new_values(deeds);
         }
     }
 
     /// Which signal goes with this fault's cut of a link, while that is cut.
-    pub fn cut_signal(&self, link: usize) -> Option<CutSignal> {
+    pub fn cut_signal(&self, link: usize) -> Option<PartitionSignal> {
         match self {
             Self::Partition(cuts) if cuts.cut.is_some_and(|(cut, _)| cut == link) => {
                 Some(cuts.fault.signal)
@@ -212,10 +212,10 @@ impl ActiveFault {
         let signal = self.cut_signal(link)?;
         let Self::Partition(cuts) = self else { return None };
         Some(match signal {
-            CutSignal::None | CutSignal::Link => PartitionNotification::Silent,
-            CutSignal::IcmpUnreachable if cuts.loss_stream.bernoulli(cuts.loss_probability) => PartitionNotification::MessageLost,
-            CutSignal::IcmpUnreachable => PartitionNotification::HostUnreachable,
-            CutSignal::Rfn => PartitionNotification::RouteFailure,
+            PartitionSignal::None | PartitionSignal::Link => PartitionNotification::Silent,
+            PartitionSignal::IcmpUnreachable if cuts.loss_stream.bernoulli(cuts.loss_probability) => PartitionNotification::MessageLost,
+            PartitionSignal::IcmpUnreachable => PartitionNotification::HostUnreachable,
+            PartitionSignal::Rfn => PartitionNotification::RouteFailure,
         })
     }
 
@@ -280,10 +280,10 @@ impl PartitionFault {
     }
 
     fn may_notify_of(&self, link: usize) -> bool {
-        self.fault.signal == CutSignal::Rfn
+        self.fault.signal == PartitionSignal::Rfn
             && match self.fault.hop {
-                CutHop::Number(hop) => hop as usize - 1 == link,
-                CutHop::Random => link < self.links as usize,
+                PartitionHop::Number(hop) => hop as usize - 1 == link,
+                PartitionHop::Random => link < self.links as usize,
             }
     }
 
@@ -313,13 +313,13 @@ impl PartitionFault {
 
     fn draw_link(&mut self) -> usize {
         match self.fault.hop {
-            CutHop::Number(hop) => hop as usize - 1,
-            CutHop::Random => self.hop_stream.uniform_below(u64::from(self.links)) as usize,
+            PartitionHop::Number(hop) => hop as usize - 1,
+            PartitionHop::Random => self.hop_stream.uniform_below(u64::from(self.links)) as usize,
         }
     }
 
     fn fire(&mut self, now: Instant, deeds: &mut Vec<FaultAction>) {
-        let seen = self.fault.signal == CutSignal::Link;
+        let seen = self.fault.signal == PartitionSignal::Link;
         if let Some((link, _)) = self.cut.take() {
             self.healed_at = now;
             deeds.push(FaultAction::Heal { link, signal_ends: seen });
@@ -339,8 +339,8 @@ impl PartitionFault {
         let Time(lasts) = self.fault.lasts;
         self.cut = Some((link, now + lasts));
         let queue = match self.fault.queue {
-            Waiting::Wait => QueueOnPartition::Wait,
-            Waiting::Drop => QueueOnPartition::Drop,
+            PartitionQueue::Wait => QueueOnPartition::Wait,
+            PartitionQueue::Drop => QueueOnPartition::Drop,
         };
         deeds.push(FaultAction::Cut { link, queue, seen });
     }
@@ -348,7 +348,7 @@ impl PartitionFault {
 
 impl CongestionFault {
     fn new(fault: &Congestion, side: Side, path: &Path) -> Option<Self> {
-        let BitRate(rate) = fault.rate.unwrap_or(path.link_of(fault.hop).rate);
+        let BitRate(rate) = fault.rate.unwrap_or(path.hop_link(fault.hop).rate);
         let bytes = packet_bytes(fault.size);
         let Time(lasts) = fault.lasts;
         let gap = rate.transmission_time(bytes);
@@ -423,8 +423,8 @@ impl InterferenceStream {
 }
 
 impl ChangeFault {
-    fn new(fault: &Change, path: &Path, seed: u64, number: u64) -> Self {
-        let link = path.link_of(fault.hop);
+    fn new(fault: &HopChange, path: &Path, seed: u64, number: u64) -> Self {
+        let link = path.hop_link(fault.hop);
         Self {
             link: fault.hop as usize - 1,
             fault: fault.clone(),

@@ -4,7 +4,7 @@ use driftway_base::{Ecn, SignalKind};
 use driftway_link::{DropReason, EnqueueOutcome, Frame, LinkEvent, QueuePosition, Side};
 use driftway_route::DropReason as RouteDrop;
 use driftway_route::feedback::{UndeliverablePacket, SchemeName, Scheme};
-use driftway_scenario::CutSignal;
+use driftway_scenario::PartitionSignal;
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use crate::packet_accounting::PacketDropReason;
@@ -152,7 +152,7 @@ fn enqueue_on_link<D: PathDriver>(d: &mut D, link: usize, side: Side, id: u32, p
 /// A packet was on a link, or waited for it, when it was cut.
 fn on_packet_lost<D: PathDriver>(d: &mut D, exit: LinkEnd, packet: &Packet) {
     let told = d.path().active_faults.iter().find_map(|fault| fault.cut_signal(exit.link));
-    if told == Some(CutSignal::Rfn) && route_feedback::on_route_failed(d, exit, packet) {
+    if told == Some(PartitionSignal::Rfn) && route_feedback::on_route_failed(d, exit, packet) {
         route_feedback::report_loss_on_link(d, exit, packet);
     }
 }

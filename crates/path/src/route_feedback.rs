@@ -23,12 +23,12 @@ pub(crate) fn build_feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
     let icmp =
         IcmpConfig { unreachable: true, time_exceeded: true, source_quench: true, per_second: 0 };
     let settings = path.routers.unwrap_or_default();
-    let Time(believes) = settings.believes;
+    let Time(believes) = settings.rfn_lifetime;
     let buffer = settings.buffer.map(|RouterBuffer { packets, flush }| BufferConfig {
         max_packets: packets as usize,
         flush: match flush {
-            driftway_scenario::Flush::Rrn => FlushTrigger::Rrn,
-            driftway_scenario::Flush::Route => FlushTrigger::AnyRoute,
+            driftway_scenario::BufferFlush::Rrn => FlushTrigger::Rrn,
+            driftway_scenario::BufferFlush::Route => FlushTrigger::AnyRoute,
         },
     });
     let schemes = [SchemeConfig::Icmp(icmp), SchemeConfig::Rfn(RfnConfig { rfn_lifetime: believes, buffer })];

@@ -4,7 +4,7 @@ use driftway_base::{Ipv4Addr, RandomStream, Rate};
 use driftway_link::{
     Discipline, Duplex, LinkConfig, DeliveryOrder, PathLink, QueueConfig, RedConfig, Side,
 };
-use driftway_scenario::{BitRate, Link, Path, Size, Spread};
+use driftway_scenario::{BitRate, Link, Path, Size, MultipathPolicy};
 
 use crate::addresses::{EdgeSubnet, edge_subnet, node_at};
 
@@ -60,7 +60,7 @@ pub struct Topology {
     sends_source_quench: Vec<bool>,
     /// The nodes at side A and B of each link.
     endpoints: Vec<[usize; 2]>,
-    spread: Spread,
+    spread: MultipathPolicy,
     /// Which route is next, for each node.
     round_robin_next: Vec<usize>,
     route_streams: Vec<RandomStream>,
@@ -73,10 +73,10 @@ impl Topology {
         let mut places: Vec<NodeLocation> = (0..=ends).map(NodeLocation::Chain).collect();
         let mut joins: Vec<[usize; 2]> = (0..ends).map(|n| [n, n + 1]).collect();
         let mut links: Vec<PathLink> = (1..=path.hops)
-            .map(|hop| PathLink::new(link_config(&path.link_of(hop)), seed, hop - 1))
+            .map(|hop| PathLink::new(link_config(&path.hop_link(hop)), seed, hop - 1))
             .collect();
         let mut quenches: Vec<bool> =
-            (1..=path.hops).map(|hop| path.link_of(hop).queue.source_quench).collect();
+            (1..=path.hops).map(|hop| path.hop_link(hop).queue.source_quench).collect();
         let mut routes = Vec::new();
         for beside in &path.parallel {
             let route = routes.len();
@@ -92,7 +92,7 @@ impl Topology {
                 own.push(links.len());
                 joins.push([last, next]);
                 let number = links.len() as u32;
-                let link = path.link_beside(beside);
+                let link = path.parallel_link(beside);
                 quenches.push(link.queue.source_quench);
                 links.push(PathLink::new(link_config(&link), seed, number));
                 last = next;
@@ -167,12 +167,12 @@ impl Topology {
         let choice = match (ways(false).count(), self.spread) {
             (0, _) => return ways(true).next(),
             (1, _) => 0,
-            (count, Spread::RoundRobin) => {
+            (count, MultipathPolicy::RoundRobin) => {
                 let turn = &mut self.round_robin_next[node];
                 *turn = (*turn + 1) % count;
                 *turn
             }
-            (count, Spread::Random) => self.route_streams[node].uniform_below(count as u64) as usize,
+            (count, MultipathPolicy::Random) => self.route_streams[node].uniform_below(count as u64) as usize,
         };
         ways(false).nth(choice)
     }
@@ -227,9 +227,9 @@ fn link_config(link: &Link) -> LinkConfig {
         rate,
         delay: link_delay(link.delay),
         errors: match link.errors() {
-            driftway_scenario::Errors::None => driftway_link::ErrorModel::None,
-            driftway_scenario::Errors::Bit(rate) => driftway_link::ErrorModel::BitErrorRate(rate),
-            driftway_scenario::Errors::Packet(rate) => driftway_link::ErrorModel::FrameErrorRate(rate),
+            driftway_scenario::LinkErrors::None => driftway_link::ErrorModel::None,
+            driftway_scenario::LinkErrors::Bit(rate) => driftway_link::ErrorModel::BitErrorRate(rate),
+            driftway_scenario::LinkErrors::Packet(rate) => driftway_link::ErrorModel::FrameErrorRate(rate),
         },
         queue: QueueConfig {
             limit: link.queue.packets as usize,
@@ -242,8 +242,8 @@ fn link_config(link: &Link) -> LinkConfig {
             driftway_scenario::Duplex::PerPacket => Duplex::PerPacket,
         },
         order: match link.order {
-            driftway_scenario::Order::Fifo => DeliveryOrder::Fifo,
-            driftway_scenario::Order::Free => DeliveryOrder::Free,
+            driftway_scenario::DeliveryOrder::Fifo => DeliveryOrder::Fifo,
+            driftway_scenario::DeliveryOrder::Free => DeliveryOrder::Free,
         },
     }
 }
@@ -451,7 +451,7 @@ mod test {
     #[test]
     fn delays_are_fixed_where_their_bounds_meet() {
         let ms = Duration::from_millis;
-        let around = |spread| driftway_scenario::Delay::Around { mean: Time(ms(20)), spread };
+        let around = |spread| driftway_scenario::Delay::MeanSpread { mean: Time(ms(20)), spread };
         assert_eq!(
             link_delay(driftway_scenario::Delay::Fixed(Time(ms(20)))),
             driftway_link::Delay::Fixed(ms(20))

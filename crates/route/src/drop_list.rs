@@ -67,7 +67,7 @@ pub(crate) fn loss_signals(
         ConnPackets::Data { salvaged, runs } => (Some(runs), *salvaged),
         ConnPackets::Acks { .. } => (None, false),
     };
-    let fate = if salvaged { PacketDisposition::Salvaged } else { PacketDisposition::Lost };
+    let disposition = if salvaged { PacketDisposition::Salvaged } else { PacketDisposition::Lost };
     let flow = info.flow;
     let segments = runs.into_iter().flat_map(driftway_wire::SegmentRuns::segments);
     segments.map(move |(start, len)| {
@@ -80,6 +80,6 @@ pub(crate) fn loss_signals(
             failed_link: Some(link),
             reporter: Some(reporter),
         };
-        Signal { kind: SignalKind::PacketLost { ranges, disposition: fate }, details: about }
+        Signal { kind: SignalKind::PacketLost { ranges, disposition: fate: disposition }, details: about }
     })
 }

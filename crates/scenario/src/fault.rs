@@ -23,7 +23,7 @@ pub enum Fault {
     /// Foreign packets share a hop all the time.
     Interference(Interference),
     /// A hop changes its rate or delay.
-    Change(Change),
+    Change(HopChange),
 }
 
 /// `kind = "partition"`: what is on the hop or sent into it is lost.
@@ -31,7 +31,7 @@ pub enum Fault {
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a partition")]
 pub struct Partition {
     /// Which hop, or `"random"`: another one each time.
-    pub hop: CutHop,
+    pub hop: PartitionHop,
     /// From the beginning of one cut to the beginning of the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Time>,
@@ -46,11 +46,11 @@ pub struct Partition {
     pub count: Option<u32>,
     /// What becomes of packets that wait before the hop. Default `"wait"`.
     #[serde(default)]
-    pub queue: Waiting,
+    pub queue: PartitionQueue,
     /// What the router before the cut says for each packet it refuses. Default
     /// `"icmp-unreachable"`.
     #[serde(default)]
-    pub signal: CutSignal,
+    pub signal: PartitionSignal,
     /// The probability that a signal is dropped at its source; with `"rfn"`, that an RFN is, or an
     /// RRN. Default 0.
     #[serde(default)]
@@ -114,7 +114,7 @@ pub struct Reordering {
     pub direction: Direction,
     /// What they overtake. Default `"front"`.
     #[serde(default, skip_serializing_if = "is_front")]
-    pub how: ReorderBy,
+    pub how: ReorderMode,
     /// With `how = "reverse"`: how long the first packet waits for the others at most; then those
     /// that have come go on, and it is over. Default 5 s, which is written here once the scenario is
     /// read.
@@ -145,12 +145,12 @@ pub struct Interference {
 /// those listed that differ from the present one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a change")]
-pub struct Change {
+pub struct HopChange {
     /// Which hop.
     pub hop: u32,
     /// `"partition"`: each time a partition of this hop ends. Either this or `at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<After>,
+    pub after: Option<ChangeTrigger>,
     /// Once, at this time. Either this or `after`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
@@ -164,7 +164,7 @@ pub struct Change {
 
 /// The hop that a partition cuts: `2` or `"random"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CutHop {
+pub enum PartitionHop {
     /// This one.
     Number(u32),
     /// Another one each time.
@@ -185,7 +185,7 @@ pub enum InterferenceHop {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Waiting {
+pub enum PartitionQueue {
     /// They wait until the cut is over.
     #[default]
     Wait,
@@ -198,7 +198,7 @@ pub enum Waiting {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum CutSignal {
+pub enum PartitionSignal {
     /// An ICMP destination unreachable for each packet it refuses (RFC 792).
     #[default]
     IcmpUnreachable,
@@ -219,7 +219,7 @@ pub enum CutSignal {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum ReorderBy {
+pub enum ReorderMode {
     /// Each goes to the front of the queue as it comes, before all that wait.
     #[default]
     Front,
@@ -261,7 +261,7 @@ pub enum Direction {
 /// What a change follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum After {
+pub enum ChangeTrigger {
     /// The end of each partition of its hop.
     Partition,
 }
@@ -278,7 +278,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    fn of(first: Option<Time>, every: Option<Time>, count: Option<u32>) -> Option<Self> {
+    fn new(first: Option<Time>, every: Option<Time>, count: Option<u32>) -> Option<Self> {
         let Time(start) = first.or(every)?;
         Some(Self { first: start, every: every.map(|Time(gap)| gap), count })
     }
@@ -298,14 +298,14 @@ impl Schedule {
 impl Partition {
     /// When cuts begin; `None`: `count` of them at random.
     pub fn schedule(&self) -> Option<Schedule> {
-        Schedule::of(self.first, self.every, self.count)
+        Schedule::new(self.first, self.every, self.count)
     }
 }
 
 impl Congestion {
     /// When floods begin; `None` only in a scenario that was not checked.
     pub fn schedule(&self) -> Option<Schedule> {
-        Schedule::of(self.first, self.every, None)
+        Schedule::new(self.first, self.every, None)
     }
 }
 
@@ -317,11 +317,11 @@ impl Reordering {
 
     /// When packets are reordered; `None` only in a scenario that was not checked.
     pub fn schedule(&self) -> Option<Schedule> {
-        Schedule::of(self.first, self.every, None)
+        Schedule::new(self.first, self.every, None)
     }
 }
 
-fn hundred_bytes() -> Size {
+fn default_packet_bytes() -> Size {
     Size(100)
 }
 
@@ -329,11 +329,11 @@ fn is_false(on: &bool) -> bool {
     !*on
 }
 
-fn is_front(how: &ReorderBy) -> bool {
-    *how == ReorderBy::Front
+fn is_front(how: &ReorderMode) -> bool {
+    *how == ReorderMode::Front
 }
 
-fn four() -> u32 {
+fn default_reordered_packets() -> u32 {
     4
 }
 
@@ -360,7 +360,7 @@ impl<'de> Tagged<'de> for Fault {
             Kind::Congestion => Congestion::deserialize(rest).map(Self::Congestion),
             Kind::Reordering => Reordering::deserialize(rest).map(Self::Reordering),
             Kind::Interference => Interference::deserialize(rest).map(Self::Interference),
-            Kind::Change => Change::deserialize(rest).map(Self::Change),
+            Kind::Change => HopChange::deserialize(rest).map(Self::Change),
         }
     }
 }
@@ -412,5 +412,5 @@ macro_rules! hop_or_word {
     };
 }
 
-hop_or_word!(CutHop, Random, "random");
+hop_or_word!(PartitionHop, Random, "random");
 hop_or_word!(InterferenceHop, Intermediate, "intermediate");

@@ -4,20 +4,20 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Fault};
+use crate::error::{Error, Diagnostic};
 use crate::load::{parse_tree, read_text};
 use crate::reader;
 use crate::tree::Node;
 
 /// A TOML file whose mistakes are told with line and column.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct TomlFile {
     name: String,
     text: String,
     tree: Node,
 }
 
-impl File {
+impl TomlFile {
     /// Reads `text`, the content of the file `name`.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl File {
     /// What is wrong first, and where: unknown keys with the nearest known one, values that don't
     /// fit, keys that are missing.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        reader::read(&self.tree).map_err(|fault| self.placed(fault))
+        reader::read(&self.tree).map_err(|fault| self.located(fault))
     }
 
     /// A mistake in the value at `keys` (elements of arrays by number), or, where that is not
@@ -55,10 +55,10 @@ impl File {
                 None => break,
             }
         }
-        self.placed(Fault::new(message).at(node.origin))
+        self.located(Diagnostic::new(message).at(node.origin))
     }
 
-    fn placed(&self, fault: Fault) -> Error {
+    fn located(&self, fault: Diagnostic) -> Error {
         Error::new(fault, &self.name, &self.text, &[])
     }
 }
@@ -86,8 +86,8 @@ mod test {
         name: String,
     }
 
-    fn file(text: &str) -> File {
-        File::parse("a.toml", text.to_owned()).unwrap()
+    fn file(text: &str) -> TomlFile {
+        TomlFile::parse("a.toml", text.to_owned()).unwrap()
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod test {
     #[test]
     fn what_is_no_toml_is_refused() {
         for text in ["", "a = [", "\0"] {
-            assert!(File::parse("a.toml", text.to_owned()).is_err(), "{text:?}");
+            assert!(TomlFile::parse("a.toml", text.to_owned()).is_err(), "{text:?}");
         }
     }
 }

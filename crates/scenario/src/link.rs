@@ -32,7 +32,7 @@ pub struct Link {
     pub duplex: Duplex,
     /// Whether a packet may overtake another by a shorter delay. Default `"fifo"`.
     #[serde(default)]
-    pub order: Order,
+    pub order: DeliveryOrder,
     /// The probability that a congestion mark which the queue was to set is not set. Default 0.
     #[serde(default)]
     pub mark_loss: f64,
@@ -41,7 +41,7 @@ pub struct Link {
 /// Some keys of a link; those left out stay as they are.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with keys of a link")]
-pub struct LinkChange {
+pub struct LinkOverride {
     /// See [`Link::rate`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
@@ -62,7 +62,7 @@ pub struct LinkChange {
     pub duplex: Option<Duplex>,
     /// See [`Link::order`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<Order>,
+    pub order: Option<DeliveryOrder>,
     /// See [`Link::mark_loss`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_loss: Option<f64>,
@@ -80,7 +80,7 @@ pub enum Delay {
         uniform: (Time, Time),
     },
     /// `{ mean = "20 ms", spread = 0.5 }`: uniform in mean × (1 ± spread).
-    Around {
+    MeanSpread {
         /// The middle.
         mean: Time,
         /// How far it reaches to both sides, as a share of `mean`, 0 to 1. Default 0.
@@ -95,7 +95,7 @@ impl Delay {
         match self {
             Self::Fixed(Time(delay)) => (delay, delay),
             Self::Uniform { uniform: (Time(low), Time(high)) } => (low, high),
-            Self::Around { mean: Time(mean), spread } => {
+            Self::MeanSpread { mean: Time(mean), spread } => {
                 let reach = Duration::from_nanos((mean.as_nanos() as f64 * spread) as u64);
                 (mean.saturating_sub(reach), mean + reach)
             }
@@ -105,7 +105,7 @@ impl Delay {
 
 /// What errors do to packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Errors {
+pub enum LinkErrors {
     /// Nothing.
     None,
     /// Each bit is wrong with this probability.
@@ -116,16 +116,16 @@ pub enum Errors {
 
 impl Link {
     /// Which error model holds.
-    pub fn errors(&self) -> Errors {
+    pub fn errors(&self) -> LinkErrors {
         match (self.bit_error_rate, self.packet_error_rate) {
-            (Some(rate), _) => Errors::Bit(rate),
-            (None, Some(rate)) => Errors::Packet(rate),
-            (None, None) => Errors::None,
+            (Some(rate), _) => LinkErrors::Bit(rate),
+            (None, Some(rate)) => LinkErrors::Packet(rate),
+            (None, None) => LinkErrors::None,
         }
     }
 }
 
-impl LinkChange {
+impl LinkOverride {
     /// `link` with these keys changed.
     pub fn apply_to(&self, mut link: Link) -> Link {
         if self.bit_error_rate.is_some() || self.packet_error_rate.is_some() {
@@ -166,7 +166,7 @@ pub enum Duplex {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum DeliveryOrder {
     /// A packet never arrives before its predecessor.
     #[default]
     Fifo,
@@ -183,10 +183,10 @@ impl<'de> Deserialize<'de> for Delay {
             mean: Option<Time>,
             spread: Option<f64>,
         }
-        struct Either;
+        struct DelayVisitor;
         const FORMS: &str = "a delay: \"20 ms\", { uniform = [\"10 ms\", \"30 ms\"] } \
                              or { mean = \"20 ms\", spread = 0.5 }";
-        impl<'de> Visitor<'de> for Either {
+        impl<'de> Visitor<'de> for DelayVisitor {
             type Value = Delay;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(FORMS)
@@ -200,12 +200,12 @@ impl<'de> Deserialize<'de> for Delay {
                         Ok(Delay::Uniform { uniform })
                     }
                     Keys { uniform: None, mean: Some(mean), spread } => {
-                        Ok(Delay::Around { mean, spread: spread.unwrap_or(0.0) })
+                        Ok(Delay::MeanSpread { mean, spread: spread.unwrap_or(0.0) })
                     }
                     _ => Err(serde::de::Error::custom(format_args!("expected {FORMS}"))),
                 }
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(DelayVisitor)
     }
 }

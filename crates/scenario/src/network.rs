@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::tagged::{self, Tagged};
 use driftway_base::Rate;
 
-use crate::{Adhoc, BitRate, CutSignal, Fault, Link, LinkChange, ReorderBy, Time};
+use crate::{Adhoc, BitRate, PartitionSignal, Fault, Link, LinkOverride, ReorderMode, Time};
 
 /// `[network]`. `kind` says which of these it is.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -28,7 +28,7 @@ pub struct Path {
     pub hops: u32,
     /// How packets are spread over several routes to one destination. Default `"round-robin"`.
     #[serde(default)]
-    pub spread: Spread,
+    pub spread: MultipathPolicy,
     /// Every link of the chain.
     pub link: Link,
     /// What routers do with routes that fail: `[network.routers]`.
@@ -36,10 +36,10 @@ pub struct Path {
     pub routers: Option<Routers>,
     /// What is different at one hop: `[[network.override]]`.
     #[serde(default, rename = "override", skip_serializing_if = "Vec::is_empty")]
-    pub overrides: Vec<Override>,
+    pub overrides: Vec<HopOverride>,
     /// Further routes beside the chain: `[[network.parallel]]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parallel: Vec<Parallel>,
+    pub parallel: Vec<ParallelPath>,
     /// What goes wrong, and when: `[[network.fault]]`.
     #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
@@ -47,7 +47,7 @@ pub struct Path {
 
 impl Path {
     /// The link of hop `hop` (1 … `hops`), overrides applied in the order of the file.
-    pub fn link_of(&self, hop: u32) -> Link {
+    pub fn hop_link(&self, hop: u32) -> Link {
         let changes = self.overrides.iter().filter(|o| o.hop == hop);
         changes.fold(self.link.clone(), |link, o| o.link.apply_to(link))
     }
@@ -62,19 +62,19 @@ impl Path {
             }
         }
         let notifies =
-            |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == CutSignal::Rfn);
+            |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == PartitionSignal::Rfn);
         if self.faults.iter().any(notifies) {
             self.routers.get_or_insert_default();
         }
         let mut faults = std::mem::take(&mut self.faults);
         for fault in &mut faults {
             if let Fault::Congestion(flood) = fault {
-                let BitRate(hop) = self.link_of(flood.hop).rate;
+                let BitRate(hop) = self.hop_link(flood.hop).rate;
                 let twice = BitRate(Rate::from_bps(hop.as_bps().saturating_mul(2)));
                 flood.rate.get_or_insert(twice);
             }
             if let Fault::Reordering(fault) = fault
-                && fault.how == ReorderBy::Reverse
+                && fault.how == ReorderMode::Reverse
             {
                 fault.at_most = Some(Time(fault.at_most()));
             }
@@ -83,7 +83,7 @@ impl Path {
     }
 
     /// The link of every hop of a parallel route.
-    pub fn link_beside(&self, route: &Parallel) -> Link {
+    pub fn parallel_link(&self, route: &ParallelPath) -> Link {
         route.link.apply_to(self.link.clone())
     }
 }
@@ -92,19 +92,19 @@ impl Path {
 /// link (a `queue` is replaced as a whole).
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Override {
+pub struct HopOverride {
     /// Which hop, 1 to `hops`.
     pub hop: u32,
     /// What is different there.
     #[serde(flatten)]
-    pub link: LinkChange,
+    pub link: LinkOverride,
 }
 
 /// `[[network.parallel]]`: another route between two nodes of the chain, with nodes and links of
 /// its own; any key of `[network.link]` changes its links.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub struct Parallel {
+pub struct ParallelPath {
     /// The node on the chain where it begins.
     pub from: u32,
     /// The node on the chain where it ends, after `from`.
@@ -118,7 +118,7 @@ pub struct Parallel {
     pub standby: bool,
     /// What is different from `[network.link]`.
     #[serde(flatten)]
-    pub link: LinkChange,
+    pub link: LinkOverride,
 }
 
 /// `[network.routers]`: what routers do with routes that fail, where a partition says so by
@@ -128,7 +128,7 @@ pub struct Parallel {
 pub struct Routers {
     /// For how long a router believes the RFN of another one: an RRN may be lost. Default 20 s, as
     /// long as TCP-F waits by default.
-    pub believes: Time,
+    pub rfn_lifetime: Time,
     /// Packets that are kept while they have no route. Default: none, they are lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<RouterBuffer>,
@@ -136,7 +136,7 @@ pub struct Routers {
 
 impl Default for Routers {
     fn default() -> Self {
-        Self { believes: Time::from_millis(20_000), buffer: None }
+        Self { rfn_lifetime: Time::from_millis(20_000), buffer: None }
     }
 }
 
@@ -148,7 +148,7 @@ pub struct RouterBuffer {
     pub packets: u32,
     /// What sets them free. Default `"route"`.
     #[serde(default)]
-    pub flush: Flush,
+    pub flush: BufferFlush,
 }
 
 /// What sets free what a router keeps.
@@ -156,7 +156,7 @@ pub struct RouterBuffer {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Flush {
+pub enum BufferFlush {
     /// Any route that the router learns of.
     #[default]
     Route,
@@ -169,7 +169,7 @@ pub enum Flush {
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Spread {
+pub enum MultipathPolicy {
     /// In turn.
     #[default]
     RoundRobin,
@@ -216,17 +216,17 @@ impl<'de> Deserialize<'de> for Network {
     }
 }
 
-impl<'de> Deserialize<'de> for Override {
+impl<'de> Deserialize<'de> for HopOverride {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let ([hop], [], link) = tagged::with_own(deserializer, ["hop"], [], OVERRIDE_KEYS)?;
+        let ([hop], [], link) = tagged::deserialize_with_own_keys(deserializer, ["hop"], [], OVERRIDE_KEYS)?;
         Ok(Self { hop, link })
     }
 }
 
-impl<'de> Deserialize<'de> for Parallel {
+impl<'de> Deserialize<'de> for ParallelPath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ([from, to, hops], [standby], link) =
-            tagged::with_own(deserializer, ["from", "to", "hops"], ["standby"], PARALLEL_KEYS)?;
+            tagged::deserialize_with_own_keys(deserializer, ["from", "to", "hops"], ["standby"], PARALLEL_KEYS)?;
         Ok(Self { from, to, hops, standby, link })
     }
 }

@@ -8,7 +8,7 @@ use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::quoted;
-use crate::measure::unknown_unit;
+use crate::real_quantity::unknown_unit;
 use crate::{Distance, Speed};
 
 /// A span of time: `ns`, `us`, `ms`, `s`, `min`, `h`.
@@ -152,7 +152,7 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
     }
     value *= u128::from(*steps);
     let finer = || format!("`{found}` is finer than 1 {}, the smallest step there is", units[0].0);
-    value += part(fraction, *steps, value).ok_or_else(finer)?;
+    value += fraction_steps(fraction, *steps, value).ok_or_else(finer)?;
     u64::try_from(value).map_err(|_| too_large())
 }
 
@@ -162,7 +162,7 @@ const ROUNDING: f64 = 1e-14;
 
 /// The digits behind the point, of a unit of so many steps, in steps. What is finer than a step is
 /// rounded if a double could not say it beside `whole` steps, and is else `None`.
-fn part(digits: &str, unit: u64, whole: u128) -> Option<u128> {
+fn fraction_steps(digits: &str, unit: u64, whole: u128) -> Option<u128> {
     // In integers, so that 0.1 s is exactly 10⁸ ns. 25 digits times an hour's steps fit.
     let digits = digits.trim_end_matches('0');
     if digits.len() > 25 {

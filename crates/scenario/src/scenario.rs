@@ -44,7 +44,7 @@ impl Scenario {
     }
 
     /// Writes each of several alike flows out.
-    pub(crate) fn write_out_copies(&mut self) {
+    pub(crate) fn expand_copies(&mut self) {
         let flows = std::mem::take(&mut self.flows);
         let copies = flows.into_iter().flat_map(|flow| {
             let copies = flow.copies as usize;

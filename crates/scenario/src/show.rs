@@ -14,7 +14,7 @@ impl Scenario {
     /// The scenario as a TOML file with all its defaults, which reads back as the same scenario.
     pub fn show(&self) -> String {
         let mut out = String::new();
-        section(&mut out, "", &self.table(), None);
+        write_section(&mut out, "", &self.table(), None);
         out
     }
 
@@ -38,21 +38,21 @@ impl Scenario {
 pub fn flatten(scenario: &Scenario) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for (key, value) in scenario.table() {
-        leaves(key, &value, &mut pairs);
+        collect_leaves(key, &value, &mut pairs);
     }
     pairs
 }
 
-fn leaves(path: String, value: &Value, pairs: &mut Vec<(String, String)>) {
+fn collect_leaves(path: String, value: &Value, pairs: &mut Vec<(String, String)>) {
     match value {
         Value::Table(table) => {
             for (key, value) in table {
-                leaves(format!("{path}.{key}"), value, pairs);
+                collect_leaves(format!("{path}.{key}"), value, pairs);
             }
         }
         Value::Array(values) => {
             for (number, value) in values.iter().enumerate() {
-                leaves(format!("{path}.{number}"), value, pairs);
+                collect_leaves(format!("{path}.{number}"), value, pairs);
             }
         }
         Value::String(text) => {
@@ -70,7 +70,7 @@ fn is_inline(table: &Table) -> bool {
 
 /// Writes the keys of the table at `path`: first those of one line, then those with a heading. With
 /// `keys`, each has its documentation above it, and no table is so short that its keys have none.
-fn section(out: &mut String, path: &str, table: &Table, keys: Option<Keys<'_>>) {
+fn write_section(out: &mut String, path: &str, table: &Table, keys: Option<Keys<'_>>) {
     let comment = |out: &mut String, key: &str| {
         let text = keys.and_then(|keys| keys.documentation(table, key));
         text.into_iter().for_each(|text| write_comment(out, text));
@@ -97,7 +97,7 @@ fn section(out: &mut String, path: &str, table: &Table, keys: Option<Keys<'_>>) 
         out.push('\n');
         comment(out, key);
         let _ = writeln!(out, "{open}{below}{close}");
-        section(out, &below, inner, keys.and_then(|keys| keys.key(table, key)));
+        write_section(out, &below, inner, keys.and_then(|keys| keys.key(table, key)));
     }
 }
 

@@ -10,59 +10,59 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::setting::{Setting, Word, Words};
+use crate::file_value::{FileValue, Keyword, Keywords};
 use crate::{Size, Time};
 
 /// Coarser clocks than this are BSD's kind: its delayed acknowledgments have a tick of their own.
-const COARSE: Duration = Duration::from_millis(200);
+const COARSE_TICK: Duration = Duration::from_millis(200);
 
 /// A key of the file for an option that is a `T` to a connection.
-trait Key<T>: Sized {
+trait OptionKey<T>: Sized {
     /// How the file writes the default.
-    fn of(default: T) -> Self;
+    fn from_default(default: T) -> Self;
     /// Sets the option.
-    fn set(&self, to: &mut T);
+    fn set_option(&self, to: &mut T);
 }
 
-impl<T, K: Setting<T>> Key<T> for K {
-    fn of(default: T) -> Self {
-        Setting::of(default)
+impl<T, K: FileValue<T>> OptionKey<T> for K {
+    fn from_default(default: T) -> Self {
+        FileValue::from_config(default)
     }
-    fn set(&self, to: &mut T) {
-        *to = self.value();
+    fn set_option(&self, to: &mut T) {
+        *to = self.to_config();
     }
 }
 
 /// What has no default.
-impl<T, K: Setting<T>> Key<Option<T>> for Option<K> {
-    fn of(default: Option<T>) -> Self {
-        default.map(Setting::of)
+impl<T, K: FileValue<T>> OptionKey<Option<T>> for Option<K> {
+    fn from_default(default: Option<T>) -> Self {
+        default.map(FileValue::from_config)
     }
-    fn set(&self, to: &mut Option<T>) {
-        *to = self.as_ref().map(Setting::value);
+    fn set_option(&self, to: &mut Option<T>) {
+        *to = self.as_ref().map(FileValue::to_config);
     }
 }
 
 /// A flag of which the default is made from other keys.
-impl Key<bool> for Option<bool> {
-    fn of(_: bool) -> Self {
+impl OptionKey<bool> for Option<bool> {
+    fn from_default(_: bool) -> Self {
         None
     }
-    fn set(&self, to: &mut bool) {
+    fn set_option(&self, to: &mut bool) {
         *to = self.unwrap_or(*to);
     }
 }
 
 /// What may say nothing, and is not to be written then.
-trait LeftOut {
+trait Omittable {
     fn is_left_out(&self) -> bool {
         false
     }
 }
-impl LeftOut for bool {}
-impl LeftOut for u32 {}
-impl LeftOut for Time {}
-impl<K> LeftOut for Option<K> {
+impl Omittable for bool {}
+impl Omittable for u32 {}
+impl Omittable for Time {}
+impl<K> Omittable for Option<K> {
     fn is_left_out(&self) -> bool {
         self.is_none()
     }
@@ -157,7 +157,7 @@ impl Tcp {
     /// What a connection at a host with this clock is made from.
     pub fn config(&self, clock: Clock) -> Config {
         let Time(timeout) = self.delayed_ack_timeout;
-        let on_tick = clock.timer_tick >= COARSE;
+        let on_tick = clock.timer_tick >= COARSE_TICK;
         let mut config = Config {
             recovery: self.recovery.0,
             growth: self.growth.0,
@@ -170,7 +170,7 @@ impl Tcp {
         };
         self.set_options(&mut config);
         config.window_scale = self.scales_window();
-        config.limited_transmit = self.limits_transmit();
+        config.limited_transmit = self.uses_limited_transmit();
         config.window_validation = self.validates_window();
         config
     }
@@ -189,7 +189,7 @@ impl Tcp {
     }
 
     /// Whether the first two duplicate ACKs send new segments.
-    pub fn limits_transmit(&self) -> bool {
+    pub fn uses_limited_transmit(&self) -> bool {
         self.limited_transmit.unwrap_or(self.recovery.0.limits_transmit())
     }
 
@@ -201,22 +201,22 @@ impl Tcp {
     /// Writes the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         self.window_scale = Some(self.scales_window());
-        self.limited_transmit = Some(self.limits_transmit());
+        self.limited_transmit = Some(self.uses_limited_transmit());
         self.window_validation = Some(self.validates_window());
     }
 }
 
 /// How losses are found and repaired, by its name.
-pub type Recovery = Word<RecoveryKind>;
+pub type Recovery = Keyword<RecoveryKind>;
 
-impl Words for RecoveryKind {
+impl Keywords for RecoveryKind {
     const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
 /// How the congestion window grows, by its name.
-pub type Growth = Word<GrowthKind>;
+pub type Growth = Keyword<GrowthKind>;
 
-impl Words for GrowthKind {
+impl Keywords for GrowthKind {
     const ALL: &'static [(&'static str, Self)] = Self::ALL;
 }
 
@@ -252,13 +252,13 @@ pub enum Phase {
 
 impl Default for Tick {
     fn default() -> Self {
-        Self::of(Time::from_millis(1))
+        Self::uniform(Time::from_millis(1))
     }
 }
 
 impl Tick {
     /// The same for round trips and timers, with a random phase.
-    pub const fn of(tick: Time) -> Self {
+    pub const fn uniform(tick: Time) -> Self {
         Self { rtt: tick, timer: tick, phase: Phase::Random }
     }
 }
@@ -274,8 +274,8 @@ impl Serialize for Phase {
 
 impl<'de> Deserialize<'de> for Phase {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl Visitor<'_> for Text {
+        struct PhaseVisitor;
+        impl Visitor<'_> for PhaseVisitor {
             type Value = Phase;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a time with its unit, such as \"20 ms\", or \"random\"")
@@ -287,7 +287,7 @@ impl<'de> Deserialize<'de> for Phase {
                 }
             }
         }
-        deserializer.deserialize_any(Text)
+        deserializer.deserialize_any(PhaseVisitor)
     }
 }
 
@@ -334,7 +334,7 @@ impl<'de> Deserialize<'de> for Tick {
                 )
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Tick, E> {
-                text.parse().map(Tick::of).map_err(E::custom)
+                text.parse().map(Tick::uniform).map_err(E::custom)
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Tick, A::Error> {
                 let keys = Keys::deserialize(MapAccessDeserializer::new(map))?;

@@ -69,7 +69,7 @@ fn every_aid_is_read_built_and_shown_with_its_defaults() {
             .into_iter()
             .filter_map(|option| option.default.map(|value| (option.name, value)))
             .collect();
-        assert_eq!(aid.settings(), defaults);
+        assert_eq!(aid.options(), defaults);
         let shown = flatten(&scenario);
         for (name, _) in defaults {
             let key = format!("flow.0.aid.{name}");
@@ -192,5 +192,5 @@ fn settings_reach_the_aid() {
     assert_eq!(first_look(set, Duration::ZERO), Some(Instant::from_millis(200)));
     assert_eq!(first_look("\"atcp\"", Duration::ZERO), Some(Instant::from_millis(500)));
     let tick = OptionValue::Duration(Duration::from_millis(200));
-    assert!(of(&read(set).unwrap()).settings().contains(&("tick", tick)));
+    assert!(of(&read(set).unwrap()).options().contains(&("tick", tick)));
 }

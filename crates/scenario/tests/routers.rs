@@ -1,6 +1,6 @@
 //! `signal = "rfn"`, `[network.routers]` and `standby`: defaults, and that they read back as shown.
 
-use driftway_scenario::{CutSignal, Fault, Flush, Network, Path, Scenario, flatten};
+use driftway_scenario::{PartitionSignal, Fault, BufferFlush, Network, Path, Scenario, flatten};
 
 fn scenario(network: &str) -> Scenario {
     let text = format!(
@@ -30,9 +30,9 @@ fn a_partition_that_tells_by_rfn_shows_what_routers_do() {
     assert_eq!(path(&silent).routers, None);
     let tells = scenario(RFN);
     let [Fault::Partition(cut)] = &path(&tells).faults[..] else { panic!("{tells:?}") };
-    assert_eq!(cut.signal, CutSignal::Rfn);
+    assert_eq!(cut.signal, PartitionSignal::Rfn);
     let routers = path(&tells).routers.unwrap();
-    assert_eq!((routers.believes.to_string(), routers.buffer), ("20 s".into(), None));
+    assert_eq!((routers.rfn_lifetime.to_string(), routers.buffer), ("20 s".into(), None));
     assert_eq!(shown(&tells, "network.routers.believes"), Some("20 s".into()));
 }
 
@@ -47,7 +47,7 @@ fn routers_believe_as_long_as_tcp_f_waits() {
 
 #[test]
 fn a_buffer_is_flushed_by_any_route_unless_it_says_otherwise() {
-    for (written, flush) in [("", Flush::Route), (", flush = \"rrn\"", Flush::Rrn)] {
+    for (written, flush) in [("", BufferFlush::Route), (", flush = \"rrn\"", BufferFlush::Rrn)] {
         let buffer = format!("routers = {{ buffer = {{ packets = 20{written} }} }}\n{RFN}");
         let buffer = path(&scenario(&buffer)).routers.unwrap().buffer.unwrap();
         assert_eq!((buffer.packets, buffer.flush), (20, flush));

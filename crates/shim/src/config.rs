@@ -65,7 +65,7 @@ impl Default for Config {
 
 impl Config {
     /// What the aid is made from that a [`Shim`](crate::Shim) uses unless it is given another.
-    pub fn carry(&self) -> CarryOptions {
+    pub fn carry_options(&self) -> CarryOptions {
         CarryOptions {
             undo_losses: self.undo_losses,
             cwnd: self.cwnd,

@@ -14,10 +14,10 @@ use driftway_base::{
     Act, ActResult, Duration, Instant, Known, ProbeSpacing, Release, Retransmit, RouteProbe, SeqRange,
     Assign, Signal, SignalKind, TcpView,
 };
-use driftway_shim::{Config, Fate, Shim, Swallowed};
+use driftway_shim::{Config, PacketDisposition, Shim, DiscardReason};
 use driftway_wire::{TcpFlags, TcpSegment};
 
-const BY_AID: Fate = Fate::Swallowed(Swallowed::ByAid);
+const BY_AID: PacketDisposition = PacketDisposition::Discarded(DiscardReason::ByAid);
 const OFFERS: Offers = Offers { ecn: true, sack: true };
 
 /// Without the probes that the shim sends by itself, so that the papers' own are to be seen.
@@ -203,13 +203,13 @@ fn a_limit_is_refused_and_replaced() {
     line.peer_passes(ack(2001, 200).window(1000));
     // It is not for outages: what a router says is for TCP.
     let fate = line.unreachable(nth(2), driftway_wire::UnreachableCode::Host);
-    assert_eq!((fate, line.status().state), (Fate::Pass, "open"));
+    assert_eq!((fate, line.status().state), (PacketDisposition::Pass, "open"));
 }
 
 /// Asks for what it is told to ask for, whenever there is a signal; keeps what came of it, and the
 /// last view.
 #[derive(Default)]
-struct Told {
+struct AidScript {
     asks: Vec<Act>,
     verdict: Option<Verdict>,
     came: Vec<ActResult>,
@@ -217,9 +217,9 @@ struct Told {
 }
 
 #[derive(Clone, Default)]
-struct Puppet(Arc<Mutex<Told>>);
+struct ScriptedAid(Arc<Mutex<AidScript>>);
 
-impl Puppet {
+impl ScriptedAid {
     fn line(&self) -> Line {
         let puppet = self.clone();
         line(move || Box::new(puppet.clone()))
@@ -237,7 +237,7 @@ impl Puppet {
     }
 }
 
-impl Aid for Puppet {
+impl Aid for ScriptedAid {
     fn name(&self) -> &'static str {
         "puppet"
     }
@@ -283,7 +283,7 @@ fn emit(ack: u32, window: u32, copies: u8) -> Act {
 
 #[test]
 fn what_is_known_from_below() {
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.sends(0..2);
@@ -320,7 +320,7 @@ const SET_TIMER: Act = Act::SetTimeoutResponse {
 
 #[test]
 fn acts_that_cannot_be_done_are_refused_and_counted() {
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.sends(0..2);
@@ -364,7 +364,7 @@ fn acts_that_cannot_be_done_are_refused_and_counted() {
 /// Where ECN was not agreed on, an echo of congestion would mean nothing to TCP.
 #[test]
 fn congestion_is_said_by_an_echo() {
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.sends(0..4);
@@ -377,7 +377,7 @@ fn congestion_is_said_by_an_echo() {
     // What was lost then was lost to congestion.
     assert_eq!(puppet.asks(&mut line, Act::Undo), ActResult::Unsupported);
 
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let aid = puppet.clone();
     let make = move || Box::new(aid.clone()) as Box<dyn Aid>;
     let offers = Offers { ecn: false, sack: true };
@@ -388,7 +388,7 @@ fn congestion_is_said_by_an_echo() {
 
 #[test]
 fn originals_are_sent_again_and_acknowledgments_are_made_up() {
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.peer_passes(ack(1, 100).carrying(1, 500));
@@ -409,7 +409,7 @@ fn originals_are_sent_again_and_acknowledgments_are_made_up() {
 /// Whatever it would have the local TCP see.
 #[test]
 fn an_aid_can_acknowledge_nothing() {
-    let puppet = Puppet::default();
+    let puppet = ScriptedAid::default();
     let mut line = puppet.line();
     line.at(200);
     line.sends(0..4);

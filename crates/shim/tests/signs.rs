@@ -5,7 +5,7 @@ mod common;
 use common::cut::{NOT_BELIEVED, cut_short};
 use common::line::{FLOW, IN_REPAIR, Line, THERE, ack, config, data, nth};
 use driftway_base::{Signal, SignalKind};
-use driftway_shim::{Config, Fate};
+use driftway_shim::{Config, PacketDisposition};
 use driftway_wire::UnreachableCode;
 
 /// The oldest original, each round trip, and after two minutes once a second.
@@ -93,7 +93,7 @@ fn a_receiver_keeps_two_bytes_in_hand() {
     let leaves = |line: &mut Line, number: u32| {
         let says = line.local_now(data(1, 0).not_capable().acking(number));
         let mut bytes = says.bytes(line.now);
-        assert_eq!(line.outgoing(&mut bytes), Fate::Pass);
+        assert_eq!(line.outgoing(&mut bytes), PacketDisposition::Pass);
         common::line::show(&bytes)
     };
     line.at(200);

@@ -11,7 +11,7 @@ use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_aid::options::{OptionKind, OptionValue};
 use driftway_aid::tcp_f::{ResumeFrom, TcpF, TcpFOptions};
 use driftway_base::{Duration, Instant, Signal, SignalKind};
-use driftway_shim::{Config, CwndAfterOutage, Fate, Shim};
+use driftway_shim::{Config, CwndAfterOutage, PacketDisposition, Shim};
 use driftway_tcp::GrowthKind;
 use driftway_wire::UnreachableCode;
 use proptest::prelude::*;
@@ -108,14 +108,14 @@ fn who_was_wrong_once_is_believed_only_about_silence() {
         line.at(500 + u64::from(n) * 200);
         line.sends(3 + n..4 + n);
         line.emits([]);
-        assert_eq!(line.unreachable(nth(3 + n), UnreachableCode::Host), Fate::Pass);
+        assert_eq!(line.unreachable(nth(3 + n), UnreachableCode::Host), PacketDisposition::Pass);
         line.at(600 + u64::from(n) * 200);
         line.peer_passes(ack(4001 + 1000 * n, 500 + n * 200));
     }
     // True this time: nobody is heard for a timeout (300 ms).
     line.at(3000);
     line.sends(13..15);
-    assert_eq!(line.unreachable(nth(13), UnreachableCode::Host), Fate::Pass);
+    assert_eq!(line.unreachable(nth(13), UnreachableCode::Host), PacketDisposition::Pass);
     line.at(3299);
     assert_eq!(line.status().state, "open");
     line.at(3300);
@@ -178,7 +178,7 @@ fn a_round_trip_that_a_hold_interrupts_is_not_measured() {
     line.peer_passes(ack(2001, 200));
     line.at(5_250);
     line.peer_passes(ack(3001, 5_150));
-    assert_eq!(line.status().round_trip, Some(MS(100)));
+    assert_eq!(line.status().srtt, Some(MS(100)));
 }
 
 /// A transfer, and bytes that have arrived at these times (ms).

@@ -75,7 +75,7 @@ impl Fingerprint {
     }
 
     /// Events, packets, statistics, in hexadecimal.
-    pub fn text(&self) -> String {
+    pub fn to_hex(&self) -> String {
         format!("{:016x}-{:016x}-{:016x}", self.events.0, self.packets.0, self.statistics.0)
     }
 }
@@ -134,7 +134,7 @@ mod test {
     fn moved(change: impl Fn(&mut Fingerprint)) -> [bool; 3] {
         let (before, mut after) = (Fingerprint::default(), Fingerprint::default());
         change(&mut after);
-        let (before, after) = (before.text(), after.text());
+        let (before, after) = (before.to_hex(), after.to_hex());
         let parts: Vec<bool> =
             before.split('-').zip(after.split('-')).map(|(a, b)| a != b).collect();
         parts.try_into().unwrap()
@@ -154,7 +154,7 @@ mod test {
         let text = |at: u64, place, fate, packet: &Packet| {
             let mut fingerprint = Fingerprint::default();
             fingerprint.packet(Instant::from_nanos(at), place, fate, packet);
-            fingerprint.text()
+            fingerprint.to_hex()
         };
         let mut marked = packet(0);
         marked.ip.ecn = driftway_base::Ecn::Ce;

@@ -4,7 +4,7 @@ use crate::packet_accounting::PacketDropReason;
 use crate::results::{FlowResult, RunResult};
 
 /// How one is read; `None` where there is no such thing, as no routing on a path.
-type Reading = fn(&RunResult) -> Option<f64>;
+type NetworkMetricReader = fn(&RunResult) -> Option<f64>;
 
 /// Fields of a part of the results, under the names that they have in JSON.
 macro_rules! fields {
@@ -16,7 +16,7 @@ macro_rules! fields {
     };
 }
 
-const FIELDS: &[(&str, Reading)] = fields! {
+const FIELDS: &[(&str, NetworkMetricReader)] = fields! {
     routing: packets_sent bytes_sent discoveries failed_discoveries route_errors notices
         link_failures arp_failures false_link_failures link_retries vain_link_retries link_retries_sent replies_from_cache salvaged overheard
         nested_errors loss_notices passed_notices lost_notices resent_acks data_hops ack_hops icmp_hops data_routed acks_routed icmp_routed;

@@ -27,7 +27,7 @@ fn looking_changes_nothing() {
             while simulation.run_until(at).unwrap() {
                 assert_eq!(simulation.now(), at, "{name}");
                 for node in 0..simulation.nodes() {
-                    simulation.waiting(node);
+                    simulation.queue_length(node);
                     simulation.position(node);
                     simulation.route(node, 0);
                 }
@@ -78,7 +78,7 @@ fn what_is_seen_is_what_is_there() {
     assert_eq!(simulation.position(0), None);
     let waits = |second| {
         simulation.run_until(Instant::from_secs(second)).unwrap();
-        (0..=last).map(|node| simulation.waiting(node)).sum::<usize>()
+        (0..=last).map(|node| simulation.queue_length(node)).sum::<usize>()
     };
     let waiting: Vec<usize> = (1..60).map(waits).collect();
     assert!(waiting.iter().any(|packets| *packets > 0), "{waiting:?}");

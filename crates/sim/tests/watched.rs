@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use common::Kept;
 use driftway_base::Instant;
-use driftway_sim::Watch;
+use driftway_sim::Observers;
 use driftway_sim::capture::Capture;
 use driftway_sim::log::{Entry, Event, EventLog, Layer};
 use driftway_sim::results::RunResult;
@@ -43,15 +43,15 @@ transport = "udp"
 application = { cbr = { every = "5 ms", size = "900 B" } }
 "#;
 
-struct Watched {
+struct ObservedRun {
     result: RunResult,
-    unwatched: RunResult,
+    unobserved: RunResult,
     rows: Vec<Entry>,
     capture: Vec<u8>,
     trace: Trace,
 }
 
-fn watched(protocol: &str) -> Watched {
+fn observed_run(protocol: &str) -> ObservedRun {
     // With ARP under one of them.
     let arp = if protocol == "aodv" { "arp = true\n" } else { "" };
     let text = SCENARIO.replace("\"aodv\"", &format!("{protocol:?}"));
@@ -61,24 +61,24 @@ fn watched(protocol: &str) -> Watched {
     let mut trace = Trace::default();
     let mut log = EventLog::new(Box::new(events.clone()));
     let mut capture = Capture::new(Box::new(frames.clone()), &scenario, 3).unwrap();
-    let watch = Watch { trace: Some(&mut trace), log: Some(&mut log), capture: Some(&mut capture) };
+    let watch = Observers { trace: Some(&mut trace), log: Some(&mut log), capture: Some(&mut capture) };
     let result = driftway_sim::run(&scenario, 3, watch).unwrap();
     log.finish().unwrap();
     capture.finish().unwrap();
     let rows = EventLog::read(events.bytes().as_slice()).collect::<Result<_, _>>().unwrap();
     let unwatched = driftway_sim::run(&scenario, 3, None).unwrap();
-    Watched { result, unwatched, rows, capture: frames.bytes(), trace }
+    ObservedRun { result, unobserved: unwatched, rows, capture: frames.bytes(), trace }
 }
 
-fn each_protocol(check: impl Fn(&str, &Watched)) {
+fn each_protocol(check: impl Fn(&str, &ObservedRun)) {
     for protocol in ["aodv", "dsr"] {
-        check(protocol, &watched(protocol));
+        check(protocol, &observed_run(protocol));
     }
 }
 
 #[test]
 fn watching_changes_nothing() {
-    each_protocol(|protocol, run| assert_eq!(run.result, run.unwatched, "{protocol}"));
+    each_protocol(|protocol, run| assert_eq!(run.result, run.unobserved, "{protocol}"));
 }
 
 #[test]

@@ -250,7 +250,8 @@ impl AidOptions for AtcpOptions {
         },
     ];
 
-    const ORDERED_OPTIONS: &'static [(&'static str, &'static str)] = &[("persist_min", "persist_max")];
+    const ORDERED_OPTIONS: &'static [(&'static str, &'static str)] =
+        &[("persist_min", "persist_max")];
 
     fn build(self) -> Box<dyn Aid> {
         Box::new(Atcp::new(self))

@@ -9,7 +9,7 @@ mod properties;
 
 use std::vec::Vec;
 
-use driftway_base::{Act, Duration, Instant, Release, UnreachableScope, Seq, SeqRange};
+use driftway_base::{Act, Duration, Instant, Release, Seq, SeqRange, UnreachableScope};
 use driftway_base::{Assign, Signal, SignalKind};
 use driftway_wire::{Payload, TcpFlags, TcpSegment};
 

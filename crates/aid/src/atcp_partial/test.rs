@@ -2,12 +2,12 @@
 
 use std::vec::Vec;
 
-use driftway_base::{SignalDetails, Instant, UnreachableScope, Seq};
+use driftway_base::{Instant, Seq, SignalDetails, UnreachableScope};
 
 use super::*;
 use crate::kit::{self, States};
-use crate::scripted::{Event, Response, ScriptedDriver, Tcp};
 use crate::liveness::{self, TCP_MAX_RTO, random_flag};
+use crate::scripted::{Event, Response, ScriptedDriver, Tcp};
 
 type Line = ScriptedDriver<Machine<AtcpPartial>>;
 
@@ -42,7 +42,10 @@ fn responses(line: &Line) -> Vec<Response> {
 
 fn unreachable(line: &mut Line) {
     let kind = SignalKind::Unreachable(UnreachableScope::Host);
-    line.signal(Signal { kind, details: SignalDetails { seq: Some(line.tcp.una()), ..SignalDetails::default() } });
+    line.signal(Signal {
+        kind,
+        details: SignalDetails { seq: Some(line.tcp.una()), ..SignalDetails::default() },
+    });
 }
 
 fn duplicates(line: &mut Line, copies: u32) {
@@ -192,8 +195,8 @@ fn a_driver_that_cannot_hold_is_left_alone() {
 
 #[test]
 fn transitions_are_those_of_the_thesis() {
-    use Transition::*;
     use State::*;
+    use Transition::*;
     kit::assert_transitions::<State>(
         &[
             (Normal, ThirdDuplicate, Loss),
@@ -221,7 +224,11 @@ fn the_diagram_is_drawn_from_the_code() {
 fn there_is_a_way_out_of_every_state() {
     liveness::check_recovery(|random| {
         let ecn = if random_flag(random) { EcnResponse::Normal } else { EcnResponse::Congested };
-        let options = AtcpPartialOptions { ecn, step_back: random_flag(random), retransmit: random_flag(random) };
+        let options = AtcpPartialOptions {
+            ecn,
+            step_back: random_flag(random),
+            retransmit: random_flag(random),
+        };
         (AtcpPartial::new(options), MAX_PROBE_INTERVAL.max(TCP_MAX_RTO))
     });
 }

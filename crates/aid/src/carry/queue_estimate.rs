@@ -74,7 +74,8 @@ impl QueueEstimate {
         if self.min_rtt.is_some_and(|least| queue <= least.over(4)) {
             return false;
         }
-        let full = queue > self.full_length.over(4).times(3) && queue <= self.full_length.over(8).times(9);
+        let full =
+            queue > self.full_length.over(4).times(3) && queue <= self.full_length.over(8).times(9);
         // A measurement that was too long is forgotten by and by.
         let less = if full { Duration::ZERO } else { self.full_length.over(16) };
         self.full_length = self.full_length.saturating_sub(less).max(queue);

@@ -44,7 +44,9 @@ impl States for State {
 
     fn next(self, cause: Transition) -> Self {
         match (self, cause) {
-            (Self::Open | Self::Suspecting | Self::Resuming, Transition::PathLost) => Self::Disconnected,
+            (Self::Open | Self::Suspecting | Self::Resuming, Transition::PathLost) => {
+                Self::Disconnected
+            }
             (Self::Open, Transition::Silence) => Self::Suspecting,
             (Self::Suspecting, Transition::LateAnswer) => Self::Open,
             (Self::Suspecting | Self::Disconnected, Transition::PathRestored) => Self::Resuming,

@@ -2,11 +2,11 @@
 
 use std::vec::Vec;
 
-use driftway_base::{SignalDetails, Endpoint, FlowKey, Ipv4Addr, UnreachableScope};
+use driftway_base::{Endpoint, FlowKey, Ipv4Addr, SignalDetails, UnreachableScope};
 
 use super::*;
+use crate::liveness::{self, random_duration, random_flag};
 use crate::scripted::{Event, Response, ScriptedDriver, Tcp};
-use crate::liveness::{self, random_flag, random_duration};
 use crate::{Aid, kit};
 
 type Line = ScriptedDriver<Machine<Carry>>;
@@ -249,7 +249,8 @@ fn in_a_long_outage_probes_become_rare() {
 
 #[test]
 fn on_a_new_path_everything_begins_anew() {
-    let mut line = ten_sent_with(CarryOptions { cwnd: CwndAfterOutage::Reset, ..CarryOptions::default() });
+    let mut line =
+        ten_sent_with(CarryOptions { cwnd: CwndAfterOutage::Reset, ..CarryOptions::default() });
     line.aid.protocol.path_marks_ecn = true;
     one_lost(&mut line);
     gone(&mut line);
@@ -356,8 +357,7 @@ fn the_answer_to_a_probe_shows_that_there_was_an_outage() {
         line.receive(back);
         assert_eq!(line.aid.state(), "resuming");
         let acts: Vec<_> = asked(&line).iter().map(|(_, act, _)| *act).collect();
-        let [hold, Act::Resume { cwnd: Assign::Value(window), ssthresh: threshold, .. }] =
-            acts[..]
+        let [hold, Act::Resume { cwnd: Assign::Value(window), ssthresh: threshold, .. }] = acts[..]
         else {
             panic!("{acts:?}")
         };
@@ -374,7 +374,8 @@ fn the_answer_to_a_probe_shows_that_there_was_an_outage() {
 fn an_answer_that_is_late_shows_a_slow_path() {
     for ecn in [false, true] {
         let carry = Carry::new(CarryOptions::default());
-        let line = if ecn { ScriptedDriver::new(carry) } else { ScriptedDriver::without_ecn(carry) };
+        let line =
+            if ecn { ScriptedDriver::new(carry) } else { ScriptedDriver::without_ecn(carry) };
         let mut line = suspects(sends_sixty_four(line));
         let late = answer(&line, nth(65), 9_399);
         line.receive(late);

@@ -2,13 +2,13 @@
 
 use std::vec::Vec;
 
-use driftway_base::{SignalDetails, Duration, Instant, SeqRanges, UnreachableScope, Seq, SeqRange};
+use driftway_base::{Duration, Instant, Seq, SeqRange, SeqRanges, SignalDetails, UnreachableScope};
 
 use super::*;
 use crate::Aid;
 use crate::kit::{self, standby};
+use crate::liveness::{self, TCP_MAX_RTO, random_duration, random_flag};
 use crate::scripted::{Event, Response, ScriptedDriver, Tcp};
-use crate::liveness::{self, TCP_MAX_RTO, random_flag, random_duration};
 
 type Line = ScriptedDriver<Machine<Elfn>>;
 
@@ -23,7 +23,8 @@ fn at(micros: u64) -> Instant {
 
 /// The paper's second choice, with its numbers.
 fn defaults() -> ElfnOptions {
-    let standby = StandbyOptions { after_standby: AfterStandby::Defaults, ..StandbyOptions::default() };
+    let standby =
+        StandbyOptions { after_standby: AfterStandby::Defaults, ..StandbyOptions::default() };
     ElfnOptions { standby, ..ElfnOptions::default() }
 }
 
@@ -57,7 +58,10 @@ fn notice(line: &mut Line, start: Seq, fate: PacketDisposition) {
     let mut ranges = SeqRanges::default();
     ranges.push(SeqRange::new(start, start + 100));
     let kind = SignalKind::PacketLost { ranges, disposition: fate };
-    line.signal(Signal { kind, details: SignalDetails { seq: Some(start), ..SignalDetails::default() } });
+    line.signal(Signal {
+        kind,
+        details: SignalDetails { seq: Some(start), ..SignalDetails::default() },
+    });
 }
 
 const SALVAGED: PacketDisposition = PacketDisposition::Salvaged;
@@ -222,8 +226,12 @@ fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Elfn>, Duration) 
     let after = if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
     let default_rto = random_duration(random, 1, 9_000);
     let freeze_on = if random_flag(random) { FreezeOn::RouteFailure } else { FreezeOn::PacketLoss };
-    let standby =
-        StandbyOptions { probe_interval, after_standby: after, default_rto, ..StandbyOptions::default() };
+    let standby = StandbyOptions {
+        probe_interval,
+        after_standby: after,
+        default_rto,
+        ..StandbyOptions::default()
+    };
     let longest = probe_interval + default_rto;
     (Elfn::new(ElfnOptions { standby, freeze_on }), longest)
 }

@@ -2,13 +2,13 @@
 
 use std::vec::Vec;
 
-use driftway_base::{SignalDetails, Duration, Instant, SeqRanges, UnreachableScope};
+use driftway_base::{Duration, Instant, SeqRanges, SignalDetails, UnreachableScope};
 
 use super::*;
 use crate::Aid;
 use crate::kit::{self, standby};
+use crate::liveness::{self, TCP_MAX_RTO, random_duration, random_flag};
 use crate::scripted::{Event, ScriptedDriver, Tcp};
-use crate::liveness::{self, TCP_MAX_RTO, random_flag, random_duration};
 
 type Line = ScriptedDriver<Machine<Epln>>;
 
@@ -42,7 +42,10 @@ fn notice(line: &mut Line, n: u32, fate: PacketDisposition) {
     let mut ranges = SeqRanges::default();
     ranges.push(SeqRange::new(nth(n), nth(n + 1)));
     let kind = SignalKind::PacketLost { ranges, disposition: fate };
-    line.signal(Signal { kind, details: SignalDetails { seq: Some(nth(n)), ..SignalDetails::default() } });
+    line.signal(Signal {
+        kind,
+        details: SignalDetails { seq: Some(nth(n)), ..SignalDetails::default() },
+    });
 }
 
 /// What has gone again, and when (ms): numbers of packets.
@@ -161,9 +164,11 @@ fn section_3_3_with_the_news_of_what_is_lost() {
 
 #[test]
 fn a_search_and_the_notices_of_other_networks_make_it_stand_by() {
-    for kind in
-        [SignalKind::RouteDiscovery, SignalKind::RouteFailed, SignalKind::Unreachable(UnreachableScope::Host)]
-    {
+    for kind in [
+        SignalKind::RouteDiscovery,
+        SignalKind::RouteFailed,
+        SignalKind::Unreachable(UnreachableScope::Host),
+    ] {
         let mut line = line();
         line.signal(Signal::new(kind));
         assert_eq!((line.aid.state(), resent(&line)), ("standby", Vec::new()));
@@ -204,7 +209,8 @@ fn all_passes_in_both_states() {
         }
         line.receive_ack(nth(2));
         line.send(line.peer_ack(nth(0)));
-        let passes = |event: &Event| !matches!(event, Event::DroppedOutgoing(_) | Event::Dropped(_));
+        let passes =
+            |event: &Event| !matches!(event, Event::DroppedOutgoing(_) | Event::Dropped(_));
         assert!(line.record.iter().all(|(_, event)| passes(event)));
     }
 }
@@ -219,8 +225,12 @@ fn drawn(random: &mut driftway_base::RandomStream) -> (Machine<Epln>, Duration) 
     let probe_interval = random_duration(random, 1, 5_000);
     let after = if random_flag(random) { AfterStandby::Previous } else { AfterStandby::Defaults };
     let default_rto = random_duration(random, 1, 9_000);
-    let standby =
-        StandbyOptions { probe_interval, after_standby: after, default_rto, ..StandbyOptions::default() };
+    let standby = StandbyOptions {
+        probe_interval,
+        after_standby: after,
+        default_rto,
+        ..StandbyOptions::default()
+    };
     (Epln::new(EplnOptions { standby }), probe_interval + default_rto)
 }
 

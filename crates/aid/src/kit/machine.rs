@@ -3,7 +3,7 @@
 use driftway_base::{Act, ActResult, Instant, Signal, TcpView};
 use driftway_wire::TcpSegment;
 
-use super::{PendingActs, Context, Named, States};
+use super::{Context, Named, PendingActs, States};
 use crate::{Aid, Verdict};
 
 /// An aid as its paper draws it: what it does for an event, and with a transition. The events are

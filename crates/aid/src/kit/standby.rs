@@ -1,6 +1,6 @@
 //! A sender that stands by: it sends nothing but a probe now and then, until it hears of its peer.
 
-use driftway_base::{Act, Duration, Release, Seq, SeqRange, Assign, Signal, SignalKind, TcpView};
+use driftway_base::{Act, Assign, Duration, Release, Seq, SeqRange, Signal, SignalKind, TcpView};
 
 use super::{Context, DEFAULT_MSS, States, named};
 
@@ -150,7 +150,12 @@ impl Standby {
         let least = StandbyOptions::MIN_INTERVAL;
         options.probe_interval = options.probe_interval.max(least);
         options.default_rto = options.default_rto.max(least);
-        Self { options, probe: SeqRange::new(Seq(0), Seq(0)), una_at_start: None, is_window_pending: false }
+        Self {
+            options,
+            probe: SeqRange::new(Seq(0), Seq(0)),
+            una_at_start: None,
+            is_window_pending: false,
+        }
     }
 
     /// Where the next probe begins.

@@ -18,7 +18,10 @@ pub trait States: Named {
 /// Checks that the transitions are `arrows`, apart from those at the causes `besides`, which the
 /// paper does not have.
 #[cfg(test)]
-pub(crate) fn assert_transitions<S: States>(arrows: &[(S, S::Transition, S)], besides: &[S::Transition]) {
+pub(crate) fn assert_transitions<S: States>(
+    arrows: &[(S, S::Transition, S)],
+    besides: &[S::Transition],
+) {
     for &from in S::ALL {
         for &cause in S::Transition::ALL.iter().filter(|cause| !besides.contains(cause)) {
             let arrow = arrows.iter().find(|arrow| (arrow.0, arrow.1) == (from, cause));

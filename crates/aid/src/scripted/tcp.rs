@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 use driftway_base::{Act, ActResult, Duration, Ecn, Endpoint, Instant, Ipv4Addr, Release};
-use driftway_base::{Seq, SeqRange, Assign, TcpView};
+use driftway_base::{Assign, Seq, SeqRange, TcpView};
 use driftway_tcp::{Clock, Config, Connection, RecoveryKind, State, Stats};
 use driftway_wire::{TcpFlags, TcpSegment};
 

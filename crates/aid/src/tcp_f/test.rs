@@ -2,12 +2,14 @@
 
 use std::vec::Vec;
 
-use driftway_base::{SignalDetails, Endpoint, FlowKey, Instant, Ipv4Addr, UnreachableScope, Seq, SeqRange};
+use driftway_base::{
+    Endpoint, FlowKey, Instant, Ipv4Addr, Seq, SeqRange, SignalDetails, UnreachableScope,
+};
 use driftway_wire::{Payload, TcpSegment};
 
 use super::*;
+use crate::liveness::{self, TCP_MAX_RTO, random_duration, random_flag};
 use crate::scripted::{Event, ScriptedDriver, Tcp};
-use crate::liveness::{self, TCP_MAX_RTO, random_flag, random_duration};
 use crate::{Aid, kit};
 
 type Line = ScriptedDriver<Machine<TcpF>>;
@@ -106,8 +108,7 @@ const HOLD: Act = Act::Hold {
     cwnd: Assign::Keep,
     release: Release::Resume,
 };
-const RESUME: Act =
-    Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep };
+const RESUME: Act = Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep };
 
 #[test]
 fn the_first_rfn_stops_everything() {
@@ -348,9 +349,11 @@ fn the_failure_point_alone_may_wake_it() {
 #[test]
 fn other_signals_mean_nothing_to_it() {
     let mut line = ten_sent();
-    for kind in
-        [SignalKind::Unreachable(UnreachableScope::Host), SignalKind::SourceQuench, SignalKind::EcnEcho]
-    {
+    for kind in [
+        SignalKind::Unreachable(UnreachableScope::Host),
+        SignalKind::SourceQuench,
+        SignalKind::EcnEcho,
+    ] {
         line.signal(Signal::new(kind));
     }
     assert_eq!((line.aid.state, asked(&line)), (State::Active, Vec::new()));
@@ -384,7 +387,8 @@ fn all_passes_in_both_states() {
     for mut line in [ten_sent(), snoozing()] {
         line.receive_ack(nth(2));
         line.send(line.peer_ack(nth(0)));
-        let passes = |event: &Event| !matches!(event, Event::DroppedOutgoing(_) | Event::Dropped(_));
+        let passes =
+            |event: &Event| !matches!(event, Event::DroppedOutgoing(_) | Event::Dropped(_));
         assert!(line.record.iter().all(|(_, event)| passes(event)));
         assert_eq!(line.tcp.outstanding(), SeqRange::new(nth(2), nth(10)));
     }

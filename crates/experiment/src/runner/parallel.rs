@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 ///
 /// # Errors
 /// The first failure by index.
-pub fn in_order<T: Send, E: Send>(
+pub fn parallel_map<T: Send, E: Send>(
     jobs: usize,
     count: usize,
     work: impl Fn(usize) -> Result<T, E> + Sync,
@@ -44,7 +44,7 @@ mod test {
     #[test]
     fn the_order_is_that_of_the_indices() {
         for jobs in [1, 2, 7] {
-            let answers = in_order(jobs, 100, |index| Ok::<_, ()>(index * index)).unwrap();
+            let answers = parallel_map(jobs, 100, |index| Ok::<_, ()>(index * index)).unwrap();
             assert_eq!(answers, (0..100).map(|index| index * index).collect::<Vec<_>>());
         }
     }
@@ -53,7 +53,7 @@ mod test {
     fn the_failure_is_the_first_by_index() {
         for jobs in [1, 2, 7] {
             let work = |index| if index % 10 == 9 { Err(index) } else { Ok(index) };
-            assert_eq!(in_order(jobs, 1000, work), Err(9));
+            assert_eq!(parallel_map(jobs, 1000, work), Err(9));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration as StdDuration;
 use driftway_base::{Duration, Instant};
 use driftway_scenario::Scenario;
 use driftway_sim::results::RunResult;
-use driftway_sim::{RunError, Simulation, Watch};
+use driftway_sim::{Observers, RunError, Simulation};
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
@@ -39,27 +39,27 @@ impl Job {
 
     /// The command that runs it.
     pub fn command(&self) -> String {
-        command::run(&self.file, &self.set)
+        command::run_command(&self.file, &self.set)
     }
 
-    fn broken(&self, seed: u64, what: &dyn std::fmt::Display) -> Error {
+    fn bug(&self, seed: u64, what: &dyn std::fmt::Display) -> Error {
         let command = format!("{} --seed {seed}", self.command());
-        Error::Broken { what: what.to_string(), command }
+        Error::Bug { what: what.to_string(), command }
     }
 
     /// Makes a run, watched. It is given up when `stop` says so: `None`.
     ///
     /// # Errors
     /// A mistake in driftway.
-    pub fn watched(
+    pub fn run_watched(
         &self,
         seed: u64,
-        watch: Watch<'_>,
+        watch: Observers<'_>,
         stop: &AtomicBool,
     ) -> Result<Option<RunResult>, Error> {
-        self.guarded(seed, || {
+        self.catch_failure(seed, || {
             let mut simulation = Simulation::new(&self.scenario, seed, watch)?;
-            if go_on(&mut simulation, Instant::FAR_FUTURE, stop)?.is_none() {
+            if advance(&mut simulation, Instant::FAR_FUTURE, stop)?.is_none() {
                 return Ok(None);
             }
             simulation.finish().map(Some)
@@ -71,30 +71,30 @@ impl Job {
     ///
     /// # Errors
     /// A mistake in driftway.
-    pub fn record(
+    pub fn run_recorded(
         &self,
         seed: u64,
         step: Option<Duration>,
         stop: &AtomicBool,
-    ) -> Result<Option<Record>, Error> {
-        let before = cpu();
-        let made = self.guarded(seed, || {
+    ) -> Result<Option<RunRecord>, Error> {
+        let before = thread_cpu_time();
+        let made = self.catch_failure(seed, || {
             let mut simulation = Simulation::new(&self.scenario, seed, None)?;
             let mut samples = step.map(|_| Samples::default());
             let mut until = Instant::ZERO;
             loop {
                 until = step.map_or(Instant::FAR_FUTURE, |step| until + step);
-                let Some(more) = go_on(&mut simulation, until, stop)? else { return Ok(None) };
+                let Some(more) = advance(&mut simulation, until, stop)? else { return Ok(None) };
                 if let Some(samples) = &mut samples {
-                    samples.take(&mut simulation, &self.scenario);
+                    samples.record(&mut simulation, &self.scenario);
                 }
                 if !more {
                     return Ok(Some((simulation.finish()?, samples)));
                 }
             }
         })?;
-        let user_s = cpu().saturating_sub(before).as_secs_f64();
-        Ok(made.map(|(result, samples)| Record {
+        let user_s = thread_cpu_time().saturating_sub(before).as_secs_f64();
+        Ok(made.map(|(result, samples)| RunRecord {
             version: identity::VERSION.to_owned(),
             scenario: self.digest.clone(),
             seed,
@@ -105,32 +105,32 @@ impl Job {
     }
 
     /// Whatever breaks a run is a mistake in driftway.
-    fn guarded<T>(
+    fn catch_failure<T>(
         &self,
         seed: u64,
         work: impl FnOnce() -> Result<T, RunError>,
     ) -> Result<T, Error> {
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(made)) => Ok(made),
-            Ok(Err(error)) => Err(self.broken(seed, &error)),
+            Ok(Err(error)) => Err(self.bug(seed, &error)),
             // What panicked, and where, stands on standard error already.
-            Err(_) => Err(self.broken(seed, &"it panicked")),
+            Err(_) => Err(self.bug(seed, &"it panicked")),
         }
     }
 }
 
 /// Events between two looks at whether to stop: some milliseconds.
-const PATIENCE: u64 = 1 << 12;
+const EVENTS_PER_STOP_CHECK: u64 = 1 << 12;
 
 /// Goes on up to `until`, or to the end where that is in the far future; is the run not over? `None`: it
 /// was stopped on the way.
-fn go_on(
+fn advance(
     simulation: &mut Simulation<'_>,
     until: Instant,
     stop: &AtomicBool,
 ) -> Result<Option<bool>, RunError> {
     for events in 0_u64.. {
-        if events.is_multiple_of(PATIENCE) && stop.load(Ordering::Relaxed) {
+        if events.is_multiple_of(EVENTS_PER_STOP_CHECK) && stop.load(Ordering::Relaxed) {
             break;
         }
         if until < Instant::FAR_FUTURE {
@@ -144,13 +144,13 @@ fn go_on(
 }
 
 /// The CPU time of this thread. Zero where there is no such clock.
-fn cpu() -> StdDuration {
+fn thread_cpu_time() -> StdDuration {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(StdDuration::ZERO, StdDuration::from)
 }
 
 /// A run that was made, and what it gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct RunRecord {
     /// The driftway that made it ([`identity::VERSION`]).
     pub version: String,
     /// The digest of its scenario ([`identity::digest`]).

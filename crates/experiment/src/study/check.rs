@@ -2,13 +2,16 @@
 //! placed, before anything runs.
 
 use driftway_scenario::{
-    Application, Coordinate, Error, File, Flow, Scenario, Time, Transport, Unit, nearest, quantity,
+    Application, Coordinate, Error, Flow, Scenario, Time, TomlFile, Transport, Unit, nearest,
+    quantity,
 };
 use driftway_sim::network_metrics;
-use driftway_sim::results::METRICS;
+use driftway_sim::results::FLOW_METRICS;
 
-use super::format::{Against, Axis, Figure, Kernel, Measure, Of, Point, Settings, Study, Trace};
-use super::number::Setting;
+use super::format::{
+    Axis, Figure, FlowSelector, Kernel, Measure, Point, Settings, Study, TraceAxis, TraceView,
+};
+use super::number::SettingValue;
 use crate::words::list;
 
 /// The way to a value of the file, for a message.
@@ -18,22 +21,22 @@ macro_rules! keys {
 pub(super) use keys;
 
 /// More runs than any point needs were not meant.
-const MOST_RUNS: u64 = 10_000;
+const MAX_RUNS: u64 = 10_000;
 
 /// The names of a file: each once, and known where it is used.
 ///
 /// # Errors
 /// What is wrong first.
-pub fn names(file: &File, study: &Study) -> Result<(), Error> {
+pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
     if study.is_paper() && study.authors.is_empty() {
         return Err(file.error(&["authors"], "a paper has at least one of `authors`"));
     }
     // Nothing can be said of one run.
     let fewest = if study.statements.is_empty() { 1 } else { 2 };
     for (keys, runs) in [(&["runs"][..], study.runs), (&["quick", "runs"], study.quick.runs)] {
-        if !(fewest..=MOST_RUNS).contains(&runs) {
+        if !(fewest..=MAX_RUNS).contains(&runs) {
             let message =
-                format!("{runs} runs out of range {fewest}–{MOST_RUNS}\none has no interval");
+                format!("{runs} runs out of range {fewest}–{MAX_RUNS}\none has no interval");
             return Err(file.error(keys, &message));
         }
     }
@@ -48,7 +51,7 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
             return Err(error);
         }
     }
-    if study.first_seed.checked_add(MOST_RUNS).is_none() {
+    if study.first_seed.checked_add(MAX_RUNS).is_none() {
         return Err(file.error(&["first_seed"], "this leaves no room for further seeds"));
     }
     for (table, key, names) in [
@@ -57,10 +60,10 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
         ("figure", "id", figure_names(study)),
         ("reading", "name", study.readings.iter().map(|of| of.name.as_str()).collect()),
     ] {
-        for (number, name) in names.iter().enumerate() {
+        for (number, name) in check_names.iter().enumerate() {
             let wrong = if name.trim().is_empty() {
                 "this name is empty"
-            } else if names[..number].contains(name) {
+            } else if check_names[..number].contains(name) {
                 "this name is there twice\nchoose another"
             } else {
                 continue;
@@ -69,37 +72,37 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
         }
     }
     for (number, arm) in study.arms.iter().enumerate() {
-        one_of(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(study))?;
+        find_name(file, &keys!["arm", number, "group"], "group", &arm.group, &group_names(study))?;
         if let Some(other) = &arm.against {
-            one_of(file, &keys!["arm", number, "against"], "arm", other, &arm_names(study))?;
+            find_name(file, &keys!["arm", number, "against"], "arm", other, &arm_names(study))?;
         }
     }
     for (number, reading) in study.readings.iter().enumerate() {
         for (role, arm) in &reading.arms {
             let keys = keys!["reading", number, "arms", role];
-            one_of(file, &keys, "arm", arm, &arm_names(study))?;
+            find_name(file, &keys, "arm", arm, &arm_names(study))?;
         }
     }
     for (number, figure) in study.quick.figures.iter().enumerate() {
         let keys = keys!["quick", "figures", number];
-        one_of(file, &keys, "figure", figure, &figure_names(study))?;
+        find_name(file, &keys, "figure", figure, &figure_names(study))?;
     }
-    study.kernel.as_ref().map_or(Ok(()), |kernel| of_kernel(file, study, kernel))
+    study.kernel.as_ref().map_or(Ok(()), |kernel| check_kernel(file, study, kernel))
 }
 
 /// The names of `[kernel]`.
-fn of_kernel(file: &File, study: &Study, kernel: &Kernel) -> Result<(), Error> {
+fn check_kernel(file: &TomlFile, study: &Study, kernel: &Kernel) -> Result<(), Error> {
     for (keys, runs) in
         [(&["kernel", "runs"][..], kernel.runs), (&["kernel", "quick", "runs"], kernel.quick.runs)]
     {
-        if !(2..=MOST_RUNS).contains(&runs) {
-            let message = format!("{runs} runs out of range 2–{MOST_RUNS}\none has no interval");
+        if !(2..=MAX_RUNS).contains(&runs) {
+            let message = format!("{runs} runs out of range 2–{MAX_RUNS}\none has no interval");
             return Err(file.error(keys, &message));
         }
     }
     for (key, arms) in [("arms", &kernel.arms), ("twins", &kernel.twins)] {
-        for (number, arm) in arms.iter().enumerate() {
-            one_of(file, &keys!["kernel", key, number], "arm", arm, &arm_names(study))?;
+        for (number, arm) in figure_arms.iter().enumerate() {
+            find_name(file, &keys!["kernel", key, number], "arm", arm, &arm_names(study))?;
         }
     }
     if kernel.twins.is_empty() {
@@ -108,9 +111,9 @@ fn of_kernel(file: &File, study: &Study, kernel: &Kernel) -> Result<(), Error> {
     }
     for (number, figure) in kernel.figures.iter().enumerate() {
         let keys = keys!["kernel", "figures", number];
-        let at = one_of(file, &keys, "figure", figure, &figure_names(study))?;
-        if study.figures[at].y.iter().all(|measure| measure.metric != COMPLETION) {
-            let message = format!("figure {figure} does not measure `{COMPLETION}`");
+        let at = find_name(file, &keys, "figure", figure, &figure_names(study))?;
+        if study.figures[at].y.iter().all(|measure| measure.metric != COMPLETION_METRIC) {
+            let message = format!("figure {figure} does not measure `{COMPLETION_METRIC}`");
             return Err(file.error(&keys, &message));
         }
     }
@@ -136,23 +139,23 @@ pub fn figure_names(study: &Study) -> Vec<&str> {
 ///
 /// # Errors
 /// It is not there: the nearest is told.
-pub fn one_of<K: AsRef<str>>(
-    file: &File,
+pub fn find_name<K: AsRef<str>>(
+    file: &TomlFile,
     keys: &[K],
     what: &str,
     name: &str,
     names: &[&str],
 ) -> Result<usize, Error> {
-    names.iter().position(|known| *known == name).ok_or_else(|| {
-        let near = nearest(name, names.iter().copied());
+    check_names.iter().position(|known| *known == name).ok_or_else(|| {
+        let near = nearest(name, check_names.iter().copied());
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let known = names.join(", ");
+        let known = check_names.join(", ");
         file.error(keys, &format!("there is no {what} `{name}`\n{near}known are {known}"))
     })
 }
 
 /// A place on an axis in base units.
-pub fn place(at: &Coordinate) -> Option<(f64, Unit)> {
+pub fn axis_position(at: &Coordinate) -> Option<(f64, Unit)> {
     match at {
         Coordinate::Number(number) => Some((*number, Unit::One)),
         Coordinate::Quantity(text) => quantity(text),
@@ -160,7 +163,7 @@ pub fn place(at: &Coordinate) -> Option<(f64, Unit)> {
 }
 
 /// A place as it is written.
-pub fn written(at: &Coordinate) -> String {
+pub fn coordinate_text(at: &Coordinate) -> String {
     match at {
         Coordinate::Number(number) => number.to_string(),
         Coordinate::Quantity(text) => text.clone(),
@@ -171,17 +174,17 @@ pub fn written(at: &Coordinate) -> String {
 ///
 /// # Errors
 /// A name is not known.
-pub fn arms(file: &File, study: &Study, number: usize) -> Result<Vec<usize>, Error> {
+pub fn figure_arms(file: &TomlFile, study: &Study, number: usize) -> Result<Vec<usize>, Error> {
     let figure = &study.figures[number];
     let all = figure.arms.is_empty() && figure.groups.is_empty();
     let mut wanted = vec![all; study.arms.len()];
     for (at, name) in figure.arms.iter().enumerate() {
         let keys = keys!["figure", number, "arms", at];
-        wanted[one_of(file, &keys, "arm", name, &arm_names(study))?] = true;
+        wanted[find_name(file, &keys, "arm", name, &arm_names(study))?] = true;
     }
     for (at, name) in figure.groups.iter().enumerate() {
         let keys = keys!["figure", number, "groups", at];
-        one_of(file, &keys, "group", name, &group_names(study))?;
+        find_name(file, &keys, "group", name, &group_names(study))?;
         for (arm, wanted) in study.arms.iter().zip(&mut wanted) {
             *wanted |= arm.group == *name;
         }
@@ -190,28 +193,28 @@ pub fn arms(file: &File, study: &Study, number: usize) -> Result<Vec<usize>, Err
 }
 
 /// What an axis sets at each of its points, and what those that have names are called.
-pub type Steps = Vec<(Coordinate, Settings, Option<String>)>;
+pub type AxisSteps = Vec<(Coordinate, Settings, Option<String>)>;
 
 /// The points of a figure's axis, and its unit.
 ///
 /// # Errors
 /// It is none.
-pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Error> {
-    let (by_key, by_points) = (!axis.key.0.is_empty(), !axis.points.is_empty());
-    if by_key == by_points || by_key == axis.values.is_empty() {
+pub fn axis_steps(file: &TomlFile, axis: &Axis, figure: usize) -> Result<(AxisSteps, Unit), Error> {
+    let (by_key, by_points) = (!axis_steps.key.0.is_empty(), !axis_steps.points.is_empty());
+    if by_key == by_points || by_key == axis_steps.values.is_empty() {
         let help = "an axis has either `key` and `values`, or `points`";
         let message = format!("this is no axis\n{help}");
         return Err(file.error(&keys!["figure", figure, "x"], &message));
     }
-    let steps: Steps = if by_key {
+    let steps: AxisSteps = if by_key {
         let set = |x: &Coordinate| {
-            let value = Setting(written(x));
-            axis.key.0.iter().map(move |key| (key.clone(), value.clone())).collect()
+            let value = SettingValue(coordinate_text(x));
+            axis_steps.key.0.iter().map(move |key| (key.clone(), value.clone())).collect()
         };
-        axis.values.iter().map(|x| (x.clone(), set(x), None)).collect()
+        axis_steps.values.iter().map(|x| (x.clone(), set(x), None)).collect()
     } else {
         let step = |point: &Point| (point.at.clone(), point.set.clone(), point.name.clone());
-        axis.points.iter().map(step).collect()
+        axis_steps.points.iter().map(step).collect()
     };
     let table = if by_key { "values" } else { "points" };
     let mut unit = None;
@@ -219,9 +222,9 @@ pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Er
     for (number, (x, ..)) in steps.iter().enumerate() {
         let wrong =
             |message: &str| Err(file.error(&keys!["figure", figure, "x", table, number], message));
-        let Some((value, of)) = place(x) else {
+        let Some((value, of)) = axis_position(x) else {
             let help = "right would be, for example, \"10 ms\" or 3";
-            return wrong(&format!("`{}` is not a quantity\n{help}", written(x)));
+            return wrong(&format!("`{}` is not a quantity\n{help}", coordinate_text(x)));
         };
         if *unit.get_or_insert(of) != of {
             return wrong("this has another unit than the first value");
@@ -238,8 +241,8 @@ pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Er
 ///
 /// # Errors
 /// A metric or an arm is not known, or a point has no place on the axis.
-pub fn measures(
-    file: &File,
+pub fn check_measures(
+    file: &TomlFile,
     figure: &Figure,
     number: usize,
     arms: &[&str],
@@ -248,31 +251,31 @@ pub fn measures(
     if figure.y.is_empty() {
         return Err(file.error(&keys!["figure", number, "y"], "a figure measures something"));
     }
-    let known = METRICS.iter().map(|(name, _)| (*name).to_owned()).chain(network_metrics());
+    let known = FLOW_METRICS.iter().map(|(name, _)| (*name).to_owned()).chain(network_metrics());
     let known: Vec<String> = known.collect();
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     for (at, measure) in figure.y.iter().enumerate() {
         let keys = keys!["figure", number, "y", at, "metric"];
-        one_of(file, &keys, "metric", &measure.metric, &known)?;
+        find_name(file, &keys, "metric", &measure.metric, &known)?;
         if figure.y[..at].iter().any(|other| other.metric == measure.metric) {
             return Err(file.error(&keys, "this metric is there twice"));
         }
     }
     for (at, curve) in figure.paper.iter().enumerate() {
         let keys = |key: &str| keys!["figure", number, "paper", at, key];
-        one_of(file, &keys("arm"), "arm in this figure", &curve.arm, arms)?;
-        measure_of(file, figure, &keys("metric"), curve.metric.as_deref())?;
+        find_name(file, &keys("arm"), "arm in this figure", &curve.arm, figure_arms)?;
+        find_measure(file, figure, &keys("metric"), curve.metric.as_deref())?;
         for (point, (x_of, _)) in curve.points.iter().enumerate() {
-            if figure.x.is_some() && place(x_of).is_none_or(|(_, unit)| unit != x) {
+            if figure.x.is_some() && axis_position(x_of).is_none_or(|(_, unit)| unit != x) {
                 let keys = keys!["figure", number, "paper", at, "points", point];
-                let message = format!("`{}` is no place on this axis", written(x_of));
+                let message = format!("`{}` is no place on this axis", coordinate_text(x_of));
                 return Err(file.error(&keys, &message));
             }
         }
     }
     for (at, line) in figure.line.iter().enumerate() {
         let keys = keys!["figure", number, "line", at, "metric"];
-        measure_of(file, figure, &keys, line.metric.as_deref())?;
+        find_measure(file, figure, &keys, line.metric.as_deref())?;
     }
     Ok(())
 }
@@ -281,39 +284,44 @@ pub fn measures(
 ///
 /// # Errors
 /// It measures no such thing.
-pub fn measure_of<K: AsRef<str>>(
-    file: &File,
+pub fn find_measure<K: AsRef<str>>(
+    file: &TomlFile,
     figure: &Figure,
     keys: &[K],
     metric: Option<&str>,
 ) -> Result<usize, Error> {
     let Some(metric) = metric else { return Ok(0) };
     let metrics: Vec<&str> = figure.y.iter().map(|y| y.metric.as_str()).collect();
-    one_of(file, keys, "metric in this figure", metric, &metrics)
+    find_name(file, keys, "metric in this figure", metric, &metrics)
 }
 
 /// What is drawn of one run.
 ///
 /// # Errors
 /// There is an axis as well, or the window is none.
-pub fn trace(file: &File, figure: &Figure, trace: &Trace, number: usize) -> Result<(), Error> {
+pub fn check_trace(
+    file: &TomlFile,
+    figure: &Figure,
+    trace: &TraceView,
+    number: usize,
+) -> Result<(), Error> {
     if figure.x.is_some() {
         let message = "a trace is of one point\nleave `x` out, and `set` where on it that is";
         return Err(file.error(&keys!["figure", number, "x"], message));
     }
-    if trace.draw.is_empty() {
+    if check_trace.draw.is_empty() {
         let message = "nothing is drawn\nit can be \"sequence\", \"cwnd\", \"rto\"";
         return Err(file.error(&keys!["figure", number, "trace", "draw"], message));
     }
-    let (unit, right) = match trace.against {
-        Against::Time => (Unit::Second, "a time such as \"16 s\""),
-        Against::Transmission => (Unit::One, "the number of a transmission, from 1"),
+    let (unit, right) = match check_trace.against {
+        TraceAxis::Time => (Unit::Second, "a time such as \"16 s\""),
+        TraceAxis::Transmission => (Unit::One, "the number of a transmission, from 1"),
     };
-    for (key, end) in [("from", &trace.from), ("to", &trace.to)] {
+    for (key, end) in [("from", &check_trace.from), ("to", &check_trace.to)] {
         if let Some(end) = end
-            && place(end).is_none_or(|(_, of)| of != unit)
+            && axis_position(end).is_none_or(|(_, of)| of != unit)
         {
-            let message = format!("`{}` does not fit here\nexpected {right}", written(end));
+            let message = format!("`{}` does not fit here\nexpected {right}", coordinate_text(end));
             return Err(file.error(&keys!["figure", number, "trace", key], &message));
         }
     }
@@ -321,17 +329,17 @@ pub fn trace(file: &File, figure: &Figure, trace: &Trace, number: usize) -> Resu
 }
 
 /// Are there the flows that a figure measures, and can they have what it measures?
-pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)> {
+pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)> {
     for (number, measure) in figure.y.iter().enumerate() {
         let wrong = |what: String| Err((number, what));
         if network_metrics().any(|name| name == measure.metric) {
             continue;
         }
-        let flows = flows(measure, scenario);
-        if flows.is_empty() {
+        let flows = measured_flows(measure, scenario);
+        if measured_flows.is_empty() {
             let count = scenario.flows.len();
             return wrong(match measure.of {
-                Of::Flow(flow) => {
+                FlowSelector::Flow(flow) => {
                     format!("there is no flow {flow}: the scenario has {count}, counted from 0")
                 }
                 _ => "the scenario has no flow".to_owned(),
@@ -339,12 +347,12 @@ pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)>
         }
         let is_transfer =
             |flow: &usize| matches!(scenario.flows[*flow].application, Application::Transfer(_));
-        if measure.metric == COMPLETION && !flows.iter().all(is_transfer) {
-            let flows: Vec<String> = flows.iter().map(usize::to_string).collect();
+        if measure.metric == COMPLETION_METRIC && !measured_flows.iter().all(is_transfer) {
+            let flows: Vec<String> = measured_flows.iter().map(usize::to_string).collect();
             return wrong(format!("flow {} is no transfer, so it never completes", list(&flows)));
         }
     }
-    let flow = figure.trace.as_ref().map_or(0, |trace| trace.flow);
+    let flow = figure.trace.as_ref().map_or(0, |trace| check_trace.flow);
     if flow >= scenario.flows.len() {
         return Err((0, format!("there is no flow {flow} to trace")));
     }
@@ -352,17 +360,19 @@ pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)>
 }
 
 /// The metric that a run may leave open.
-pub const COMPLETION: &str = "completion_s";
+pub const COMPLETION_METRIC: &str = "completion_s";
 
 /// The numbers of the flows that a measure is of: of several, the TCP flows, or all where none is TCP.
-pub fn flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
+pub fn measured_flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
     let flows = scenario.flows.iter().enumerate();
     match measure.of {
-        Of::Flow(number) => flows.map(|(at, _)| at).filter(|&at| at == number).collect(),
+        FlowSelector::Flow(number) => {
+            measured_flows.map(|(at, _)| at).filter(|&at| at == number).collect()
+        }
         _ => {
             let is_tcp = |flow: &Flow| flow.transport == Transport::Tcp;
             let any = scenario.flows.iter().any(is_tcp);
-            flows.filter(|(_, flow)| !any || is_tcp(flow)).map(|(at, _)| at).collect()
+            measured_flows.filter(|(_, flow)| !any || is_tcp(flow)).map(|(at, _)| at).collect()
         }
     }
 }

@@ -3,9 +3,9 @@
 use driftway_scenario::Unit;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::select::Recorded;
-use super::statement::Counted;
-use super::statement::format::{Bound, Kind, Verdict};
+use super::select::RecordedVerdicts;
+use super::statement::CountedAs;
+use super::statement::format::{Bound, StatementKind, Verdict};
 
 /// Everything that came out. Names end with their units, as in `driftway run --json`.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -25,7 +25,7 @@ pub struct Document {
     /// Not all runs, or not at all points.
     pub reduced: bool,
     /// Which recorded verdicts these runs are held to.
-    pub recorded: Recorded,
+    pub recorded: RecordedVerdicts,
     /// One for each figure and each of its metrics.
     pub figures: Vec<FigureResult>,
     /// What the readings are, the literal one first.
@@ -64,7 +64,7 @@ pub struct FigureResult {
     pub lines: Vec<LineResult>,
     /// Which figure of the file, and which measure of it.
     #[serde(skip)]
-    pub at: (usize, usize),
+    pub index: (usize, usize),
 }
 
 /// What varies.
@@ -217,30 +217,33 @@ impl Count {
     }
 
     /// All of them.
-    pub const fn all(&self) -> u64 {
+    pub const fn total(&self) -> u64 {
         self.agree + self.differ + self.not_run
     }
 }
 
 /// Counts `statements`, by reading in their order; what belongs to none comes last.
-pub fn counts(readings: &[ReadingResult], statements: &[StatementResult]) -> Vec<Counts> {
+pub fn count_statements(readings: &[ReadingResult], statements: &[StatementResult]) -> Vec<Counts> {
     let readings = readings.iter().map(|reading| Some(reading.name.clone()));
     let counts = readings.chain([None]).map(|reading| {
         let mut counts = Counts { reading, ..Counts::default() };
-        for statement in statements.iter().filter(|of| of.reading == counts.reading) {
+        for statement in statements.iter().filter(|of| of.reading == count_statements.reading) {
             match statement.counted {
-                Counted::Number => counts.numbers.add(statement.verdict),
-                Counted::Order => counts.orders.add(statement.verdict),
-                Counted::Capped => counts.capped += u64::from(statement.verdict.is_some()),
-                Counted::Ours => counts.ours.add(statement.verdict),
+                CountedAs::Number => count_statements.numbers.add(statement.verdict),
+                CountedAs::Order => count_statements.orders.add(statement.verdict),
+                CountedAs::Capped => {
+                    count_statements.capped += u64::from(statement.verdict.is_some())
+                }
+                CountedAs::Ours => count_statements.ours.add(statement.verdict),
             }
         }
-        counts
+        count_statements
     });
     let any = |of: &Counts| {
-        of.reading.is_some() || of.capped + of.numbers.all() + of.orders.all() + of.ours.all() > 0
+        of.reading.is_some()
+            || of.capped + of.numbers.total() + of.orders.total() + of.ours.total() > 0
     };
-    counts.filter(any).collect()
+    count_statements.filter(any).collect()
 }
 
 /// What came of a statement.
@@ -255,9 +258,9 @@ pub struct StatementResult {
     /// What is said.
     pub says: String,
     /// A number in the prose, or an order, a trend, a band or a difference.
-    pub kind: Kind,
+    pub kind: StatementKind,
     /// Where it is counted.
-    pub counted: Counted,
+    pub counted: CountedAs,
     /// Why no aid could break it; `null`: one could.
     pub capped: Option<String>,
     /// The metric that it is about.
@@ -288,7 +291,7 @@ pub struct StatementResult {
     pub notes: Vec<String>,
     /// Which figure of the file, and which measure of it.
     #[serde(skip)]
-    pub of: (usize, usize),
+    pub index: (usize, usize),
     /// The unit of `at`.
     #[serde(skip)]
     pub x_unit: &'static str,
@@ -339,7 +342,7 @@ impl Document {
     /// Statements whose verdict is not the recorded one. Of what is capped none is recorded.
     pub fn unexpected(&self) -> Vec<&StatementResult> {
         let differs = |s: &&StatementResult| {
-            s.counted != Counted::Capped && s.verdict.is_some_and(|found| found != s.expected)
+            s.counted != CountedAs::Capped && s.verdict.is_some_and(|found| found != s.expected)
         };
         self.statements.iter().filter(differs).collect()
     }

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use driftway_scenario::{Coordinate, Size, Time};
 use serde::Deserialize;
 
-use super::number::Setting;
+use super::number::SettingValue;
 use super::reference::Reference;
 use super::statement::format::{Reading, Statement};
 
 /// Names of a scenario and the values that they get, as `--set KEY=VALUE` has them:
 /// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.
-pub type Settings = BTreeMap<String, Setting>;
+pub type Settings = BTreeMap<String, SettingValue>;
 
 /// The file.
 #[derive(Clone, Debug, Deserialize)]
@@ -61,7 +61,7 @@ pub struct Study {
     pub groups: Vec<Group>,
     /// What the paper leaves open: `[[open]]`.
     #[serde(default)]
-    pub open: Vec<Open>,
+    pub open: Vec<OpenQuestion>,
     /// What is compared: `[[arm]]`. Default: the scenario as it is.
     #[serde(default, rename = "arm")]
     pub arms: Vec<Arm>,
@@ -86,7 +86,7 @@ fn ten() -> u64 {
 
 impl Study {
     /// Writes out the defaults that depend on other keys.
-    pub fn write_out(&mut self) {
+    pub fn fill_defaults(&mut self) {
         if self.groups.is_empty() {
             self.groups.push(Group { name: String::new(), label: String::new() });
         }
@@ -206,7 +206,7 @@ pub struct Group {
 /// `[[open]]`: something that the paper does not say, and that a run must decide.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an open reading")]
-pub struct Open {
+pub struct OpenQuestion {
     /// What is open.
     pub what: String,
     /// The values that were tried.
@@ -274,12 +274,12 @@ pub struct Figure {
     pub y: Vec<Measure>,
     /// The paper's own numbers: `[[figure.paper]]`.
     #[serde(default)]
-    pub paper: Vec<Curve>,
+    pub paper: Vec<PaperCurve>,
     /// Lines across: `[[figure.line]]`.
     #[serde(default)]
-    pub line: Vec<Line>,
+    pub line: Vec<ReferenceLine>,
     /// What one run did, moment by moment: `[figure.trace]`.
-    pub trace: Option<Trace>,
+    pub trace: Option<TraceView>,
     /// What `driftway validate` holds it against: `[figure.reference]`.
     pub reference: Option<Reference>,
     /// What a reader must know to read it.
@@ -299,7 +299,7 @@ pub struct Axis {
     pub label: String,
     /// The keys that vary, and
     #[serde(default)]
-    pub key: Names,
+    pub key: OneOrMany,
     /// their values, in the order of the axis.
     #[serde(default)]
     pub values: Vec<Coordinate>,
@@ -310,7 +310,7 @@ pub struct Axis {
 
 /// One name or several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names(pub Vec<String>);
+pub struct OneOrMany(pub Vec<String>);
 
 /// A point of an axis.
 #[derive(Clone, Debug, Deserialize)]
@@ -340,13 +340,13 @@ pub struct Measure {
     pub label: String,
     /// Whose. Default: the first flow's.
     #[serde(default)]
-    pub of: Of,
+    pub of: FlowSelector,
 }
 
 /// Whose result: a flow's by its number (`0`), or `"sum"`, `"mean"`, `"least"`, `"most"` of all TCP
 /// flows', of all flows' where none is TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum FlowSelector {
     /// The flow of this number, from 0.
     Flow(usize),
     /// All together.
@@ -362,7 +362,7 @@ pub enum Of {
 /// `[[figure.paper]]`: what the paper reports.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a paper's curve")]
-pub struct Curve {
+pub struct PaperCurve {
     /// What it is called.
     pub label: String,
     /// The arm that it compares with.
@@ -376,7 +376,7 @@ pub struct Curve {
 /// `[[figure.line]]`: a number that belongs to no arm, such as a bound.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a line")]
-pub struct Line {
+pub struct ReferenceLine {
     /// What it is.
     pub label: String,
     /// Where, in the metric's base unit.
@@ -389,9 +389,9 @@ pub struct Line {
 /// statements about it, are of as many runs as anywhere else.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a trace")]
-pub struct Trace {
+pub struct TraceView {
     /// What is drawn, a picture each.
-    pub draw: Vec<Draw>,
+    pub draw: Vec<TracePlot>,
     /// Which flow. Default: the first.
     #[serde(default)]
     pub flow: usize,
@@ -399,7 +399,7 @@ pub struct Trace {
     pub seed: Option<u64>,
     /// Against what. Default: time.
     #[serde(default)]
-    pub against: Against,
+    pub against: TraceAxis,
     /// Where the window that is shown begins: a time, or the number of a transmission. Default: at
     /// the beginning.
     pub from: Option<Coordinate>,
@@ -410,7 +410,7 @@ pub struct Trace {
 /// What a trace shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Draw {
+pub enum TracePlot {
     /// Sequence numbers of the segments sent.
     Sequence,
     /// The congestion window.
@@ -422,7 +422,7 @@ pub enum Draw {
 /// Against what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Against {
+pub enum TraceAxis {
     /// Time.
     #[default]
     Time,

@@ -1,6 +1,6 @@
 //! `[figure.reference]`: what `driftway validate` holds a figure against.
 
-use driftway_scenario::{Error, File};
+use driftway_scenario::{Error, TomlFile};
 use serde::{Deserialize, Serialize};
 
 use super::check::keys;
@@ -12,20 +12,20 @@ use super::format::{Figure, Settings};
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reference")]
 pub struct Reference {
     /// Whose stored numbers; or
-    pub simulator: Option<Against>,
+    pub simulator: Option<ReferenceSimulator>,
     /// which formula's.
-    pub formula: Option<Law>,
+    pub formula: Option<FormulaKind>,
     /// What counts as agreement.
-    pub judge: Judge,
+    pub judge: AgreementCriterion,
     /// Runs a point. Default: the study's.
     pub runs: Option<u64>,
     /// How ns-2 runs the same: `[figure.reference.ns2]`.
-    pub ns2: Option<Ns2>,
+    pub ns2: Option<Ns2Config>,
 }
 
 /// Another simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub enum Against {
+pub enum ReferenceSimulator {
     /// ns-2.35.
     #[serde(rename = "ns-2")]
     Ns2,
@@ -34,7 +34,7 @@ pub enum Against {
     Ns3,
 }
 
-impl Against {
+impl ReferenceSimulator {
     /// As people write it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Against {
 /// How ns-2 runs what a figure is.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a run of ns-2")]
-pub struct Ns2 {
+pub struct Ns2Config {
     /// With its ARP, as in the stored runs.
     pub arp: bool,
     /// Which layers are traced, and counted.
@@ -59,19 +59,19 @@ pub struct Ns2 {
 /// What counts as agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Judge {
+pub enum AgreementCriterion {
     /// At each point, the ratio of the mean goodputs is one give or take this.
     Within(f64),
     /// Over the points, the 90 % interval of the mean logarithm of the ratio lies within ± 10 %.
     LogRatio,
     /// It is measured and told.
-    Told,
+    Reported,
 }
 
 /// A formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Law {
+pub enum FormulaKind {
     /// The throughput of TCP over a path that loses packets.
     Padhye,
     /// The throughput of 802.11 stations that always have something to send.
@@ -80,10 +80,10 @@ pub enum Law {
     Exchange,
 }
 
-impl Law {
+impl FormulaKind {
     /// The numbers that it takes of a point: a loss probability, a one-way delay (ms), a count, a
     /// payload (B), 1 with RTS and 0 without, a distance (m).
-    pub const fn takes(self) -> &'static [&'static str] {
+    pub const fn parameters(self) -> &'static [&'static str] {
         match self {
             Self::Padhye => &["loss", "delay_ms"],
             Self::Bianchi => &["stations", "payload", "rts"],
@@ -96,7 +96,7 @@ impl Law {
 ///
 /// # Errors
 /// What is wrong first.
-pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result<(), Error> {
+pub fn check(file: &TomlFile, figure: &Figure, number: usize, arms: usize) -> Result<(), Error> {
     let points = figure.x.iter().flat_map(|axis| &axis.points).enumerate();
     let Some(reference) = &figure.reference else {
         let mut useless = points.filter(|(_, point)| !point.reference.is_empty());
@@ -113,7 +113,7 @@ pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result
         return Err(file.error(&keys!["figure", number, "reference"], message));
     }
     match (reference.simulator, reference.formula) {
-        (Some(Against::Ns2), None) if reference.ns2.is_none() => {
+        (Some(ReferenceSimulator::Ns2), None) if reference.ns2.is_none() => {
             return wrong("simulator", "how ns-2 runs it is not there\nadd [figure.reference.ns2]");
         }
         (Some(_), None) => {}
@@ -126,7 +126,7 @@ pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result
                     let value = point.reference.get(**name);
                     value.is_some_and(|value| value.0.parse::<f64>().is_ok())
                 };
-                if let Some(name) = law.takes().iter().find(|name| !is_number(name)) {
+                if let Some(name) = law.parameters().iter().find(|name| !is_number(name)) {
                     let keys = keys!["figure", number, "x", "points", at];
                     let help = format!("write reference = {{ {name} = … }}");
                     let message = format!("the formula takes a number `{name}`\n{help}");
@@ -136,7 +136,7 @@ pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result
         }
         _ => return wrong("judge", "a reference has either `simulator` or `formula`"),
     }
-    if let Judge::Within(part) = reference.judge
+    if let AgreementCriterion::Within(part) = reference.judge
         && !(part > 0.0 && part < 1.0)
     {
         return wrong("judge", "out of range 0–1\n{ within = 0.05 } is five per cent");

@@ -6,17 +6,17 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 use wait4::Wait4;
 
-use super::cases::{Case, Point};
-use super::record::Record;
+use super::cases::{Point, SimulatorCase};
+use super::run_metrics::RunMetrics;
 use crate::error::Error;
-use crate::study::reference::Ns2;
+use crate::study::reference::Ns2Config;
 
 /// What is preloaded where ARP is to answer at once.
 const SHIM: &str = "instant-arp";
 
 /// An ns-2 that can be run.
 #[derive(Debug)]
-pub struct Simulator {
+pub struct Ns2Simulator {
     /// The folder of the script.
     dir: PathBuf,
     /// Where the shim was built.
@@ -25,20 +25,20 @@ pub struct Simulator {
 
 /// What it took.
 #[derive(Clone, Copy, Debug)]
-pub struct Used {
+pub struct ResourceUsage {
     /// User CPU time (s).
     pub user_s: f64,
     /// The most memory that it had (bytes).
     pub max_rss_bytes: u64,
 }
 
-impl Simulator {
+impl Ns2Simulator {
     /// Finds `ns`, and builds what is preloaded into it. `dir` is the folder of the cases.
     ///
     /// # Errors
     /// It is not installed, or there is no C compiler.
     pub fn find(dir: &Path) -> Result<Self, Error> {
-        let failed = Error::Beside;
+        let failed = Error::ExternalSimulator;
         let dir = dir.join("ns2").canonicalize().map_err(|error| Error::io("find", dir, error))?;
         let missing = |name: &str| {
             Command::new(name)
@@ -78,10 +78,10 @@ impl Simulator {
     /// ns-2 fails.
     pub fn run(
         &self,
-        (case, ns2, point): (&Case, &Ns2, &Point),
+        (case, ns2, point): (&SimulatorCase, &Ns2Config, &Point),
         seed: u64,
         trace: &str,
-    ) -> Result<(Record, Used), Error> {
+    ) -> Result<(RunMetrics, ResourceUsage), Error> {
         let mut command = Command::new("ns");
         command.current_dir(&self.dir).arg("case.tcl");
         for (key, value) in ns2.arguments.iter().chain(&point.reference) {
@@ -94,10 +94,10 @@ impl Simulator {
             command.env("LD_PRELOAD", self.built.path().join(SHIM).with_extension("so"));
         }
         let failed = |what: &dyn std::fmt::Display| {
-            Error::Beside(format!("ns-2 on {} {}: {what}", case.about.name, point.name))
+            Error::ExternalSimulator(format!("ns-2 on {} {}: {what}", case.about.name, point.name))
         };
-        let (output, used) = measured(&mut command).map_err(|error| failed(&error))?;
-        let record = Record::of_lines(&output);
+        let (output, used) = run_measured(&mut command).map_err(|error| failed(&error))?;
+        let record = RunMetrics::of_lines(&output);
         if record.get("goodput_bps").is_none() {
             return Err(failed(&format!("it printed no goodput, but:\n{output}")));
         }
@@ -109,7 +109,7 @@ impl Simulator {
 ///
 /// # Errors
 /// It can't be run, or it fails.
-pub fn measured(command: &mut Command) -> std::io::Result<(String, Used)> {
+pub fn run_measured(command: &mut Command) -> std::io::Result<(String, ResourceUsage)> {
     use std::io::Read;
     // What is said on standard error is told if the command fails; a file takes any amount.
     let mut said = tempfile::tempfile()?;
@@ -127,7 +127,8 @@ pub fn measured(command: &mut Command) -> std::io::Result<(String, Used)> {
         said.read_to_string(&mut text)?;
         return Err(std::io::Error::other(format!("{}\n{text}{printed}", end.status)));
     }
-    let used = Used { user_s: end.rusage.utime.as_secs_f64(), max_rss_bytes: end.rusage.maxrss };
+    let used =
+        ResourceUsage { user_s: end.rusage.utime.as_secs_f64(), max_rss_bytes: end.rusage.maxrss };
     Ok((printed, used))
 }
 
@@ -138,10 +139,11 @@ mod test {
     #[test]
     fn what_a_command_took_is_its_own() {
         let sum = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done $i";
-        let (text, used) = measured(Command::new("sh").args(["-c", sum])).unwrap();
+        let (text, used) = run_measured(Command::new("sh").args(["-c", sum])).unwrap();
         assert_eq!(text, "done 20000\n");
         assert!(used.max_rss_bytes > 100_000 && used.user_s < 10.0, "{used:?}");
-        let error = measured(Command::new("sh").args(["-c", "echo why >&2; exit 3"])).unwrap_err();
+        let error =
+            run_measured(Command::new("sh").args(["-c", "echo why >&2; exit 3"])).unwrap_err();
         assert!(error.to_string().contains("why"), "{error}");
     }
 }

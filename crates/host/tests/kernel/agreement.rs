@@ -3,7 +3,7 @@
 use driftway_host::Namespace;
 use driftway_tcp::{NegotiatedOptions, Config};
 
-use crate::application::{Application, Opens, PEER, config, good, peer};
+use crate::application::{Application, Opener, PEER, config, unimpaired, peer};
 use crate::peer::{Options, Step};
 
 tests![what_both_offer_is_agreed_on_and_nothing_else];
@@ -20,7 +20,7 @@ const OPTIONS: [(&str, Set, Get); 4] = [
 ];
 
 fn what_both_offer_is_agreed_on_and_nothing_else() {
-    for (opens, congestion_control) in Opens::BOTH.into_iter().zip(["reno", "cubic"]) {
+    for (opens, congestion_control) in Opener::BOTH.into_iter().zip(["reno", "cubic"]) {
         for option in OPTIONS {
             for offers in [(true, true), (true, false), (false, true), (false, false)] {
                 agree(opens, congestion_control, option, offers);
@@ -30,7 +30,7 @@ fn what_both_offer_is_agreed_on_and_nothing_else() {
 }
 
 fn agree(
-    opens: Opens,
+    opens: Opener,
     congestion_control: &'static str,
     (setting, set, agreed): (&str, Set, Get),
     (we, kernel): (bool, bool),
@@ -38,10 +38,10 @@ fn agree(
     let case = format!("{opens:?} {setting} {we} {kernel}");
     let namespace = Namespace::new().unwrap();
     let value = if kernel { "1" } else { "0" };
-    namespace.set(&format!("net/ipv4/{setting}"), value).unwrap();
+    namespace.set_sysctl(&format!("net/ipv4/{setting}"), value).unwrap();
     let mut config = config();
     set(&mut config, we);
-    let mut application = Application::start(good(&namespace), opens, &config, 10);
+    let mut application = Application::start(unimpaired(&namespace), opens, &config, 10);
     let steps = [Step::Receive(10), Step::Snapshot, Step::Send(10), Step::ReceiveAll];
     let options = Options { congestion_control, ..PEER };
     let peer = peer(&namespace, opens, options, &steps);

@@ -17,9 +17,9 @@ use crate::wired::{GATEWAYS, SERVER};
 const TCP: u8 = 6;
 
 /// What arrives at a namespace, by any interface.
-pub struct Watch(Socket);
+pub struct PacketCapture(Socket);
 
-impl Watch {
+impl PacketCapture {
     pub fn start(namespace: &Namespace) -> io::Result<Self> {
         let ip = i32::from((libc::ETH_P_IP as u16).to_be());
         let make = || Socket::new(Domain::PACKET, Type::DGRAM, Some(Protocol::from(ip)));

@@ -76,9 +76,9 @@ impl Dsr {
             let before = failed.get(..place).unwrap_or_default();
             let same = |other: &&FailedPacket| route_source(&other.packet) == Some(source);
             let is_first = !before.iter().filter(same).any(|other| !other.is_lost_notification());
-            let says = place == 0 || self.config.error_per_source && is_first;
+            let reports = place == 0 || self.config.error_per_source && is_first;
             if one.packet.is_control() {
-                if says {
+                if reports {
                     self.send_error_with(now, to, &without_loss_list(&one.packet), &ConnList::EMPTY);
                 }
                 continue;
@@ -104,7 +104,7 @@ impl Dsr {
                         self.stats.loss_notices += 1;
                     }
                 }
-                if !reported && says {
+                if !reported && reports {
                     self.send_error_with(now, to, &one.packet, &ConnList::EMPTY);
                 }
             }

@@ -126,16 +126,16 @@ impl Dsr {
         if self.config.snoop_errors {
             self.on_errors(now, packet, from, Some(to));
         }
-        let mut news = false;
+        let mut is_new = false;
         if let Some(reply) = &dsr.reply
             && let Some(path) = replied_route(packet.packet.ip.destination, reply)
         {
             let listed = SourceRoute { path, next_position: 0 };
-            news |= self.cache.on_route_observed(now, &listed, RouteObservation::OverheardReply);
+            is_new |= self.cache.on_route_observed(now, &listed, RouteObservation::OverheardReply);
         }
         let heard = RouteObservation::Overheard { data: !packet.is_control() };
-        news |= self.cache.on_route_observed(now, &on, heard);
-        if news {
+        is_new |= self.cache.on_route_observed(now, &on, heard);
+        if is_new {
             self.stats.overheard += 1;
             self.on_new_route(now);
         }
@@ -164,14 +164,14 @@ impl Dsr {
         back.truncate(on.next_position);
         back.push(self.address);
         let back = back.reversed();
-        let news = self.cache.on_route_learned(now, &back, LearnedBy::Shortening);
+        let is_new = self.cache.on_route_learned(now, &back, LearnedBy::Shortening);
         if let Some((packet, to)) = self.build_reply(&shorter, &back) {
             self.cache.on_reply_sent(now, &shorter, to);
             let jitter = self.config.jitter_cached_replies;
             let at = if jitter { now + self.draw_jitter() } else { now };
             self.transmit(now, at, packet, LinkDestination::Unicast(to));
         }
-        if news {
+        if is_new {
             self.on_new_route(now);
         }
     }

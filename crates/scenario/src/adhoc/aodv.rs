@@ -4,7 +4,7 @@ use driftway_route::{AodvConfig, ErrorRule, LocalRepair, RouteRefresh, SearchRul
 use serde::{Deserialize, Serialize};
 
 use crate::Time;
-use crate::setting::{Lifetime, OrNone, Setting, Word, Words, table};
+use crate::file_value::{Lifetime, OrNone, FileValue, Keyword, Keywords, table};
 
 table! {
     /// `protocol = "aodv"`: RFC 3561. What is left out is as the RFC has it, or, where that leaves
@@ -30,7 +30,7 @@ table! {
     rreq_retries: u8,
     /// When a request is repeated: `"timed"`, or `{ on-demand = "10 s" }`, ns-2.35's way with this
     /// pause after a failure. Default `"timed"`.
-    search: Search,
+    search: RequestRetry,
     /// Requests that a node may begin in a second; 0: any number. Default 10.
     rreq_rate: u8,
     /// Route errors that a node may send in a second; 0: any number. Default 10.
@@ -47,12 +47,12 @@ table! {
     expiry_interval: OrNone<Time>,
     /// Which routes a packet keeps alive: `"both-ways"` (to its destination, its source and the
     /// neighbours on both sides) or `"destination"`. Default `"both-ways"`.
-    refresh: Word<RouteRefresh>,
+    refresh: Keyword<RouteRefresh>,
     /// A message's sender is a neighbour to which there is a route. Default true.
     neighbour_routes: bool,
     /// When a broken route is repaired where it broke: `"off"`,
     /// `{ near = { max_hops = 10, add_ttl = 2 } }` or `"past-half"`, ns-2.35's way. Default: near.
-    local_repair: Repair,
+    local_repair: LocalRepairMode,
     /// What waits for a neighbour that is gone finds another route. Default true.
     rescue: bool,
     /// The source of a packet of TCP's data that a link did not carry hears of it (ELFN, yu-2004 §3.1).
@@ -66,7 +66,7 @@ table! {
     bead: bool,
     /// What route errors name and who gets them: `"precursors"` or `"broadcast"`. Default
     /// `"precursors"`.
-    errors: Word<ErrorRule>,
+    errors: Keyword<ErrorRule>,
     /// A route error takes what waits for its sender out of the queue. Default false.
     purge_on_error: bool,
     /// Broadcasts that are passed on wait for a random time up to this. Default 10 ms.
@@ -127,21 +127,21 @@ table! {
 /// When a request is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", expecting = "\"timed\" or { on-demand = \"10 s\" }")]
-pub enum Search {
+pub enum RequestRetry {
     /// When the time for a reply is over (RFC 3561 §6.3, §6.4).
     Timed,
     /// As ns-2.35 has it, with a pause of this length once all requests were in vain.
     OnDemand(Time),
 }
 
-impl Setting<SearchRule> for Search {
-    fn of(value: SearchRule) -> Self {
+impl FileValue<SearchRule> for RequestRetry {
+    fn from_config(value: SearchRule) -> Self {
         match value {
             SearchRule::Timed => Self::Timed,
             SearchRule::OnDemand { pause } => Self::OnDemand(Time(pause)),
         }
     }
-    fn value(&self) -> SearchRule {
+    fn to_config(&self) -> SearchRule {
         match *self {
             Self::Timed => SearchRule::Timed,
             Self::OnDemand(Time(pause)) => SearchRule::OnDemand { pause },
@@ -155,11 +155,11 @@ impl Setting<SearchRule> for Search {
     rename_all = "kebab-case",
     expecting = "\"off\", { near = { max_hops = 10, add_ttl = 2 } } or \"past-half\""
 )]
-pub enum Repair {
+pub enum LocalRepairMode {
     /// Never.
     Off,
     /// If the destination was near (RFC 3561 §6.12).
-    Near(Near),
+    Near(NearRepair),
     /// As ns-2.35: if the packet had more hops behind it than before it.
     PastHalf,
 }
@@ -167,36 +167,36 @@ pub enum Repair {
 /// `{ max_hops = 10, add_ttl = 2 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `max_hops` and `add_ttl`")]
-pub struct Near {
+pub struct NearRepair {
     /// Hops to the destination at most.
     pub max_hops: u8,
     /// Hops that the request has more than seem to be needed.
     pub add_ttl: u8,
 }
 
-impl Setting<LocalRepair> for Repair {
-    fn of(value: LocalRepair) -> Self {
+impl FileValue<LocalRepair> for LocalRepairMode {
+    fn from_config(value: LocalRepair) -> Self {
         match value {
             LocalRepair::Off => Self::Off,
-            LocalRepair::NearDestination { max_hops, add_ttl } => Self::Near(Near { max_hops, add_ttl }),
+            LocalRepair::NearDestination { max_hops, add_ttl } => Self::Near(NearRepair { max_hops, add_ttl }),
             LocalRepair::PastMidpoint => Self::PastHalf,
         }
     }
-    fn value(&self) -> LocalRepair {
+    fn to_config(&self) -> LocalRepair {
         match *self {
             Self::Off => LocalRepair::Off,
-            Self::Near(Near { max_hops, add_ttl }) => LocalRepair::NearDestination { max_hops, add_ttl },
+            Self::Near(NearRepair { max_hops, add_ttl }) => LocalRepair::NearDestination { max_hops, add_ttl },
             Self::PastHalf => LocalRepair::PastMidpoint,
         }
     }
 }
 
-impl Words for RouteRefresh {
+impl Keywords for RouteRefresh {
     const ALL: &'static [(&'static str, Self)] =
         &[("both-ways", Self::BothWays), ("destination", Self::Destination)];
 }
 
-impl Words for ErrorRule {
+impl Keywords for ErrorRule {
     const ALL: &'static [(&'static str, Self)] =
         &[("precursors", Self::Precursors), ("broadcast", Self::Broadcast)];
 }

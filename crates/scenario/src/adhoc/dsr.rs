@@ -6,9 +6,9 @@ use driftway_route::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::dsr_cache::Cache;
+use super::dsr_cache::DsrCache;
 use crate::Time;
-use crate::setting::{Lifetime, OrNone, Setting, Word, Words, table};
+use crate::file_value::{Lifetime, OrNone, FileValue, Keyword, Keywords, table};
 
 table! {
     /// `protocol = "dsr"`: RFC 4728. What is left out is as the RFC has it; what ns-2.35 does
@@ -23,7 +23,7 @@ table! {
     /// `"link-max-life"`, which keeps at most 256 nodes and 1024 links, each direction being one:
     /// room is made by the quarter of them whose lifetimes end first, so that in a bigger network
     /// a node searches anew for what it has forgotten.
-    cache: Cache,
+    cache: DsrCache,
     /// The most nodes of a route, both ends included: nothing that is as many hops away is reached,
     /// and the requests for it are dropped as `route-too-long`. Default 17, the most that there may be here.
     max_nodes: u8,
@@ -31,7 +31,7 @@ table! {
     hop_limit: u8,
     /// Which searches begin with a request that nobody forwards: `"never"`, `"first"` (the first
     /// for a target) or `"each"`. Default `"first"`.
-    ring_zero: Word<NonPropagatingRequests>,
+    ring_zero: Keyword<NonPropagatingRequests>,
     /// How long an answer to such a request is waited for. Default 30 ms.
     ring_zero_wait: Time,
     /// From a request to the next one. Default 500 ms.
@@ -45,7 +45,7 @@ table! {
     request_retries: OrNone<u8>,
     /// By what a request is known: `{ numbers = { nodes = 64, numbers = 16 } }` or
     /// `{ highest = { nodes = 128 } }`. Default: numbers.
-    request_memory: Memory,
+    request_memory: RequestTableKind,
     /// Requests that come over a link which ends within this, by the received power and its trend, are
     /// ignored; `"none"`: none are. Default `"none"`.
     avoid_fading: OrNone<Time>,
@@ -59,7 +59,7 @@ table! {
     answer_every_copy: bool,
     /// Who answers a request for another node from its cache: `"never"`, `"ring-zero"` (requests
     /// that are not forwarded) or `"always"`. Default `"always"`.
-    reply_from_cache: Word<ReplyFromCache>,
+    reply_from_cache: Keyword<ReplyFromCache>,
     /// An answer from the cache is put off by the jitter, too. Default true.
     jitter_cached_replies: bool,
     /// What else is in a request that is answered from the cache, such as an error, goes on to the
@@ -78,9 +78,9 @@ table! {
     cache_received_routes: bool,
     /// Where overheard replies go, if there are paths: `"primary"` or `"secondary"`. Default
     /// `"secondary"`.
-    overheard_replies: Word<CachePart>,
+    overheard_replies: Keyword<CachePart>,
     /// Where source routes of packets go: `"primary"` or `"secondary"`. Default `"secondary"`.
-    source_routes: Word<CachePart>,
+    source_routes: Keyword<CachePart>,
     /// What is learned of a link is learned of both its directions. Default true.
     learn_both_ways: bool,
     /// A link that fails is forgotten in both directions. Default true.
@@ -100,7 +100,7 @@ table! {
     /// it could not carry (RFC 4728 §8.3.1), or `"network-layer"`, by acknowledgments of DSR's own
     /// (§8.3.2, §8.3.3), with which it runs over TDMA, too; what the link layer says is not heard
     /// then, and there are no flows. Default `"link-layer"`.
-    confirm: Word<NextHopConfirmation>,
+    confirm: Keyword<NextHopConfirmation>,
     /// MaxMaintRexmt: with `confirm = "network-layer"`, how often a packet that nobody confirms is
     /// sent again before its link counts as broken. Default 2.
     max_maint_rexmt: u8,
@@ -122,7 +122,7 @@ table! {
     salvage_requests: u8,
     /// When a packet with a reply is salvaged: `"never"` or `"unless-broken"` (the link that failed
     /// is one of the reply's). Default `"never"`.
-    salvage_replies: Word<SalvageReplies>,
+    salvage_replies: Keyword<SalvageReplies>,
     /// A failed link draws one error to each source that has packets queued for it. Default true.
     error_per_source: bool,
     /// The error goes out before the packet is salvaged. Default true.
@@ -153,7 +153,7 @@ table! {
     /// A node that overhears a packet which would reach it later tells the source of the shorter
     /// way, not again to the same `"per-sender"` or of the same route (`"per-route"`); or `"none"`.
     /// Default `"per-sender"`.
-    shorten: OrNone<Word<RouteShortening>>,
+    shorten: OrNone<Keyword<RouteShortening>>,
     /// For how long it does not do so again. Default 1 s.
     shorten_holdoff: Time,
     /// A packet to a neighbour carries a source route, too. Default false.
@@ -173,17 +173,17 @@ table! {
     rename_all = "kebab-case",
     expecting = "{ numbers = { nodes = 64, numbers = 16 } } or { highest = { nodes = 128 } }"
 )]
-pub enum Memory {
+pub enum RequestTableKind {
     /// The last numbers of each node.
-    Numbers(Numbers),
+    Numbers(RequestTableIds),
     /// The number of each node that came last.
-    Highest(Highest),
+    Highest(RequestTableHighest),
 }
 
 /// `{ nodes = 64, numbers = 16 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys `nodes` and `numbers`")]
-pub struct Numbers {
+pub struct RequestTableIds {
     /// Nodes that are remembered.
     pub nodes: u16,
     /// Requests of each.
@@ -193,22 +193,22 @@ pub struct Numbers {
 /// `{ nodes = 128 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table with the key `nodes`")]
-pub struct Highest {
+pub struct RequestTableHighest {
     /// Nodes that are remembered.
     pub nodes: u16,
 }
 
-impl Setting<RequestTablePolicy> for Memory {
-    fn of(value: RequestTablePolicy) -> Self {
+impl FileValue<RequestTablePolicy> for RequestTableKind {
+    fn from_config(value: RequestTablePolicy) -> Self {
         match value {
-            RequestTablePolicy::RecentIds { nodes, ids: numbers } => Self::Numbers(Numbers { nodes, numbers }),
-            RequestTablePolicy::HighestId { nodes } => Self::Highest(Highest { nodes }),
+            RequestTablePolicy::RecentIds { nodes, ids: numbers } => Self::Numbers(RequestTableIds { nodes, numbers }),
+            RequestTablePolicy::HighestId { nodes } => Self::Highest(RequestTableHighest { nodes }),
         }
     }
-    fn value(&self) -> RequestTablePolicy {
+    fn to_config(&self) -> RequestTablePolicy {
         match *self {
-            Self::Numbers(Numbers { nodes, numbers }) => RequestTablePolicy::RecentIds { nodes, ids: numbers },
-            Self::Highest(Highest { nodes }) => RequestTablePolicy::HighestId { nodes },
+            Self::Numbers(RequestTableIds { nodes, numbers }) => RequestTablePolicy::RecentIds { nodes, ids: numbers },
+            Self::Highest(RequestTableHighest { nodes }) => RequestTablePolicy::HighestId { nodes },
         }
     }
 }
@@ -225,23 +225,23 @@ pub struct FlowState {
     pub refresh: Time,
 }
 
-const SECOND: u64 = Duration::from_secs(1).as_nanos();
+const NANOS_PER_SECOND: u64 = Duration::from_secs(1).as_nanos();
 
 impl FlowState {
     /// Can a header say the timeout: whole seconds, 16 bits of them?
-    pub(crate) const fn can_be_said(&self) -> bool {
+    pub(crate) const fn fits_header(&self) -> bool {
         let nanos = self.timeout.0.as_nanos();
-        nanos.is_multiple_of(SECOND) && nanos / SECOND <= u16::MAX as u64 && nanos > 0
+        nanos.is_multiple_of(NANOS_PER_SECOND) && nanos / NANOS_PER_SECOND <= u16::MAX as u64 && nanos > 0
     }
 }
 
-impl Setting<driftway_route::FlowState> for FlowState {
-    fn of(value: driftway_route::FlowState) -> Self {
+impl FileValue<driftway_route::FlowState> for FlowState {
+    fn from_config(value: driftway_route::FlowState) -> Self {
         let driftway_route::FlowState { timeout_s, establish, refresh } = value;
         Self { timeout: Time::from_secs(timeout_s.into()), establish, refresh: Time(refresh) }
     }
-    fn value(&self) -> driftway_route::FlowState {
-        let seconds = self.timeout.0.as_nanos() / SECOND;
+    fn to_config(&self) -> driftway_route::FlowState {
+        let seconds = self.timeout.0.as_nanos() / NANOS_PER_SECOND;
         driftway_route::FlowState {
             timeout_s: u16::try_from(seconds).unwrap_or(u16::MAX),
             establish: self.establish,
@@ -250,32 +250,32 @@ impl Setting<driftway_route::FlowState> for FlowState {
     }
 }
 
-impl Words for NextHopConfirmation {
+impl Keywords for NextHopConfirmation {
     const ALL: &'static [(&'static str, Self)] =
         &[("link-layer", Self::LinkLayer), ("network-layer", Self::NetworkLayer)];
 }
 
-impl Words for NonPropagatingRequests {
+impl Keywords for NonPropagatingRequests {
     const ALL: &'static [(&'static str, Self)] =
         &[("never", Self::Never), ("first", Self::First), ("each", Self::Each)];
 }
 
-impl Words for ReplyFromCache {
+impl Keywords for ReplyFromCache {
     const ALL: &'static [(&'static str, Self)] =
         &[("never", Self::Never), ("ring-zero", Self::NonPropagating), ("always", Self::Always)];
 }
 
-impl Words for CachePart {
+impl Keywords for CachePart {
     const ALL: &'static [(&'static str, Self)] =
         &[("primary", Self::Primary), ("secondary", Self::Secondary)];
 }
 
-impl Words for SalvageReplies {
+impl Keywords for SalvageReplies {
     const ALL: &'static [(&'static str, Self)] =
         &[("never", Self::Never), ("unless-broken", Self::UnlessBroken)];
 }
 
-impl Words for RouteShortening {
+impl Keywords for RouteShortening {
     const ALL: &'static [(&'static str, Self)] =
         &[("per-sender", Self::PerSender), ("per-route", Self::PerRoute)];
 }

@@ -7,7 +7,7 @@ use serde::de::MapAccess;
 use serde::de::value::MapAccessDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::setting::{Setting, Word, Words, table};
+use crate::file_value::{FileValue, Keyword, Keywords, table};
 use crate::tagged::{self, Tagged};
 use crate::{BitRate, Size, Time};
 
@@ -71,7 +71,7 @@ table! {
     /// Which of the frames that overlap can be received: the `"stronger"` of two; the one that is so
     /// against all others together, `"sinr"`; or only the `"first"` of two, if it is stronger. By how
     /// much, `radio.capture` says. Default `"stronger"`.
-    capture: Word<CaptureModel>,
+    capture: Keyword<CaptureModel>,
     /// A CTS resets the short retry count. Default true.
     cts_resets_short_count: bool,
     /// Retry counts of one packet are there for the next. Default false.
@@ -80,7 +80,7 @@ table! {
     backoff_after_giving_up: bool,
     /// How long a station waits for CTS or ACK: `"preamble"`, until one should have come, or
     /// `{ whole-frame = "4 us" }`, until its end, with this much for the way. Default `"preamble"`.
-    response_timeout: Timeout,
+    response_timeout: MacTimeout,
     /// A DIFS lies between a timeout and the first slot of the back-off. Default false.
     difs_after_timeout: bool,
     /// A NAV set by an RTS ends if nothing follows. Default true.
@@ -99,21 +99,21 @@ table! {
 /// How long a station waits for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case", expecting = "\"preamble\" or { whole-frame = \"4 us\" }")]
-pub enum Timeout {
+pub enum MacTimeout {
     /// Until its preamble should have come.
     Preamble,
     /// Until it should have ended, with this much for the way there and back.
     WholeFrame(Time),
 }
 
-impl Setting<ResponseTimeout> for Timeout {
-    fn of(value: ResponseTimeout) -> Self {
+impl FileValue<ResponseTimeout> for MacTimeout {
+    fn from_config(value: ResponseTimeout) -> Self {
         match value {
             ResponseTimeout::Preamble => Self::Preamble,
             ResponseTimeout::WholeFrame { propagation } => Self::WholeFrame(Time(propagation)),
         }
     }
-    fn value(&self) -> ResponseTimeout {
+    fn to_config(&self) -> ResponseTimeout {
         match *self {
             Self::Preamble => ResponseTimeout::Preamble,
             Self::WholeFrame(Time(propagation)) => ResponseTimeout::WholeFrame { propagation },
@@ -121,7 +121,7 @@ impl Setting<ResponseTimeout> for Timeout {
     }
 }
 
-impl Words for CaptureModel {
+impl Keywords for CaptureModel {
     const ALL: &'static [(&'static str, Self)] =
         &[("stronger", Self::Stronger), ("sinr", Self::Sinr), ("first", Self::First)];
 }

@@ -15,9 +15,9 @@ use crate::{Distance, Speed, Time};
 #[serde(untagged)]
 pub enum Mobility {
     /// `{ file = "rwp50.mov" }`: as a movement file has it.
-    File(Movement),
+    File(MovementFile),
     /// `{ model = "random-waypoint", … }`.
-    Model(Model),
+    Model(MobilityModel),
     /// `{ positions = [["0 m", "0 m"], …] }`: nobody moves.
     Positions {
         /// One for each node, in order.
@@ -32,7 +32,7 @@ pub enum Mobility {
 
 impl Mobility {
     /// Does nobody move?
-    pub(crate) const fn is_still(&self) -> bool {
+    pub(crate) const fn is_static(&self) -> bool {
         matches!(self, Self::Positions { .. } | Self::Chain { .. })
     }
 }
@@ -42,7 +42,7 @@ pub type Point = (Distance, Distance);
 
 /// `{ file = "rwp50.mov" }`.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Movement {
+pub struct MovementFile {
     /// Its name, seen from the folder of the scenario file.
     pub file: String,
     /// What is in it. Default: what it looks like.
@@ -66,7 +66,7 @@ pub enum MovementFormat {
 /// `{ model = "…", … }`: how a rule moves nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(tag = "model", rename_all = "kebab-case")]
-pub enum Model {
+pub enum MobilityModel {
     /// Each node goes straight to a place drawn from all of `area`, at a speed drawn for the way,
     /// waits there, and goes on.
     RandomWaypoint {
@@ -129,12 +129,12 @@ const FORMS: &str = "mobility: { file = \"x.mov\" }, { model = \"random-waypoint
 /// Every key that there is; which of them go together is for [`Keys::into_mobility`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {
+struct MobilityKeys {
     file: Option<String>,
     format: Option<MovementFormat>,
     model: Option<ModelName>,
-    speed: Option<Span<Speed>>,
-    pause: Option<Span<Time>>,
+    speed: Option<OneOrRange<Speed>>,
+    pause: Option<OneOrRange<Time>>,
     steady_state: Option<bool>,
     positions: Option<Vec<Point>>,
     velocities: Option<Vec<(Speed, Speed)>>,
@@ -148,7 +148,7 @@ enum ModelName {
     ConstantVelocity,
 }
 
-impl Keys {
+impl MobilityKeys {
     /// What it was that was written, if its keys go together.
     fn into_mobility(self) -> Result<Mobility, String> {
         // Which keys each form has; the first is the one that makes it that form.
@@ -175,23 +175,23 @@ impl Keys {
                 ModelName::RandomWaypoint => {
                     let what = "model \"random-waypoint\"";
                     only(what, &["model", "speed", "pause", "steady_state"])?;
-                    let Span(speed) = self.speed.ok_or_else(|| needs(what, "speed"))?;
-                    let pause = self.pause.map_or_else(Default::default, |Span(pause)| pause);
+                    let OneOrRange(speed) = self.speed.ok_or_else(|| needs(what, "speed"))?;
+                    let pause = self.pause.map_or_else(Default::default, |OneOrRange(pause)| pause);
                     let steady_state = self.steady_state.unwrap_or(true);
-                    Ok(Mobility::Model(Model::RandomWaypoint { speed, pause, steady_state }))
+                    Ok(Mobility::Model(MobilityModel::RandomWaypoint { speed, pause, steady_state }))
                 }
                 ModelName::ConstantVelocity => {
                     let what = "model \"constant-velocity\"";
                     only(what, &["model", "positions", "velocities"])?;
                     let positions = self.positions.ok_or_else(|| needs(what, "positions"))?;
                     let velocities = self.velocities.ok_or_else(|| needs(what, "velocities"))?;
-                    Ok(Mobility::Model(Model::ConstantVelocity { positions, velocities }))
+                    Ok(Mobility::Model(MobilityModel::ConstantVelocity { positions, velocities }))
                 }
             };
         }
         if let Some(file) = self.file {
             only("`file`", &["file", "format"])?;
-            return Ok(Mobility::File(Movement { file, format: self.format }));
+            return Ok(Mobility::File(MovementFile { file, format: self.format }));
         }
         if let Some(positions) = self.positions {
             only("`positions`", &["positions"])?;
@@ -205,51 +205,51 @@ impl Keys {
 
 impl<'de> Deserialize<'de> for Mobility {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Table;
-        impl<'de> Visitor<'de> for Table {
+        struct MobilityVisitor;
+        impl<'de> Visitor<'de> for MobilityVisitor {
             type Value = Mobility;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(FORMS)
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Mobility, A::Error> {
-                let keys = Keys::deserialize(MapAccessDeserializer::new(map))?;
+                let keys = MobilityKeys::deserialize(MapAccessDeserializer::new(map))?;
                 keys.into_mobility().map_err(A::Error::custom)
             }
         }
-        deserializer.deserialize_any(Table)
+        deserializer.deserialize_any(MobilityVisitor)
     }
 }
 
 /// `"10 m/s"`, or `["9 m/s", "11 m/s"]`.
-struct Span<T>((T, T));
+struct OneOrRange<T>((T, T));
 
-impl<'de, T> Deserialize<'de> for Span<T>
+impl<'de, T> Deserialize<'de> for OneOrRange<T>
 where
     T: Deserialize<'de> + FromStr<Err = String> + Copy,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de> + FromStr<Err = String> + Copy> Visitor<'de> for Either<T> {
-            type Value = Span<T>;
+        struct RangeVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de> + FromStr<Err = String> + Copy> Visitor<'de> for RangeVisitor<T> {
+            type Value = OneOrRange<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a value with its unit, or an array of two, the least and the most")
             }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Span<T>, E> {
+            fn visit_str<E: Error>(self, text: &str) -> Result<OneOrRange<T>, E> {
                 let value = text.parse().map_err(E::custom)?;
-                Ok(Span((value, value)))
+                Ok(OneOrRange((value, value)))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Span<T>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<OneOrRange<T>, A::Error> {
                 let mut next =
                     |n| values.next_element()?.ok_or_else(|| Error::invalid_length(n, &self));
-                Ok(Span((next(0)?, next(1)?)))
+                Ok(OneOrRange((next(0)?, next(1)?)))
             }
         }
-        deserializer.deserialize_any(Either(PhantomData))
+        deserializer.deserialize_any(RangeVisitor(PhantomData))
     }
 }
 
 /// One value for two that are the same.
-fn shortly<T, S>(span: &(T, T), serializer: S) -> Result<S::Ok, S::Error>
+fn one_or_range<T, S>(span: &(T, T), serializer: S) -> Result<S::Ok, S::Error>
 where
     T: Serialize + PartialEq,
     S: Serializer,

@@ -23,8 +23,8 @@ pub use arp::Arp;
 pub use compat::Compat;
 pub use dsr::Dsr;
 pub use mac::{Dcf, Mac, Tdma};
-pub use mobility::{Mobility, Model, Movement, MovementFormat, Point};
-pub use radio::{Capture, Propagation, Radio};
+pub use mobility::{Mobility, MobilityModel, MovementFile, MovementFormat, Point};
+pub use radio::{CaptureRatio, Propagation, Radio};
 pub use routing::Routing;
 
 use crate::{Distance, Queue, Speed, Time};
@@ -74,7 +74,7 @@ pub struct Adhoc {
     /// With `feedback = "rfn"`: how a source's node looks for a route while the source is silent, such
     /// as `{ every = "2 s", most = 10 }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seek: Option<Seek>,
+    pub route_probe: Option<RouteProbeConfig>,
     /// What a node's connections learn of the link to the neighbour over which their packets leave, such
     /// as `{ lead = "2 s" }`. Default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,7 +89,7 @@ pub struct Adhoc {
     pub compat: Compat,
 }
 
-const fn ten() -> u8 {
+const fn default_icmp_rate() -> u8 {
     10
 }
 
@@ -100,12 +100,12 @@ impl Adhoc {
     }
 
     /// How many nodes `mobility` is about; `None`: as many as there are.
-    pub(crate) fn placed(&self) -> Option<u32> {
+    pub(crate) fn mobility_nodes(&self) -> Option<u32> {
         let count = match &self.mobility {
             Mobility::File(_) => self.movement.as_ref()?.nodes(),
-            Mobility::Chain { .. } | Mobility::Model(Model::RandomWaypoint { .. }) => return None,
+            Mobility::Chain { .. } | Mobility::Model(MobilityModel::RandomWaypoint { .. }) => return None,
             Mobility::Positions { positions }
-            | Mobility::Model(Model::ConstantVelocity { positions, .. }) => positions.len(),
+            | Mobility::Model(MobilityModel::ConstantVelocity { positions, .. }) => positions.len(),
         };
         u32::try_from(count).ok()
     }
@@ -122,13 +122,13 @@ impl Adhoc {
                 Some(movement) => driftway_radio::Mobility::scripted((**movement).clone()),
                 None => driftway_radio::Mobility::fixed(&[]),
             }),
-            Mobility::Model(Model::RandomWaypoint { speed, pause, steady_state }) => {
+            Mobility::Model(MobilityModel::RandomWaypoint { speed, pause, steady_state }) => {
                 let start = if *steady_state { InitialDistribution::SteadyState } else { InitialDistribution::Uniform };
                 let (speed, pause) = ((speed.0.0, speed.1.0), (pause.0.0, pause.1.0));
                 let model = RandomWaypoint { area, speed, pause, start };
                 driftway_radio::Mobility::random_waypoint(&model, self.nodes(), seed)
             }
-            Mobility::Model(Model::ConstantVelocity { positions, velocities }) => {
+            Mobility::Model(MobilityModel::ConstantVelocity { positions, velocities }) => {
                 let node = |(position, velocity): (&Point, &(Speed, Speed))| ConstantVelocity {
                     position: metres(*position),
                     velocity: (velocity.0.0, velocity.1.0),
@@ -163,11 +163,11 @@ impl Adhoc {
 
     /// Writes out the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
-        self.nodes = self.nodes.or(self.placed());
+        self.nodes = self.nodes.or(self.mobility_nodes());
         self.radio.resolve();
         self.queue.resolve();
         if self.feedback == Feedback::Rfn {
-            self.seek.get_or_insert_default();
+            self.route_probe.get_or_insert_default();
         }
     }
 }
@@ -225,7 +225,7 @@ impl Default for LinkRetry {
 /// a route, so its node asks the destination for echoes, until there is a route or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys `every` and `most`")]
-pub struct Seek {
+pub struct RouteProbeConfig {
     /// From one echo request to the next. Default 2 s, the interval of ELFN's probes (yu-2004 §3.1).
     pub every: Time,
     /// How many of them go out, as long as the source is silent. Default 10: with TCP-F's own
@@ -233,7 +233,7 @@ pub struct Seek {
     pub most: u32,
 }
 
-impl Default for Seek {
+impl Default for RouteProbeConfig {
     fn default() -> Self {
         Self { every: Time::from_secs(2), most: 10 }
     }

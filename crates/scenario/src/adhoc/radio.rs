@@ -55,7 +55,7 @@ pub struct Radio {
     pub light_speed: Speed,
     /// By how much a frame must be stronger than another to be received all the same; `"none"`:
     /// two frames at once are always lost. Default 10 dB.
-    pub capture: Capture,
+    pub capture: CaptureRatio,
     /// The probability that a node does not get a frame which it could receive. Default 0.
     pub packet_error_rate: f64,
 }
@@ -79,7 +79,7 @@ pub enum Propagation {
 
 /// What a stronger frame survives.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Capture {
+pub enum CaptureRatio {
     /// Nothing.
     None,
     /// Another that is weaker by this much.
@@ -103,17 +103,17 @@ impl Default for Radio {
             antenna_gain: Decibel(0.0),
             system_loss: Decibel(0.0),
             light_speed: Speed(299_792_458.0),
-            capture: Capture::Ratio(Decibel(10.0)),
+            capture: CaptureRatio::Ratio(Decibel(10.0)),
             packet_error_rate: 0.0,
         }
     }
 }
 
 /// 550 m to 250 m.
-const SENSE_TO_RECEIVE: f64 = 2.2;
+const SENSE_RANGE_FACTOR: f64 = 2.2;
 
 /// Between free space (2) and the ground's reflection (4).
-const EXPONENT: f64 = 3.0;
+const DEFAULT_EXPONENT: f64 = 3.0;
 
 impl Radio {
     /// What the radio is told.
@@ -128,7 +128,7 @@ impl Radio {
                 Propagation::Friis => PropagationModel::Friis,
                 Propagation::Range => PropagationModel::Range,
                 Propagation::LogDistance => PropagationModel::LogDistance {
-                    exponent: self.exponent.unwrap_or(EXPONENT),
+                    exponent: self.exponent.unwrap_or(DEFAULT_EXPONENT),
                     shadowing_db: self.shadowing.map_or(0.0, |Decibel(deviation)| deviation),
                     decorrelation: self.decorrelation.map(|Distance(distance)| distance),
                 },
@@ -142,8 +142,8 @@ impl Radio {
             receive: threshold(self.receive_range, self.receive_threshold),
             sense: threshold(self.sense_range, self.sense_threshold),
             capture_ratio: match self.capture {
-                Capture::None => f64::INFINITY,
-                Capture::Ratio(ratio) => ratio.ratio(),
+                CaptureRatio::None => f64::INFINITY,
+                CaptureRatio::Ratio(ratio) => ratio.ratio(),
             },
         }
     }
@@ -151,19 +151,19 @@ impl Radio {
     /// Writes out the defaults that depend on other keys.
     pub(crate) fn resolve(&mut self) {
         if self.propagation == Propagation::LogDistance {
-            self.exponent.get_or_insert(EXPONENT);
+            self.exponent.get_or_insert(DEFAULT_EXPONENT);
             self.shadowing.get_or_insert(Decibel(0.0));
         }
         if self.receive_threshold.is_none() {
             let Distance(range) = *self.receive_range.get_or_insert(Distance(250.0));
             if self.sense_threshold.is_none() {
-                self.sense_range.get_or_insert(Distance(range * SENSE_TO_RECEIVE));
+                self.sense_range.get_or_insert(Distance(range * SENSE_RANGE_FACTOR));
             }
         }
     }
 }
 
-impl Serialize for Capture {
+impl Serialize for CaptureRatio {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::None => serializer.serialize_str("none"),
@@ -172,18 +172,18 @@ impl Serialize for Capture {
     }
 }
 
-impl<'de> Deserialize<'de> for Capture {
+impl<'de> Deserialize<'de> for CaptureRatio {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl Visitor<'_> for Text {
-            type Value = Capture;
+            type Value = CaptureRatio;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a ratio with its unit, such as \"10 dB\", or \"none\"")
             }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Capture, E> {
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<CaptureRatio, E> {
                 match text {
-                    "none" => Ok(Capture::None),
-                    _ => text.parse().map(Capture::Ratio).map_err(E::custom),
+                    "none" => Ok(CaptureRatio::None),
+                    _ => text.parse().map(CaptureRatio::Ratio).map_err(E::custom),
                 }
             }
         }

@@ -16,13 +16,13 @@ pub enum Routing {
     /// Dynamic source routing (RFC 4728).
     Dsr(Dsr),
     /// The shortest ways between where nodes are at the start, for ever.
-    Static(Static),
+    Static(StaticRouting),
 }
 
 /// `protocol = "static"`.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of static routing")]
-pub struct Static {
+pub struct StaticRouting {
     /// Bytes more for each TCP packet, which no standard knows. Default 0.
     pub tcp_padding: i16,
 }
@@ -46,7 +46,7 @@ impl<'de> Tagged<'de> for Routing {
         match kind {
             Kind::Aodv => Aodv::deserialize(rest).map(Self::Aodv),
             Kind::Dsr => Dsr::deserialize(rest).map(Self::Dsr),
-            Kind::Static => Static::deserialize(rest).map(Self::Static),
+            Kind::Static => StaticRouting::deserialize(rest).map(Self::Static),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What is read, and what is shown of it.
 
 use driftway_scenario::{
-    Arp, Capture, Distance, Feedback, Lifetime, Mac, Mobility, Model, Power, Propagation,
-    Resolution, Routing, Scenario, Speed, Time,
+    Arp, CaptureRatio, Distance, Feedback, Lifetime, Mac, Mobility, MobilityModel, Power, Propagation,
+    ArpOptions, Routing, Scenario, Speed, Time,
 };
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ fn the_example_is_read() {
     assert_eq!(network.area, Some((Distance(1500.0), Distance(1000.0))));
     let speed = (Speed(9.0), Speed(11.0));
     let pause = (Time::default(), Time::default());
-    let model = Model::RandomWaypoint { speed, pause, steady_state: true };
+    let model = MobilityModel::RandomWaypoint { speed, pause, steady_state: true };
     assert_eq!(network.mobility, Mobility::Model(model));
     assert_eq!(network.radio.propagation, Propagation::TwoRay);
     assert!(matches!(network.mac, Mac::Dcf(_)));
@@ -39,7 +39,7 @@ fn the_number_of_nodes_follows_from_positions() {
     let overrides = [("network.mobility".to_owned(), velocities.to_owned())];
     let scenario = Scenario::parse("test.toml", &text, &overrides).unwrap();
     assert_eq!(network(&scenario).nodes, Some(3));
-    let Mobility::Model(Model::ConstantVelocity { velocities, .. }) = &network(&scenario).mobility
+    let Mobility::Model(MobilityModel::ConstantVelocity { velocities, .. }) = &network(&scenario).mobility
     else {
         panic!()
     };
@@ -57,7 +57,7 @@ fn a_radio_that_is_left_out_is_the_usual_one() {
     assert_eq!((radio.receive_range, radio.sense_range), (None, None));
     assert_eq!(radio.receive_threshold, Some(Power::Dbm(-64.37)));
     assert_eq!(radio.sense_threshold, Some(Power::Watts(1.559e-11)));
-    assert_eq!(radio.capture, Capture::None);
+    assert_eq!(radio.capture, CaptureRatio::None);
     let radio = adhoc(&[("network.radio", r#"{ propagation = "log-distance" }"#)]).radio;
     assert_eq!(radio.exponent, Some(3.0));
 }
@@ -65,9 +65,9 @@ fn a_radio_that_is_left_out_is_the_usual_one() {
 #[test]
 fn arp_is_a_switch_or_a_table() {
     assert_eq!(adhoc(&[("network.arp", "false")]).arp, Arp::Off);
-    assert_eq!(adhoc(&[("network.arp", "true")]).arp, Arp::On(Resolution::default()));
+    assert_eq!(adhoc(&[("network.arp", "true")]).arp, Arp::On(ArpOptions::default()));
     let Arp::On(arp) = adhoc(&[("network.arp.lifetime", "forever")]).arp else { panic!() };
-    assert_eq!(arp, Resolution { lifetime: Lifetime::Forever, ..Resolution::default() });
+    assert_eq!(arp, ArpOptions { lifetime: Lifetime::Forever, ..ArpOptions::default() });
 }
 
 const MOVES: &str = "$node_(0) set X_ 10\n$node_(0) set Y_ 20\n$node_(0) set Z_ 0\n\

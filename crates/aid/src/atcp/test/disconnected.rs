@@ -1,6 +1,6 @@
 //! The disconnected state: liu-singh-2001 §III-A "Disconnected", §IV atcp_notify().
 
-use driftway_base::{SignalDetails, Endpoint, FlowKey, Ipv4Addr, Known};
+use driftway_base::{Endpoint, FlowKey, Ipv4Addr, Known, SignalDetails};
 
 use super::*;
 

@@ -55,7 +55,10 @@ fn a_window_update_is_no_duplicate() {
         line.receive(TcpSegment { window, ..line.peer_ack(nth(0)) });
     }
     // The first had nothing before it to differ from.
-    assert_eq!((line.aid.state, line.aid.protocol.duplicates.count_for(nth(0))), (State::Normal, 1));
+    assert_eq!(
+        (line.aid.state, line.aid.protocol.duplicates.count_for(nth(0))),
+        (State::Normal, 1)
+    );
 }
 
 #[test]
@@ -322,7 +325,9 @@ fn all_of_it_goes_out_again_in_the_other_reading_within_asnd_cwnd() {
 fn behind_the_queue_in_the_other_reading() {
     let mut line = ten_sent(AtcpOptions { retransmission: QueuePosition::Behind, ..options() });
     line.duplicates(3);
-    assert!(line.take_events().iter().any(|event| matches!(event, Event::Resent { ahead: false, .. })));
+    assert!(
+        line.take_events().iter().any(|event| matches!(event, Event::Resent { ahead: false, .. }))
+    );
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! What holds whatever happens.
 
-use driftway_base::{SignalDetails, Known};
+use driftway_base::{Known, SignalDetails};
 use proptest::prelude::*;
 
 use super::*;
-use crate::liveness::{self, random_flag, random_duration};
+use crate::liveness::{self, random_duration, random_flag};
 
 #[derive(Clone, Debug)]
 enum Input {
@@ -82,8 +82,10 @@ fn input() -> impl Strategy<Value = Input> {
         Just(SignalKind::SourceQuench),
         Just(SignalKind::EcnEcho),
     ];
-    let signal = (kind, proptest::option::of(seq()))
-        .prop_map(|(kind, seq)| Signal { kind, details: SignalDetails { seq, ..SignalDetails::default() } });
+    let signal = (kind, proptest::option::of(seq())).prop_map(|(kind, seq)| Signal {
+        kind,
+        details: SignalDetails { seq, ..SignalDetails::default() },
+    });
     prop_oneof![
         5 => segment().prop_map(Input::Up),
         3 => segment().prop_map(Input::Down),
@@ -110,7 +112,11 @@ fn any_options() -> impl Strategy<Value = AtcpOptions> {
             congested_until: if d { CongestedExit::NewData } else { CongestedExit::Segment },
             echo: if echo { EchoOrder::AfterAck } else { EchoOrder::First },
             restore: if restore { CwndRestoreTime::After } else { CwndRestoreTime::Before },
-            duplicates: if duplicates { WithheldDuplicates::Third } else { WithheldDuplicates::All },
+            duplicates: if duplicates {
+                WithheldDuplicates::Third
+            } else {
+                WithheldDuplicates::All
+            },
             pull_back,
         }
     })
@@ -273,7 +279,11 @@ fn data_flow_again_soon_after_the_path_works() {
             tick: random_duration(random, 1, 1_000),
             persist_min: random_duration(random, 1, 5_000),
             persist_max: random_duration(random, 5_000, 60_000),
-            resend: if random_flag(random) { LossRetransmission::First } else { LossRetransmission::All },
+            resend: if random_flag(random) {
+                LossRetransmission::First
+            } else {
+                LossRetransmission::All
+            },
             leave_loss: if random_flag(random) { LossExit::Ack } else { LossExit::AckOrData },
             backoff: random_flag(random),
             congested_until: match random_flag(random) {
@@ -281,7 +291,11 @@ fn data_flow_again_soon_after_the_path_works() {
                 false => CongestedExit::NewData,
             },
             echo: if random_flag(random) { EchoOrder::First } else { EchoOrder::AfterAck },
-            restore: if random_flag(random) { CwndRestoreTime::Before } else { CwndRestoreTime::After },
+            restore: if random_flag(random) {
+                CwndRestoreTime::Before
+            } else {
+                CwndRestoreTime::After
+            },
             duplicates: match random_flag(random) {
                 true => WithheldDuplicates::All,
                 false => WithheldDuplicates::Third,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use driftway_scenario::Coordinate;
 use serde::{Deserialize, Serialize};
 
-use crate::study::format::Names;
-use crate::study::number::Number;
+use crate::study::format::OneOrMany;
+use crate::study::number::PaperNumber;
 
 /// `[[reading]]`: one way to take what a paper leaves open. Each statement of the paper is judged in each
 /// reading, and counted there; the first is the paper to the letter.
@@ -32,7 +32,7 @@ pub struct Statement {
     /// What it is called: `"atcp-flat"`. Of figure 8 in the reading `text` it is `8-atcp-flat-text`.
     pub id: String,
     /// The figure that it is about, or several.
-    pub figure: Names,
+    pub figure: OneOrMany,
     /// The readings in which it is judged. Default: all, or none where it is ours.
     #[serde(default)]
     pub readings: Vec<String>,
@@ -51,10 +51,10 @@ pub struct Statement {
     /// One arm's change from the first x to the last is greater than another's.
     pub growth: Option<Growth>,
     /// What this figure adds to another one is above zero, or more for one arm than for another.
-    pub added: Option<Added>,
+    pub added: Option<AddedEffect>,
     /// What the paper says. In the metric's base unit, or with a unit (`"425 s"`), or a percentage
     /// (`"33 %"`), or from–to (`[2, 3]`). 0 means that there is none in any run.
-    pub number: Option<Number>,
+    pub number: Option<PaperNumber>,
     /// The number is where the value ends rather than what it is.
     pub bound: Option<Bound>,
     /// What a ratio lies between, without any tolerance: what "rises a little" is taken to mean.
@@ -66,13 +66,13 @@ pub struct Statement {
     pub capped: Option<String>,
     /// Where something else came out with all runs when this was written: `[[statement.differs]]`.
     #[serde(default)]
-    pub differs: Vec<Differs>,
+    pub differs: Vec<Disagreement>,
 }
 
 /// `[[statement.differs]]`: a disagreement, with its cause.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a disagreement")]
-pub struct Differs {
+pub struct Disagreement {
     /// In which of the statement's figures. Default: in all.
     #[serde(default)]
     pub figures: Vec<String>,
@@ -139,7 +139,7 @@ pub struct Trend {
     /// Whose.
     pub arm: String,
     /// Up or down.
-    pub goes: Goes,
+    pub goes: TrendDirection,
     /// From another x than the first.
     pub from: Option<Coordinate>,
     /// To another x than the last.
@@ -151,7 +151,7 @@ pub struct Trend {
 /// Which way a trend goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Goes {
+pub enum TrendDirection {
     /// It rises.
     Up,
     /// It falls.
@@ -181,7 +181,7 @@ pub struct Growth {
 /// nothing, or more than for the arm `than`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of what is added")]
-pub struct Added {
+pub struct AddedEffect {
     /// The figure without what this one adds.
     pub base: String,
     /// The arm to which it adds (more).
@@ -225,7 +225,7 @@ pub enum Verdict {
 /// What a statement rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum StatementKind {
     /// A number in the prose.
     Text,
     /// Only an order, a trend or a difference is known.

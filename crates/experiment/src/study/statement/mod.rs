@@ -7,12 +7,12 @@ mod plan;
 #[cfg(test)]
 mod test;
 
-use format::{Kind, Verdict};
-pub use plan::{plan, unit_of};
+use format::{StatementKind, Verdict};
+pub use plan::{metric_unit, plan};
 
 /// A statement about one figure, in one reading, its names resolved.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
+pub struct PlannedStatement {
     /// What it is called: figure, name and reading.
     pub id: String,
     /// Which statement of the file.
@@ -24,9 +24,9 @@ pub struct Planned {
     /// Which reading.
     pub reading: Option<usize>,
     /// Where it is counted.
-    pub counted: Counted,
+    pub counted: CountedAs,
     /// What it rests on.
-    pub kind: Kind,
+    pub kind: StatementKind,
     /// The verdict that is recorded, with all runs.
     pub expected: Verdict,
     /// Which of the statement's causes is its own.
@@ -38,7 +38,7 @@ pub struct Planned {
 /// Where a statement is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Counted {
+pub enum CountedAs {
     /// Among the paper's numbers.
     Number,
     /// Among what it says of order, trend, band or difference.
@@ -87,7 +87,7 @@ pub enum Quantity {
         minus: Vec<Cell>,
     },
     /// The first ratio less the second, run by run: said to be above 0.
-    Ratios {
+    RatioDifference {
         /// Above and below the line of the ratio that is said to be higher.
         higher: [Cell; 2],
         /// Of the one that is said to be lower.
@@ -102,7 +102,7 @@ impl Quantity {
             Self::Mean(cell) => vec![*cell],
             Self::Ratio(above, below) => vec![*above, *below],
             Self::Difference { plus, minus } => plus.iter().chain(minus).copied().collect(),
-            Self::Ratios { higher, lower } => [*higher, *lower].concat(),
+            Self::RatioDifference { higher, lower } => [*higher, *lower].concat(),
         }
     }
 }
