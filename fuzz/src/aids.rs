@@ -2,8 +2,8 @@
 
 use driftway_aid::Verdict;
 use driftway_base::{
-    Done, Duration, Instant, Known, LostPacket, Ranges, RecoveryState, Scope, Seq, SeqRange,
-    Signal, SignalKind, TcpView,
+    ActResult, Duration, Instant, Known, PacketDisposition, RecoveryState, Seq, SeqRange,
+    SeqRanges, Signal, SignalKind, TcpView, UnreachableScope,
 };
 use driftway_wire::{Payload, TcpFlags, TcpSegment};
 
@@ -11,21 +11,24 @@ use crate::Bytes;
 
 /// What ATCP knows.
 const ICMP: &[SignalKind] = &[
-    SignalKind::Unreachable(Scope::Net),
-    SignalKind::Unreachable(Scope::Host),
+    SignalKind::Unreachable(UnreachableScope::Net),
+    SignalKind::Unreachable(UnreachableScope::Host),
     SignalKind::SourceQuench,
     SignalKind::EcnEcho,
 ];
 
 /// What TCP-F knows, and what it doesn't.
-const ROUTES: &[SignalKind] =
-    &[SignalKind::RouteFailed, SignalKind::RouteRestored, SignalKind::Unreachable(Scope::Host)];
+const ROUTES: &[SignalKind] = &[
+    SignalKind::RouteFailed,
+    SignalKind::RouteRestored,
+    SignalKind::Unreachable(UnreachableScope::Host),
+];
 
 /// What carry knows, and what it doesn't.
 const PATHS: &[SignalKind] = &[
     SignalKind::RouteFailed,
     SignalKind::RouteRestored,
-    SignalKind::Unreachable(Scope::Net),
+    SignalKind::Unreachable(UnreachableScope::Net),
     SignalKind::EcnEcho,
 ];
 
@@ -43,9 +46,9 @@ pub fn tcp_f(input: &[u8]) {
 
 /// What ELFN and EPLN know, and what they don't; a notice of lost packets is made up beside these.
 const NOTICES: &[SignalKind] = &[
-    SignalKind::Searching,
+    SignalKind::RouteDiscovery,
     SignalKind::RouteFailed,
-    SignalKind::Unreachable(Scope::Host),
+    SignalKind::Unreachable(UnreachableScope::Host),
     SignalKind::EcnEcho,
 ];
 
@@ -59,13 +62,14 @@ pub fn epln(input: &[u8]) {
 
 /// Packets at and around `start`, lost or salvaged.
 fn notice(start: Seq, bytes: &mut Bytes) -> Signal {
-    let mut ranges = Ranges::default();
+    let mut ranges = SeqRanges::default();
     for _ in 0..=bytes.u8() % 9 {
         let start = start + u32::from(bytes.u8());
         ranges.push(SeqRange::new(start, start + u32::from(bytes.u8() % 4)));
     }
-    let fate = if bytes.u8() & 1 != 0 { LostPacket::Lost } else { LostPacket::Salvaged };
-    Signal::of(SignalKind::PacketLost { ranges, fate })
+    let disposition =
+        if bytes.u8() & 1 != 0 { PacketDisposition::Lost } else { PacketDisposition::Salvaged };
+    Signal::new(SignalKind::PacketLost { ranges, disposition })
 }
 
 pub fn carry(input: &[u8]) {
@@ -91,7 +95,8 @@ fn play(
     input: &[u8],
 ) {
     let mut bytes = Bytes(input);
-    let Some(Ok(mut aid)) = driftway_aid::list::find(name).map(|listed| listed.build(&[])) else {
+    let Some(Ok(mut aid)) = driftway_aid::registry::find(name).map(|listed| listed.build(&[]))
+    else {
         panic!("{name} is in the list and needs no options");
     };
     let mut now = Instant::ZERO;
@@ -102,13 +107,13 @@ fn play(
             0 => assert!(allowed(aid.on_down(now, &segment, &view), &segment)),
             1 => assert!(allowed(aid.on_up(now, &segment, &view), &segment)),
             2 if bytes.u8() & 1 != 0 => {
-                let una = view.una.value().unwrap_or(Seq(0));
+                let una = view.snd_una.value().unwrap_or(Seq(0));
                 aid.on_signal(now, &notice(una, &mut bytes), &view);
             }
             2 => {
                 let kind = signals[usize::from(bytes.u8()) % signals.len()];
-                let mut signal = Signal::of(kind);
-                signal.about.seq = (bytes.u8() & 1 != 0).then(|| Seq(bytes.u32()));
+                let mut signal = Signal::new(kind);
+                signal.details.seq = (bytes.u8() & 1 != 0).then(|| Seq(bytes.u32()));
                 aid.on_signal(now, &signal, &view);
             }
             _ => {
@@ -119,7 +124,7 @@ fn play(
                 }
             }
         }
-        let done = if bytes.u8() % 8 == 0 { Done::Unsupported } else { Done::Done };
+        let done = if bytes.u8() % 8 == 0 { ActResult::Unsupported } else { ActResult::Done };
         let mut acts = 0;
         while let Some(act) = aid.poll_act() {
             aid.on_done(now, &act, done, &view);
@@ -143,11 +148,11 @@ fn view(bytes: &mut Bytes, now: Instant) -> TcpView {
     let span = u32::from(bytes.u16());
     let deadline = now + Duration::from_millis(u64::from(bytes.u16()));
     TcpView {
-        synchronized: bytes.u8() != 0,
+        is_synchronized: bytes.u8() != 0,
         mss: known(1 + u32::from(bytes.u8()), bytes),
-        una: Known::Exact(una),
-        nxt: Known::Exact(una + span / 2),
-        max: Known::Exact(una + span),
+        snd_una: Known::Exact(una),
+        snd_nxt: Known::Exact(una + span / 2),
+        snd_max: Known::Exact(una + span),
         cwnd: {
             let cwnd = bytes.u32();
             known(cwnd, bytes)
@@ -164,11 +169,11 @@ fn view(bytes: &mut Bytes, now: Instant) -> TcpView {
             millis => Known::Exact(Some(Duration::from_millis(u64::from(millis)))),
         },
         recovery: Known::Exact(RecoveryState::Open),
-        persisting: Known::Exact(bytes.u8() & 1 != 0),
-        ecn: Known::Exact(bytes.u8() & 1 == 0),
+        is_persisting: Known::Exact(bytes.u8() & 1 != 0),
+        is_ecn_negotiated: Known::Exact(bytes.u8() & 1 == 0),
         rcv_nxt: Known::Exact(Seq(bytes.u32())),
         advertised_window: Known::Unknown,
-        next_hop: Known::Unknown,
+        next_hop_power: Known::Unknown,
     }
 }
 

@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
-use driftway_route::{Aodv, AodvConfig, Hello, Hop, LocalRepair, Output};
+use driftway_route::{Aodv, AodvConfig, HelloConfig, LinkDestination, LocalRepair, Output};
 use driftway_wire::{
-    AodvError, AodvLosses, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, Payload,
-    Routed, TcpSegment, UdpDatagram,
+    AodvError, AodvLossNotification, AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet,
+    Payload, RoutedPacket, TcpSegment, UdpDatagram,
 };
 
 use crate::Bytes;
@@ -44,8 +44,8 @@ pub fn run(input: &[u8]) {
         driver.drain();
         assert!(driver.aodv.routes().count() <= config.table_size);
         assert!(driver.aodv.routes().all(|route| route.destination != SELF));
-        assert_eq!((driver.aodv.kept(), driver.copies), (driver.inside.len(), 0));
-        assert!(driver.aodv.remembered() < 5000);
+        assert_eq!((driver.aodv.buffered_packets(), driver.copies), (driver.inside.len(), 0));
+        assert!(driver.aodv.soft_state_entries() < 5000);
     }
     // Nothing waits for ever.
     for _ in 0..100_000 {
@@ -64,13 +64,13 @@ fn config(bytes: &mut Bytes) -> AodvConfig {
     let says = bytes.u8();
     let base = if is(0) { AodvConfig::NS2 } else { AodvConfig::STANDARD };
     AodvConfig {
-        hello: is(1).then_some(Hello::STANDARD),
+        hello: is(1).then_some(HelloConfig::STANDARD),
         ack_replies: is(2),
         rescue: base.rescue ^ is(3),
         local_repair: match (is(4), is(5)) {
             (false, _) => base.local_repair,
             (true, false) => LocalRepair::Off,
-            (true, true) => LocalRepair::PastHalf,
+            (true, true) => LocalRepair::PastMidpoint,
         },
         table_size: if is(6) { 4 } else { base.table_size },
         buffer_packets: if is(7) { 2 } else { base.buffer_packets },
@@ -91,7 +91,7 @@ fn step(driver: &mut Driver, bytes: &mut Bytes) {
         }
         1 => {
             let packet = driver.data(address(bytes.u8() % 8), bytes);
-            driver.aodv.on_packet(now, from, Routed::plain(packet));
+            driver.aodv.on_packet(now, from, RoutedPacket::plain(packet));
         }
         2 | 3 => {
             let packet = control(from, bytes);
@@ -100,10 +100,10 @@ fn step(driver: &mut Driver, bytes: &mut Bytes) {
         4 => {
             let failed = match bytes.u8() % 3 {
                 0 => control(SELF, bytes),
-                _ => Routed::plain(driver.data(address(bytes.u8() % 8), bytes)),
+                _ => RoutedPacket::plain(driver.data(address(bytes.u8() % 8), bytes)),
             };
-            let mut queue: Vec<Routed> = (0..bytes.u8() % 4)
-                .map(|_| Routed::plain(driver.data(address(bytes.u8() % 8), bytes)))
+            let mut queue: Vec<RoutedPacket> = (0..bytes.u8() % 4)
+                .map(|_| RoutedPacket::plain(driver.data(address(bytes.u8() % 8), bytes)))
                 .collect();
             driver.aodv.on_link_failure(now, from, failed, || queue.pop());
             for left in queue {
@@ -173,17 +173,17 @@ impl Driver {
                     assert!(messages < 10_000, "messages without end");
                 }
                 Output::Transmit { packet, hop } => {
-                    assert!(hop != Hop::To(SELF));
+                    assert!(hop != LinkDestination::Unicast(SELF));
                     self.out(&packet.packet);
                 }
                 Output::Drop { packet, .. } => self.out(&packet.packet),
                 Output::Deliver(packet) => self.out(&packet),
-                Output::Copied => self.copies += 1,
-                Output::Purge(_)
+                Output::Duplicated => self.copies += 1,
+                Output::PurgeQueue(_)
                 | Output::Signal(_)
                 | Output::RouteFound(_)
                 | Output::RouteLost(_)
-                | Output::Searching(_)
+                | Output::DiscoveryStarted(_)
                 | Output::Salvaged { .. } => {}
             }
         }
@@ -191,17 +191,17 @@ impl Driver {
 }
 
 /// From us, and readable.
-fn check(message: &Packet, hop: Hop) {
+fn check(message: &Packet, hop: LinkDestination) {
     assert_eq!(message.ip.source, SELF);
-    assert_eq!(hop == Hop::All, message.ip.destination == Ipv4Addr::BROADCAST);
+    assert_eq!(hop == LinkDestination::Broadcast, message.ip.destination == Ipv4Addr::BROADCAST);
     let mut room = [0; 200];
-    match message.encode(&mut room, Payload::pattern).map(|len| Packet::decode(&room[..len])) {
+    match message.encode(&mut room, Payload::fill_pattern).map(|len| Packet::decode(&room[..len])) {
         Ok(Ok(decoded)) => assert_eq!(decoded.packet, *message),
         other => panic!("{other:?}"),
     }
 }
 
-fn control(source: Ipv4Addr, bytes: &mut Bytes) -> Routed {
+fn control(source: Ipv4Addr, bytes: &mut Bytes) -> RoutedPacket {
     let (flags, hops, seq) = (bytes.u8(), bytes.u8(), number(bytes));
     let is = |bit: u8| flags & 1 << bit != 0;
     let (destination, originator) = (address(bytes.u8() % 8), address(bytes.u8() % 8));
@@ -222,7 +222,7 @@ fn control(source: Ipv4Addr, bytes: &mut Bytes) -> Routed {
         3..5 => AodvMessage::Reply(AodvReply {
             repair: is(0),
             ack_required: is(1),
-            prefix: 0,
+            prefix_size: 0,
             hops,
             destination,
             destination_seq: seq,
@@ -238,7 +238,7 @@ fn control(source: Ipv4Addr, bytes: &mut Bytes) -> Routed {
             }
             AodvMessage::Error(error)
         }
-        _ if is(6) => AodvMessage::Losses(AodvLosses {
+        _ if is(6) => AodvMessage::LossNotification(AodvLossNotification {
             link: FailedLink { from: destination, to: originator },
             reporter: destination,
             list: crate::conn_list(bytes),
@@ -247,7 +247,7 @@ fn control(source: Ipv4Addr, bytes: &mut Bytes) -> Routed {
     };
     let to = if is(7) { SELF } else { Ipv4Addr::BROADCAST };
     let ip = IpHeader { ttl: bytes.u8() % 40, ..IpHeader::new(source, to) };
-    Routed::plain(Packet { ip, body: Body::Aodv(message) })
+    RoutedPacket::plain(Packet { ip, body: Body::Aodv(message) })
 }
 
 /// A sequence number: small, or near where they wrap, or anything.

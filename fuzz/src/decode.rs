@@ -1,6 +1,6 @@
 //! Bytes off the air: what is understood can be written again and is understood the same way.
 
-use driftway_wire::{Packet, Routed};
+use driftway_wire::{Packet, RoutedPacket};
 
 pub fn run(input: &[u8]) {
     plain(input);
@@ -9,12 +9,12 @@ pub fn run(input: &[u8]) {
 
 /// The same with what routing puts into a packet.
 fn routed(input: &[u8]) {
-    let Ok((packet, payload)) = Routed::decode(input) else { return };
+    let Ok((packet, payload)) = RoutedPacket::decode(input) else { return };
     let mut again = [0; 70_000];
     let fill = |_, place: &mut [u8]| place.copy_from_slice(payload);
     let Ok(len) = packet.encode(&mut again, fill) else { return };
     assert_eq!(len, packet.len() as usize);
-    match Routed::decode(&again[..len]) {
+    match RoutedPacket::decode(&again[..len]) {
         Ok(second) => assert_eq!(second, (packet, payload)),
         Err(error) => panic!("what was written is not read: {error}"),
     }

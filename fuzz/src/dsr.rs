@@ -3,12 +3,13 @@
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
 use driftway_route::{
-    CACHES, CacheKind, CacheLimits, CacheOptions, Confirm, Dsr, DsrConfig, Hop, Output,
-    UpdateOptions,
+    CACHES, CacheKind, CacheLimits, CacheOptions, Dsr, DsrConfig, LinkDestination,
+    NextHopConfirmation, Output, UpdateOptions,
 };
 use driftway_wire::{
-    Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrLead, DsrOption, DsrReply, DsrRequest,
-    DsrSourceRoute, IpHeader, Nodes, Packet, Payload, Routed, TcpFlags, TcpSegment, UdpDatagram,
+    AddressList, Body, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrOption, DsrReply, DsrRequest,
+    DsrRequestOrOptions, DsrSourceRoute, IpHeader, Packet, Payload, RoutedPacket, TcpFlags,
+    TcpSegment, UdpDatagram,
 };
 
 use crate::Bytes;
@@ -27,7 +28,7 @@ struct Node {
     now: Instant,
     /// Packets of hosts that are with it.
     held: usize,
-    last: Option<Routed>,
+    last: Option<RoutedPacket>,
 }
 
 pub fn run(input: &[u8]) {
@@ -35,7 +36,7 @@ pub fn run(input: &[u8]) {
     let kind = bytes.u8();
     let mut config = if kind & 1 == 0 { DsrConfig::STANDARD } else { DsrConfig::NS2 };
     if kind & 2 != 0 {
-        config.confirm = Confirm::NetworkLayer;
+        config.confirm = NextHopConfirmation::NetworkLayer;
         config.try_passive_acks = kind >> 2 & 3;
         config.max_maint_rexmt = kind >> 4 & 3;
         config.flow_state = None;
@@ -102,7 +103,7 @@ pub fn run(input: &[u8]) {
 }
 
 impl Node {
-    fn takes(&mut self, packet: &Routed) {
+    fn takes(&mut self, packet: &RoutedPacket) {
         self.held += usize::from(is_hosts(packet));
     }
 
@@ -111,7 +112,7 @@ impl Node {
         while let Some(output) = self.dsr.poll(self.now) {
             outputs += 1;
             assert!(outputs < 512, "outputs without end");
-            self.held += usize::from(output == Output::Copied);
+            self.held += usize::from(output == Output::Duplicated);
             let left = match output {
                 Output::Transmit { packet, hop } => {
                     check(&packet, hop);
@@ -127,22 +128,22 @@ impl Node {
                 None => panic!("a packet that nobody gave it: {output:?}"),
             };
         }
-        assert_eq!(self.dsr.kept(), self.held);
+        assert_eq!(self.dsr.buffered_packets(), self.held);
         assert!(self.held <= 256, "it grows");
     }
 }
 
 /// A request carries nothing of a host; what would is not looked at.
-fn is_hosts(packet: &Routed) -> bool {
+fn is_hosts(packet: &RoutedPacket) -> bool {
     let request = packet.dsr.is_some_and(|dsr| dsr.request().is_some());
     !packet.is_control() && !request
 }
 
-fn check(packet: &Routed, hop: Hop) {
+fn check(packet: &RoutedPacket, hop: LinkDestination) {
     let mut room = [0; 2048];
-    let plain = Routed { padding: 0, ..*packet };
-    let Ok(len) = packet.encode(&mut room, Payload::pattern) else { panic!("{packet:?}") };
-    let Ok((again, _)) = Routed::decode(&room[..len]) else { panic!("{packet:?}") };
+    let plain = RoutedPacket { size_adjustment: 0, ..*packet };
+    let Ok(len) = packet.encode(&mut room, Payload::fill_pattern) else { panic!("{packet:?}") };
+    let Ok((again, _)) = RoutedPacket::decode(&room[..len]) else { panic!("{packet:?}") };
     assert_eq!(again, plain);
     let Some(dsr) = &packet.dsr else { return };
     let ip = &packet.packet.ip;
@@ -153,12 +154,12 @@ fn check(packet: &Routed, hop: Hop) {
         let source: &[Ipv4Addr] = if route.salvage == 0 { &[ip.source] } else { &[] };
         let nodes = no_loop(source, &route.route, &[ip.destination]);
         let next = nodes.len() - 1 - usize::from(route.segments_left);
-        assert_eq!(hop, Hop::To(nodes[next]));
+        assert_eq!(hop, LinkDestination::Unicast(nodes[next]));
         assert_eq!(nodes[next - 1], SELF);
     }
 }
 
-fn no_loop(first: &[Ipv4Addr], route: &Nodes, last: &[Ipv4Addr]) -> Vec<Ipv4Addr> {
+fn no_loop(first: &[Ipv4Addr], route: &AddressList, last: &[Ipv4Addr]) -> Vec<Ipv4Addr> {
     let nodes = [first, route.as_slice(), last].concat();
     let mut sorted = nodes.clone();
     sorted.sort();
@@ -173,8 +174,8 @@ fn datagram(from: Ipv4Addr, to: Ipv4Addr) -> Packet {
     Packet { ip: IpHeader::new(from, to), body }
 }
 
-fn nodes(bytes: &mut Bytes) -> Nodes {
-    let mut nodes = Nodes::EMPTY;
+fn nodes(bytes: &mut Bytes) -> AddressList {
+    let mut nodes = AddressList::EMPTY;
     for _ in 0..bytes.u8() % 6 {
         nodes.push(address(bytes.u8() % 8));
     }
@@ -193,13 +194,13 @@ fn error(bytes: &mut Bytes) -> DsrError {
 }
 
 /// A packet such as others might send.
-fn routed(bytes: &mut Bytes) -> Routed {
+fn routed(bytes: &mut Bytes) -> RoutedPacket {
     let mut packet = datagram(address(bytes.u8() % 8), address(bytes.u8() % 8));
     packet.ip.identification = u16::from(bytes.u8());
     packet.ip.ttl = bytes.u8();
     let parts = bytes.u8();
     if parts & 1 == 0 {
-        packet.body = Body::Nothing;
+        packet.body = Body::NoNextHeader;
     }
     if parts & 33 == 33 {
         let payload = Payload::new(0, 0, u32::from(packet.ip.ttl & 1));
@@ -209,33 +210,33 @@ fn routed(bytes: &mut Bytes) -> Routed {
     }
     let mut dsr = DsrHeader::default();
     if parts & 2 != 0 {
-        dsr.lead = DsrLead::Request(DsrRequest {
+        dsr.request_or_options = DsrRequestOrOptions::Request(DsrRequest {
             id: u16::from(bytes.u8()),
             target: address(bytes.u8() % 8),
             route: nodes(bytes),
         });
-        packet.body = Body::Nothing;
+        packet.body = Body::NoNextHeader;
     }
     if parts & 4 != 0 {
         dsr.reply = Some(DsrReply { last_hop_external: false, route: nodes(bytes) });
     }
     if parts & 8 != 0 {
         for _ in 0..=bytes.u8() % 6 {
-            dsr.add(DsrOption::Error(error(bytes)));
+            dsr.add_option(DsrOption::Error(error(bytes)));
         }
         if parts & 64 != 0 {
             dsr.set_conn_list(&crate::conn_list(bytes));
         }
         let further = bytes.u8();
         if further & 1 == 0 {
-            dsr.add(DsrOption::Other { kind: 1 << 4, data: &[bytes.u8(); 9] });
+            dsr.add_option(DsrOption::Other { kind: 1 << 4, data: &[bytes.u8(); 9] });
         }
         let id = u16::from(further >> 4);
         if further & 2 != 0 {
-            dsr.add(DsrOption::AckRequest { id });
+            dsr.add_option(DsrOption::AckRequest { id });
         }
         if further & 4 != 0 {
-            dsr.add(DsrOption::Ack { id, source: address(further >> 5), destination: SELF });
+            dsr.add_option(DsrOption::Ack { id, source: address(further >> 5), destination: SELF });
         }
     }
     if parts & 16 != 0 {
@@ -253,5 +254,5 @@ fn routed(bytes: &mut Bytes) -> Routed {
     if parts & 64 != 0 {
         dsr.timeout_s = Some(60);
     }
-    Routed { packet, dsr: (parts & 128 == 0).then_some(dsr), padding: 0 }
+    RoutedPacket { packet, dsr: (parts & 128 == 0).then_some(dsr), size_adjustment: 0 }
 }

@@ -56,16 +56,16 @@ pub(crate) fn conn_list(bytes: &mut Bytes) -> ConnList {
         let mut ip = IpHeader::new(address(bytes), address(bytes));
         ip.ttl = 9;
         let salvaged = bytes.u8() & 1 != 0;
-        let mut info = ConnInfo::of(&Packet { ip, body: Body::Tcp(segment) }, salvaged);
+        let mut info = ConnInfo::from_packet(&Packet { ip, body: Body::Tcp(segment) }, salvaged);
         segment.seq += 1;
-        let more = ConnInfo::of(&Packet { ip, body: Body::Tcp(segment) }, salvaged);
+        let more = ConnInfo::from_packet(&Packet { ip, body: Body::Tcp(segment) }, salvaged);
         if let (Some(info), Some(more)) = (&mut info, more) {
-            info.join(&more);
+            info.merge(&more);
             for _ in 0..bytes.u8() % 3 {
                 info.relays.push(address(bytes));
             }
             if salvaged {
-                info.note_sent();
+                info.mark_ack_sent();
             }
             list.push(info);
         }

@@ -2,11 +2,11 @@
 //! is somewhere within the movement's bounds at any time.
 
 use driftway_base::Instant;
-use driftway_radio::movement::{Movement, MovementError, bonnmotion, ns2, parse, text};
-use driftway_radio::{Field, Mobility};
+use driftway_radio::movement::{Movement, MovementError, bonnmotion, decode, ns2, parse};
+use driftway_radio::{Mobility, Positions};
 
 pub fn run(input: &[u8]) {
-    let text = match text("fuzz.mov", input) {
+    let text = match decode("fuzz.mov", input) {
         Ok(text) => text,
         Err(error) => return refused(&error, input),
     };
@@ -34,7 +34,7 @@ fn move_along(movement: Movement) {
     // What a node may be off when a leg's end is rounded to a nanosecond.
     let slack = 1e-3;
     let within = |low: f64, at: f64, high: f64| low - slack <= at && at <= high + slack;
-    let mut field = Field::new(Mobility::scripted(movement), 100.0);
+    let mut field = Positions::new(Mobility::scripted(movement), 100.0);
     let mut hearers = Vec::new();
     for part in [0, 1, 3, 7, 8, 9] {
         let now = Instant::from_nanos((end.as_nanos() / 8).saturating_mul(part));
@@ -43,7 +43,7 @@ fn move_along(movement: Movement) {
             assert!(within(bounds.low.0, x, bounds.high.0), "{x} {bounds:?}");
             assert!(within(bounds.low.1, y, bounds.high.1), "{y} {bounds:?}");
         }
-        field.hearers(now, 0, &mut hearers);
+        field.nodes_in_range(now, 0, &mut hearers);
         assert!(hearers.iter().all(|hearer| hearer.node > 0 && (hearer.node as usize) < nodes));
         hearers.clear();
     }

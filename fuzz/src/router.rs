@@ -3,13 +3,16 @@
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 use driftway_route::DropReason;
-use driftway_route::feedback::{Buffer, Fate, Flush, GivenUp, Output, Rfn, RfnConfig, Scheme, Way};
-use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, Quoted, UdpDatagram};
+use driftway_route::feedback::{
+    BufferConfig, FlushTrigger, NextHop, Output, RfnConfig, RouteFailureAgent, Scheme,
+    UndeliverableOutcome, UndeliverablePacket,
+};
+use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, QuotedPacket, UdpDatagram};
 
 use crate::Bytes;
 
 const SELF: Ipv4Addr = address(1);
-const BELIEVES: Duration = Duration::from_secs(20);
+const RFN_LIFETIME: Duration = Duration::from_secs(20);
 
 const fn address(host: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, host)
@@ -19,41 +22,47 @@ pub fn run(input: &[u8]) {
     let mut bytes = Bytes(input);
     let buffer = match bytes.u8() % 3 {
         0 => None,
-        n => Some(Buffer {
-            packets: usize::from(bytes.u8() % 8),
-            flush: if n == 1 { Flush::Rrn } else { Flush::Route },
+        n => Some(BufferConfig {
+            max_packets: usize::from(bytes.u8() % 8),
+            flush: if n == 1 { FlushTrigger::Rrn } else { FlushTrigger::AnyRoute },
         }),
     };
-    let mut router = Rfn::new(SELF, RfnConfig { believes: BELIEVES, buffer });
+    let mut router = RouteFailureAgent::new(SELF, RfnConfig { rfn_lifetime: RFN_LIFETIME, buffer });
     let (mut now, mut next_id) = (Instant::ZERO, 0);
     let mut kept = Vec::new();
     while !bytes.is_empty() {
-        let (way, other) = (Way(u32::from(bytes.u8() % 4)), Way(u32::from(bytes.u8() % 4)));
+        let (next_hop, other) =
+            (NextHop(u32::from(bytes.u8() % 4)), NextHop(u32::from(bytes.u8() % 4)));
         let packet = datagram(&mut bytes);
         let to = packet.ip.destination;
         match bytes.u8() % 6 {
-            0 => router.on_way_failed(to, way, link(&mut bytes)),
+            0 => router.on_next_hop_failed(to, next_hop, link(&mut bytes)),
             1 => {
                 next_id += 1;
-                let known = !router.is_usable(now, to, way);
-                let fate = given_up(&mut router, now, &packet, Some(next_id));
-                assert!(fate == Fate::Lost || buffer.is_some());
-                if fate == Fate::Kept {
+                let known = !router.is_usable(now, to, next_hop);
+                let outcome = given_up(&mut router, now, &packet, Some(next_id));
+                assert!(outcome == UndeliverableOutcome::Dropped || buffer.is_some());
+                if outcome == UndeliverableOutcome::Buffered {
                     kept.push(next_id);
                 }
                 let said = message(&mut router);
-                assert!(said.is_some() || !known, "a packet without a way draws an RFN");
+                assert!(said.is_some() || !known, "a packet without a next_hop draws an RFN");
                 said.iter().for_each(check);
             }
             2 => {
                 let notice = notice(&mut bytes, &packet);
-                router.on_notice(now, &notice, way, &[way, other]);
+                router.on_notice(now, &notice, next_hop, &[next_hop, other]);
                 let mut for_us = notice;
                 for_us.ip.destination = to;
-                assert_eq!(given_up(&mut router, now, &for_us, Some(0)), Fate::Lost);
+                assert_eq!(
+                    given_up(&mut router, now, &for_us, Some(0)),
+                    UndeliverableOutcome::Dropped
+                );
             }
-            3 => router.on_way_restored(way),
-            4 => assert_eq!(given_up(&mut router, now, &packet, None), Fate::Lost),
+            3 => router.on_next_hop_restored(next_hop),
+            4 => {
+                assert_eq!(given_up(&mut router, now, &packet, None), UndeliverableOutcome::Dropped)
+            }
             _ => now += Duration::from_millis(u64::from(bytes.u16())),
         }
         router.on_packet(now, to);
@@ -63,19 +72,27 @@ pub fn run(input: &[u8]) {
             messages += 1;
             assert!(messages < 512, "messages without end");
         }
-        while let Some(id) = router.poll_freed() {
+        while let Some(id) = router.poll_released() {
             let place = kept.iter().position(|kept| *kept == id);
             kept.remove(place.unwrap_or_else(|| panic!("packet {id} was not kept, or is free")));
         }
-        assert_eq!(router.kept(), kept.len());
+        assert_eq!(router.buffered_packets(), kept.len());
     }
 }
 
-fn given_up(router: &mut Rfn, now: Instant, packet: &Packet, number: Option<u32>) -> Fate {
-    router.on_given_up(now, &GivenUp { packet, reason: DropReason::NoRoute, link: None, number })
+fn given_up(
+    router: &mut RouteFailureAgent,
+    now: Instant,
+    packet: &Packet,
+    number: Option<u32>,
+) -> UndeliverableOutcome {
+    router.on_undeliverable(
+        now,
+        &UndeliverablePacket { packet, reason: DropReason::NoRoute, link: None, packet_id: number },
+    )
 }
 
-fn message(router: &mut Rfn) -> Option<Packet> {
+fn message(router: &mut RouteFailureAgent) -> Option<Packet> {
     loop {
         match router.poll()? {
             Output::Transmit(packet) => return Some(packet),
@@ -89,7 +106,7 @@ fn message(router: &mut Rfn) -> Option<Packet> {
 fn check(message: &Packet) {
     assert_eq!(message.ip.source, SELF);
     let mut room = [0; 128];
-    match message.encode(&mut room, Payload::pattern).map(|len| Packet::decode(&room[..len])) {
+    match message.encode(&mut room, Payload::fill_pattern).map(|len| Packet::decode(&room[..len])) {
         Ok(Ok(decoded)) => assert_eq!(decoded.packet, *message),
         other => panic!("{other:?}"),
     }
@@ -107,7 +124,7 @@ fn link(bytes: &mut Bytes) -> FailedLink {
 
 fn notice(bytes: &mut Bytes, about: &Packet) -> Packet {
     let (link, restored) = (link(bytes), bytes.u8() & 1 != 0);
-    let message = |quoted: Quoted| match restored {
+    let message = |quoted: QuotedPacket| match restored {
         true => IcmpMessage::RouteRestored { link, quoted },
         false => IcmpMessage::RouteFailed { link, quoted },
     };

@@ -5,8 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use driftway_base::{Duration, Ecn, Instant, Ipv4Addr, Scope, Seq, SeqRange, Signal, SignalKind};
-use driftway_shim::{Config, Cwnd, Fate, FlowStatus, Shim, To, Untouched};
+use driftway_base::{
+    Duration, Ecn, Instant, Ipv4Addr, Seq, SeqRange, Signal, SignalKind, UnreachableScope,
+};
+use driftway_shim::{
+    Config, CwndAfterOutage, FlowStatus, PacketDestination, PacketDisposition, Shim,
+    UntouchedReason,
+};
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
     UnreachableCode,
@@ -60,20 +65,20 @@ pub fn run(input: &[u8]) {
         undo_losses: flags & 1 == 0,
         undo_ack: flags & 2 == 0,
         hold_back: flags & 32 != 0,
-        cwnd: if flags & 4 == 0 { Cwnd::Keep } else { Cwnd::Reset },
+        cwnd: if flags & 4 == 0 { CwndAfterOutage::Keep } else { CwndAfterOutage::Reset },
         suspect_after: (flags & 8 != 0).then_some(u32::from(flags >> 6)),
         ..Config::default()
     };
     // With carry the upper bits say something else.
     let aid = if flags & 8 == 0 { usize::from(flags >> 6) } else { 0 };
-    let shim = match OTHERS.get(aid.wrapping_sub(1)).and_then(|name| driftway_aid::list::find(name))
-    {
-        None => Shim::new(config),
-        Some(listed) => Shim::with_aid(config, || match listed.build(&[]) {
-            Ok(aid) => aid,
-            Err(error) => panic!("{}: {error:?}", listed.name),
-        }),
-    };
+    let shim =
+        match OTHERS.get(aid.wrapping_sub(1)).and_then(|name| driftway_aid::registry::find(name)) {
+            None => Shim::new(config),
+            Some(listed) => Shim::with_aid(config, || match listed.build(&[]) {
+                Ok(aid) => aid,
+                Err(error) => panic!("{}: {error:?}", listed.name),
+            }),
+        };
     let mut driver = Driver {
         shim,
         holds_back: config.hold_back,
@@ -92,7 +97,7 @@ pub fn run(input: &[u8]) {
     }
     driver.cooperate();
     if flags & 16 != 0 {
-        driver.shim.let_go(driver.now);
+        driver.shim.shut_down(driver.now);
         driver.drain();
         assert!(driver.shim.flows().all(|flow| flow.waiting == 0 && flow.state == "open"));
     }
@@ -115,13 +120,13 @@ fn step(driver: &mut Driver, bytes: &mut Bytes) {
         11 => driver.icmp(bytes),
         12 => {
             let kinds = [
-                SignalKind::Unreachable(Scope::Net),
+                SignalKind::Unreachable(UnreachableScope::Net),
                 SignalKind::RouteFailed,
                 SignalKind::RouteRestored,
                 SignalKind::EcnEcho,
             ];
-            let mut signal = Signal::of(kinds[usize::from(bytes.u8()) % kinds.len()]);
-            signal.about.destination = (bytes.u8() & 1 != 0).then(|| there(bytes.u8() % 3));
+            let mut signal = Signal::new(kinds[usize::from(bytes.u8()) % kinds.len()]);
+            signal.details.destination = (bytes.u8() & 1 != 0).then(|| there(bytes.u8() % 3));
             driver.shim.on_signal(driver.now, &signal);
         }
         13 => {
@@ -154,16 +159,19 @@ impl Driver {
                 Err(error) => panic!("what the shim sends is not read: {error}"),
             };
             match (to, decoded.body) {
-                (To::Network, Body::Tcp(_)) => {
+                (PacketDestination::Network, Body::Tcp(_)) => {
                     assert_eq!(decoded.ip.source, HERE);
                     self.leaves(&packet);
                 }
-                (To::Local, Body::Tcp(segment)) => {
+                (PacketDestination::LocalTcp, Body::Tcp(segment)) => {
                     assert_eq!(decoded.ip.destination, HERE);
                     self.check_ack(&decoded, &segment);
                     self.is_told(&packet);
                 }
-                (To::Local, Body::Icmp(IcmpMessage::Unreachable { quoted, .. })) => {
+                (
+                    PacketDestination::LocalTcp,
+                    Body::Icmp(IcmpMessage::Unreachable { quoted, .. }),
+                ) => {
                     assert_eq!((decoded.ip.destination, quoted.source), (HERE, HERE));
                 }
                 (_, other) => panic!("{other:?}"),
@@ -227,7 +235,7 @@ impl Driver {
         let followed =
             |flow: &FlowStatus| (flow.key.source.port, flow.key.destination.address.octets()[3]);
         let flows: Vec<_> = self.shim.flows().map(|flow| followed(&flow)).collect();
-        let round_trips = self.shim.flows().filter_map(|flow| flow.round_trip);
+        let round_trips = self.shim.flows().filter_map(|flow| flow.srtt);
         let longest = round_trips.max().unwrap_or(Duration::ZERO);
         for _ in 0..2 {
             self.cooperate_for(Duration::from_secs(4) + longest.times(20), &flows);
@@ -300,7 +308,7 @@ impl Driver {
         };
         let ip = IpHeader::new(there(host), HERE);
         let fate = self.incoming(encode(Packet { ip, body: Body::Tcp(segment) }));
-        if fate == Fate::Untouched(Untouched::Implausible)
+        if fate == PacketDisposition::Untouched(UntouchedReason::Implausible)
             && let Some(numbers) = self.flows.get_mut(&(port, host))
         {
             numbers.strange = true;
@@ -318,10 +326,10 @@ impl Driver {
     fn outgoing(&mut self, mut packet: Vec<u8>) {
         let before = packet.clone();
         let fate = self.shim.on_outgoing(self.now, &mut packet);
-        if !matches!(fate, Fate::Untouched(_)) {
+        if !matches!(fate, PacketDisposition::Untouched(_)) {
             self.sent(&packet);
         }
-        if fate == Fate::Pass {
+        if fate == PacketDisposition::Pass {
             self.leaves(&packet);
         }
         if self.holds_back {
@@ -335,17 +343,19 @@ impl Driver {
         self.repeats.push(packet);
     }
 
-    fn incoming(&mut self, mut packet: Vec<u8>) -> Fate {
+    fn incoming(&mut self, mut packet: Vec<u8>) -> PacketDisposition {
         let before = packet.clone();
         let fate = self.shim.on_incoming(self.now, &mut packet);
         match fate {
-            Fate::Pass => {
+            PacketDisposition::Pass => {
                 if let Ok(decoded) = Packet::decode(&before) {
                     assert!(Packet::decode(&packet).is_ok(), "broken: {decoded:?}");
                 }
                 self.is_told(&packet);
             }
-            Fate::Untouched(_) | Fate::Stored | Fate::Swallowed(_) => {
+            PacketDisposition::Untouched(_)
+            | PacketDisposition::Stored
+            | PacketDisposition::Discarded(_) => {
                 assert_eq!(packet, before, "edited, and not its own");
             }
         }
@@ -502,7 +512,7 @@ fn stamped(millis: u32) -> TcpOptions {
 
 fn encode(packet: Packet) -> Vec<u8> {
     let mut bytes = vec![0; packet.len() as usize];
-    match packet.encode(&mut bytes, Payload::pattern) {
+    match packet.encode(&mut bytes, Payload::fill_pattern) {
         Ok(_) => bytes,
         Err(_) => Vec::new(),
     }

@@ -2,10 +2,10 @@
 //! read; acts of an aid; time that passes. What is delivered is what was written, in order.
 
 use driftway_base::{
-    Act, Duration, Ecn, Endpoint, Instant, Ipv4Addr, ProbeSize, ProbeSpacing, Release, Retransmit,
-    Seq, SeqRange, Setting,
+    Act, Assign, Duration, Ecn, Endpoint, Instant, Ipv4Addr, ProbeSize, ProbeSpacing, Release,
+    Retransmit, Seq, SeqRange,
 };
-use driftway_tcp::{Config, Connection, GrowthKind, RecoveryKind, pairs};
+use driftway_tcp::{Config, Connection, GrowthKind, RecoveryKind, recovery_growth_pairs};
 use driftway_wire::{Payload, SackBlocks, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 
 use crate::Bytes;
@@ -16,8 +16,8 @@ fn address(host: u8) -> Ipv4Addr {
 
 pub fn run(input: &[u8]) {
     let mut bytes = Bytes(input);
-    let (recovery, growth) = pairs()
-        .nth(usize::from(bytes.u8()) % pairs().count())
+    let (recovery, growth) = recovery_growth_pairs()
+        .nth(usize::from(bytes.u8()) % recovery_growth_pairs().count())
         .unwrap_or((RecoveryKind::Reno, GrowthKind::Reno));
     let flags = bytes.u8();
     let more = bytes.u8();
@@ -79,7 +79,7 @@ pub fn run(input: &[u8]) {
             }
             8 if bytes.u8() % 4 == 0 => {
                 let quoted = bytes.u8() & 1 != 0;
-                let una = end.view().una.value().filter(|_| quoted);
+                let una = end.view().snd_una.value().filter(|_| quoted);
                 end.on_unreachable(now, bytes.u8() & 1 != 0, una);
             }
             8 => {
@@ -104,7 +104,7 @@ pub fn run(input: &[u8]) {
         }
         wire.truncate(256);
         let view = pair[who].view();
-        let numbers = (view.una.value(), view.nxt.value(), view.max.value());
+        let numbers = (view.snd_una.value(), view.snd_nxt.value(), view.snd_max.value());
         if let (Some(una), Some(nxt), Some(max)) = numbers {
             assert!(una.at_or_before(nxt) && nxt.at_or_before(max), "{una:?} {nxt:?} {max:?}");
         }
@@ -113,7 +113,7 @@ pub fn run(input: &[u8]) {
 }
 
 fn act(bytes: &mut Bytes, end: &Connection) -> Act {
-    let una = end.view().una.value().unwrap_or_default();
+    let una = end.view().snd_una.value().unwrap_or_default();
     match bytes.u8() % 8 {
         0 | 1 => Act::Hold {
             probe: (bytes.u8() & 1 != 0).then_some(ProbeSpacing {
@@ -121,29 +121,33 @@ fn act(bytes: &mut Bytes, end: &Connection) -> Act {
                 max: Duration::from_secs(60),
                 size: if bytes.u8() & 1 != 0 { ProbeSize::Segment } else { ProbeSize::Byte },
             }),
-            step_back: bytes.u8() & 1 != 0,
+            rewind_snd_nxt: bytes.u8() & 1 != 0,
             freeze_timers: bytes.u8() & 1 != 0,
-            cwnd: Setting::Value(bytes.u32()),
+            cwnd: Assign::Value(bytes.u32()),
             release: if bytes.u8() & 1 != 0 { Release::AnyAck } else { Release::Resume },
         },
         2 => Act::Resume {
-            cwnd: Setting::Value(bytes.u32()),
-            ssthresh: Setting::Default,
-            rto: Setting::Keep,
+            cwnd: Assign::Value(bytes.u32()),
+            ssthresh: Assign::Initial,
+            rto: Assign::Keep,
         },
         3 => Act::Resend {
             range: SeqRange::new(una, una + bytes.u32()),
             ahead_of_queue: bytes.u8() & 1 != 0,
         },
         4 => Act::Undo,
-        5 => Act::Cut,
-        6 => Act::SetTimer {
+        5 => Act::ReduceCwnd,
+        6 => Act::SetTimeoutResponse {
             keep_rto: bytes.u8() & 1 != 0,
-            retransmit: if bytes.u8() & 1 != 0 { Retransmit::Oldest } else { Retransmit::Own },
-            cwnd: Setting::Keep,
-            ssthresh: Setting::Value(bytes.u32()),
+            retransmit: if bytes.u8() & 1 != 0 {
+                Retransmit::Oldest
+            } else {
+                Retransmit::LossRecovery
+            },
+            cwnd: Assign::Keep,
+            ssthresh: Assign::Value(bytes.u32()),
         },
-        _ => Act::Limit { cwnd: (bytes.u8() & 1 != 0).then(|| bytes.u32()) },
+        _ => Act::LimitCwnd { cwnd: (bytes.u8() & 1 != 0).then(|| bytes.u32()) },
     }
 }
 
@@ -156,14 +160,14 @@ fn segment(bytes: &mut Bytes, end: &Connection) -> TcpSegment {
     };
     let mut sack = SackBlocks::EMPTY;
     for _ in 0..bytes.u8() % 5 {
-        let start = near(view.una, bytes);
+        let start = near(view.snd_una, bytes);
         sack.push(SeqRange::new(start, start + u32::from(bytes.u16())));
     }
     TcpSegment {
         source_port: end.remote().port,
         destination_port: end.local().port,
         seq: near(view.rcv_nxt, bytes),
-        ack: near(view.una, bytes),
+        ack: near(view.snd_una, bytes),
         flags: TcpFlags(bytes.u8()),
         window: bytes.u16(),
         urgent: 0,

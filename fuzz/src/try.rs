@@ -114,7 +114,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
 
 /// A seed, or noise, with up to eight changes.
 fn change(random: &mut RandomStream, corpus: &[Vec<u8>]) -> Vec<u8> {
-    let pick = |random: &mut RandomStream, n: usize| random.below(n.max(1) as u64) as usize;
+    let pick = |random: &mut RandomStream, n: usize| random.uniform_below(n.max(1) as u64) as usize;
     let mut input = match corpus.get(pick(random, corpus.len() + 1)) {
         Some(seed) => seed.clone(),
         None => {
@@ -122,10 +122,10 @@ fn change(random: &mut RandomStream, corpus: &[Vec<u8>]) -> Vec<u8> {
             (0..len).map(|_| random.next_u64() as u8).collect()
         }
     };
-    for _ in 0..=random.below(8) {
+    for _ in 0..=random.uniform_below(8) {
         let at = pick(random, input.len());
-        match random.below(7) {
-            0 if at < input.len() => input[at] ^= 1 << random.below(8),
+        match random.uniform_below(7) {
+            0 if at < input.len() => input[at] ^= 1 << random.uniform_below(8),
             1 if at < input.len() => input[at] = random.next_u64() as u8,
             2 => input.insert(at, random.next_u64() as u8),
             3 if at < input.len() => {

@@ -40,16 +40,16 @@ pub extern "C" fn _start() -> ! {
     let config = driftway_tcp::Config::default();
     let mut connection =
         driftway_tcp::Connection::connect(&config, end(1, 1), end(2, 2), Seq(0), 0, Instant::ZERO);
-    let mut aided = driftway_aid::list::AIDS.first().and_then(|aid| aid.build(&[]).ok());
+    let mut aided = driftway_aid::registry::AIDS.first().and_then(|aid| aid.build(&[]).ok());
     if let (Some(sent), Some(aid)) = (connection.poll_transmit(Instant::ZERO), &mut aided) {
         let _ = aid.on_down(Instant::ZERO, &sent.segment, &connection.view());
         let packet = driftway_wire::Packet {
             ip: driftway_wire::IpHeader::new(end(1, 1).address, end(2, 2).address),
             body: driftway_wire::Body::Tcp(sent.segment),
         };
-        let believes = Duration::from_secs(20);
-        let config = driftway_route::feedback::RfnConfig { believes, buffer: None };
-        let schemes = [driftway_route::feedback::Setup::Rfn(config)];
+        let rfn_lifetime = Duration::from_secs(20);
+        let config = driftway_route::feedback::RfnConfig { rfn_lifetime, buffer: None };
+        let schemes = [driftway_route::feedback::SchemeConfig::Rfn(config)];
         let mut feedback = driftway_route::feedback::Feedback::new(end(1, 1).address, &schemes);
         driftway_route::feedback::Scheme::on_packet(&mut feedback, driftway_base::Instant::ZERO, end(2, 2).address);
         let mut dsr = driftway_route::Dsr::new(driftway_route::DsrConfig::STANDARD, end(1, 1).address, 1, 1);
@@ -57,7 +57,7 @@ pub extern "C" fn _start() -> ! {
         let mut aodv = driftway_route::Aodv::new(driftway_route::AodvConfig::STANDARD, end(1, 1).address, 1, 1);
         aodv.send(Instant::ZERO, packet);
         let _ = aodv.poll(Instant::ZERO);
-        let _ = packet.encode(&mut [0; 60], driftway_wire::Payload::pattern);
+        let _ = packet.encode(&mut [0; 60], driftway_wire::Payload::fill_pattern);
     }
     let _ = driftway_link::Delay::Fixed(Duration::ZERO);
     let mut shim = driftway_shim::Shim::new(driftway_shim::Config::default());

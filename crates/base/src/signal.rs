@@ -60,7 +60,7 @@ pub enum PacketDisposition {
 /// Some ranges of sequence numbers, as a notice can hold: up to [`MOST`](Self::MOST), oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SeqRanges {
-    list: [SeqRange; Self::MOST],
+    list: [SeqRange; Self::MAX],
     len: u8,
 }
 

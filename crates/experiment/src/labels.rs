@@ -184,7 +184,7 @@ pub fn metric_label(name: &str) -> String {
 
 /// What a bare number of a key counts, where the key's name does not say it: `packets`.
 pub fn counted_unit(key: &str, unit: Unit) -> &'static str {
-    find_key(key).filter(|_| unit == Unit::One).map_or("", |(_, _, counted)| counted_unit)
+    find_key(key).filter(|_| unit == Unit::One).map_or("", |(_, _, counted)| counted)
 }
 
 #[cfg(test)]

@@ -112,14 +112,14 @@ pub fn build_study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let keys: Vec<String> = sweep.vary.iter().map(|vary| labels::key_label(&vary.key)).collect();
     let file_stem = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    build_study.insert("title".into(), format!("{file_stem}: {}", words::list(&keys)).into());
-    build_study.insert("scenario".into(), name.into());
-    build_study.insert("runs".into(), Value::Integer(sweep.runs.try_into().unwrap_or(i64::MAX)));
+    study.insert("title".into(), format!("{file_stem}: {}", words::list(&keys)).into());
+    study.insert("scenario".into(), name.into());
+    study.insert("runs".into(), Value::Integer(sweep.runs.try_into().unwrap_or(i64::MAX)));
     if let Some(step) = &sweep.step {
-        build_study.insert("step".into(), step.clone().into());
+        study.insert("step".into(), step.clone().into());
     }
     if !sweep.set.is_empty() {
-        build_study.insert("set".into(), settings(&sweep.set).into());
+        study.insert("set".into(), settings(&sweep.set).into());
     }
     if let Some(axis) = axis.map(|axis| &sweep.vary[axis]) {
         let mut x = Table::new();
@@ -127,11 +127,11 @@ pub fn build_study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
         x.insert("key".into(), axis.key.clone().into());
         let values = axis.values.iter().map(|value| to_toml(value));
         x.insert("values".into(), Value::Array(values.collect()));
-        build_study.insert("x".into(), x.into());
+        study.insert("x".into(), x.into());
     }
     check_metrics(&sweep.metrics)?;
     let measures = measures(&scenario, &sweep.metrics);
-    build_study.insert("y".into(), Value::Array(measures));
+    study.insert("y".into(), Value::Array(measures));
     let mut arms: Vec<Vec<(String, String)>> = vec![Vec::new()];
     for (_, vary) in rest() {
         let each = |arm: &Vec<(String, String)>| -> Vec<Vec<(String, String)>> {
@@ -153,9 +153,9 @@ pub fn build_study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
             arm.insert("set".into(), settings(set).into());
             Value::Table(arm)
         };
-        build_study.insert("arm".into(), Value::Array(arms.iter().map(arm).collect()));
+        study.insert("arm".into(), Value::Array(arms.iter().map(arm).collect()));
     }
-    let text = toml::to_string(&build_study).map_err(|error| Error::refused(error.to_string()))?;
+    let text = toml::to_string(&study).map_err(|error| Error::refused(error.to_string()))?;
     let dir = file.parent().unwrap_or(Path::new("")).to_owned();
     Ok(Source::from_text(file_stem, text, dir))
 }
@@ -164,7 +164,7 @@ pub fn build_study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
 fn check_metrics(names: &[String]) -> Result<(), Error> {
     let of_flows = driftway_sim::results::FLOW_METRICS.iter().map(|(name, _)| (*name).to_owned());
     let known: Vec<String> = of_flows.chain(driftway_sim::network_metrics()).collect();
-    let Some(wrong) = labels.iter().find(|name| !known.contains(name)) else { return Ok(()) };
+    let Some(wrong) = names.iter().find(|name| !known.contains(name)) else { return Ok(()) };
     let near = nearest(wrong, known.iter().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
     let help = format!("{near}known are {}", known.join(", "));
@@ -186,18 +186,18 @@ fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
     let transfer =
         |flow: &driftway_scenario::Flow| matches!(flow.application, Application::Transfer(_));
     let mut names: Vec<&str> = asked.iter().map(String::as_str).collect();
-    if labels.is_empty() {
+    if names.is_empty() {
         if tcp && scenario.flows.iter().all(transfer) {
-            labels.push("completion_s");
+            names.push("completion_s");
         }
-        labels.extend(["throughput_bps", "goodput_ratio", "delay_s"]);
+        names.extend(["throughput_bps", "goodput_ratio", "delay_s"]);
         if tcp {
-            labels.extend(["timeouts", "retransmission_ratio"]);
+            names.extend(["timeouts", "retransmission_ratio"]);
         }
         if matches!(scenario.network, Network::Adhoc(_)) {
-            labels.push("routing.packets_sent");
+            names.push("routing.packets_sent");
         }
-        labels.push("drops");
+        names.push("drops");
     }
     let several = scenario.flows.len() > 1;
     let measure = |name: &str| {
@@ -215,7 +215,7 @@ fn measures(scenario: &Scenario, asked: &[String]) -> Vec<Value> {
         measure.insert("label".into(), label.into());
         Value::Table(measure)
     };
-    labels.into_iter().map(measure).collect()
+    names.into_iter().map(measure).collect()
 }
 
 #[cfg(test)]

@@ -94,7 +94,10 @@ pub(crate) struct SocketRoutingKey {
 ///
 /// # Errors
 /// As [`kernel_tcp`].
-pub(crate) fn socket_routing_key(local: SocketAddrV4, remote: SocketAddrV4) -> io::Result<SocketRoutingKey> {
+pub(crate) fn socket_routing_key(
+    local: SocketAddrV4,
+    remote: SocketAddrV4,
+) -> io::Result<SocketRoutingKey> {
     let response = look_up(local, remote)?;
     let mut owner = SocketRoutingKey { uid: response.header.uid, ..SocketRoutingKey::default() };
     for attribute in response.nlas {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use driftway_base::{Probability, Duration, Ecn, Instant, RandomStream};
+use driftway_base::{Duration, Ecn, Instant, Probability, RandomStream};
 
 /// What one direction of a cable does to packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -88,8 +88,15 @@ impl Impairer {
 
     /// A packet goes in.
     pub fn offer(&mut self, now: Instant, packet: &[u8]) {
-        let Impairment { delay, drop, duplicate, reorder, reorder_delay: reorder_by, mark, corrupt } =
-            self.impairment;
+        let Impairment {
+            delay,
+            drop,
+            duplicate,
+            reorder,
+            reorder_delay: reorder_by,
+            mark,
+            corrupt,
+        } = self.impairment;
         let [drop, duplicate, reorder, mark, corrupt] =
             [drop, duplicate, reorder, mark, corrupt].map(|chance| self.random.bernoulli(chance));
         let bit = self.random.uniform_below(packet.len() as u64 * 8);
@@ -201,7 +208,10 @@ mod test {
             (0..100_u32).map(|i| (u64::from(i) + 5, i.to_be_bytes().to_vec())).collect();
         assert_eq!(out, sent);
         let counts = impairer.counts();
-        assert_eq!(counts, ImpairmentCounts { offered: 100, delivered: 100, ..ImpairmentCounts::default() });
+        assert_eq!(
+            counts,
+            ImpairmentCounts { offered: 100, delivered: 100, ..ImpairmentCounts::default() }
+        );
     }
 
     #[test]
@@ -234,8 +244,11 @@ mod test {
 
     #[test]
     fn corruption_flips_exactly_one_bit() {
-        let impairment =
-            Impairment { corrupt: Probability::ALWAYS, duplicate: Probability::ALWAYS, ..Default::default() };
+        let impairment = Impairment {
+            corrupt: Probability::ALWAYS,
+            duplicate: Probability::ALWAYS,
+            ..Default::default()
+        };
         let mut impairer = Impairer::new(impairment, 1, 0);
         let mut places = [0_u32; 64];
         for _ in 0..1000 {

@@ -4,7 +4,7 @@ use std::io;
 
 use driftway_base::{Duration, Instant};
 
-use crate::{ImpairmentCounts, Impairer, Impairment, RealClock, Tun};
+use crate::{Impairer, Impairment, ImpairmentCounts, RealClock, Tun};
 
 /// Room for any IPv4 packet.
 const LARGEST_PACKET: usize = 65_535;

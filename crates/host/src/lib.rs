@@ -12,40 +12,44 @@
 
 #![forbid(unsafe_code)]
 
-mod requirements;
-mod impaired_tun;
 mod clock;
-mod helper_process;
-mod diag;
-mod warnings;
 mod connection_driver;
+mod diag;
 mod emulate;
-mod shim_daemon;
-mod namespace_reaper;
+mod helper_process;
 mod impair;
+mod impaired_tun;
 mod namespace;
+mod namespace_reaper;
 mod netlink;
-mod ring;
-mod tun;
 mod realtime;
+mod requirements;
+mod ring;
+mod shim_daemon;
+mod tun;
+mod warnings;
 mod watchdog;
 
-pub use requirements::{MissingRequirement, check_requirements};
-pub use impaired_tun::ImpairedTun;
 pub use clock::RealClock;
-pub use helper_process::current_executable;
-pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
-pub use warnings::startup_warnings;
 pub use connection_driver::{ConnectionDriver, UnmatchedPackets};
-pub use emulate::{EmulationCounts, DirectionCounts, Emulation, PathEnd, LatenessHistogram, EmulatedPath, EmulationReport, RunningEmulation};
-pub use shim_daemon::{
-    DaemonCounts as FieldAccount, StatusHandle, ShimDaemon, DedicatedUser, ShimSettings, ShimSnapshot, UnseenCounts, raise_priority,
-    drop_privileges, missing_capability, owning_process,
+pub use diag::{KernelTcp, KernelTimer, kernel_state, kernel_tcp};
+pub use emulate::{
+    DirectionCounts, EmulatedPath, Emulation, EmulationCounts, EmulationReport, LatenessHistogram,
+    PathEnd, RunningEmulation,
 };
-pub use namespace_reaper::{NamespaceReaper, reap_namespaces};
-pub use impair::{ImpairmentCounts, Impairer, Impairment};
+pub use helper_process::current_executable;
+pub use impair::{Impairer, Impairment, ImpairmentCounts};
+pub use impaired_tun::ImpairedTun;
 pub use namespace::Namespace;
-pub use ring::{ByteRing, OutsideWindow};
-pub use tun::Tun;
+pub use namespace_reaper::{NamespaceReaper, reap_namespaces};
 pub use realtime::enable_realtime_scheduling;
+pub use requirements::{MissingRequirement, check_requirements};
+pub use ring::{ByteRing, OutsideWindow};
+pub use shim_daemon::{
+    DaemonCounts as FieldAccount, DedicatedUser, ShimDaemon, ShimSettings, ShimSnapshot,
+    StatusHandle, UnseenCounts, drop_privileges, missing_capability, owning_process,
+    raise_priority,
+};
+pub use tun::Tun;
+pub use warnings::startup_warnings;
 pub use watchdog::{Heartbeat, Watchdog, run_watchdog};

@@ -47,13 +47,19 @@ const REQUIRED_CAPABILITIES: [(&str, u32); 2] = [("CAP_SYS_ADMIN", 21), ("CAP_NE
 /// The first thing that is missing.
 pub fn check_requirements() -> Result<(), MissingRequirement> {
     let status = fs::read_to_string("/proc/self/status").map_err(MissingRequirement::Proc)?;
-    if let Some((name, _)) = REQUIRED_CAPABILITIES.into_iter().find(|(_, bit)| !has_capability(&status, *bit)) {
+    if let Some((name, _)) =
+        REQUIRED_CAPABILITIES.into_iter().find(|(_, bit)| !has_capability(&status, *bit))
+    {
         return Err(MissingRequirement::Capability(name));
     }
     if !Path::new("/proc/self/ns/net").exists() {
         return Err(MissingRequirement::Namespaces);
     }
-    fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun").map_err(MissingRequirement::Tun)?;
+    fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/net/tun")
+        .map_err(MissingRequirement::Tun)?;
     Ok(())
 }
 

@@ -7,12 +7,12 @@ const MIN_LINUX: (u32, u32) = (5, 18);
 
 /// What an operator should know before a shim begins in this process: a sentence for each doubt.
 pub fn startup_warnings() -> Vec<String> {
-    let mut doubts = Vec::new();
+    let mut warnings = Vec::new();
     // A kernel without /proc shows itself otherwise.
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     if version(&release).is_some_and(|version| version < MIN_LINUX) {
         let (major, minor) = MIN_LINUX;
-        startup_warnings.push(format!(
+        warnings.push(format!(
             "this is Linux {}: before {major}.{minor} connections may get no help (`no_carrier` \
              in the status)",
             release.trim()
@@ -20,13 +20,13 @@ pub fn startup_warnings() -> Vec<String> {
     }
     // pid_namespaces(7): signals from within do not end it.
     if std::process::id() == 1 {
-        startup_warnings.push(
+        warnings.push(
             "process 1 can't be killed by its watchdog if it hangs: have an init start it \
              (docker run --init)"
                 .into(),
         );
     }
-    startup_warnings
+    warnings
 }
 
 /// The two numbers that a release begins with.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use driftway_base::Instant;
 
 use crate::config::QueueConfig;
-use crate::frame::{EnqueueOutcome, QueuePosition, QueueEntry};
+use crate::frame::{EnqueueOutcome, QueueEntry, QueuePosition};
 use crate::queue::{InterfaceQueue, QueueCounters};
 
 /// How a node's interface queue is set.
@@ -128,7 +128,8 @@ impl AdhocQueue {
 
     /// A packet is to be sent. It is accepted or dropped, never refused.
     pub fn enqueue(&mut self, now: Instant, item: QueuedPacket) -> EnqueueOutcome {
-        let place = if self.has_priority(item) { QueuePosition::Front } else { QueuePosition::Tail };
+        let place =
+            if self.has_priority(item) { QueuePosition::Front } else { QueuePosition::Tail };
         self.enqueue_at(now, item, place)
     }
 
@@ -138,7 +139,12 @@ impl AdhocQueue {
     }
 
     /// The same for a packet that is to go before all of its class, or behind them.
-    pub fn enqueue_at(&mut self, now: Instant, item: QueuedPacket, place: QueuePosition) -> EnqueueOutcome {
+    pub fn enqueue_at(
+        &mut self,
+        now: Instant,
+        item: QueuedPacket,
+        place: QueuePosition,
+    ) -> EnqueueOutcome {
         self.enqueue_in_class(now, item, |lane| lane.enqueue(now, item, place))
     }
 
@@ -165,7 +171,9 @@ impl AdhocQueue {
             Priority::None | Priority::RoutingFirst => 0,
             Priority::Classes => item.class as usize,
         };
-        let Some(verdict) = self.class_queues.get_mut(own).map(enqueue) else { return EnqueueOutcome::Refused };
+        let Some(verdict) = self.class_queues.get_mut(own).map(enqueue) else {
+            return EnqueueOutcome::Refused;
+        };
         if matches!(verdict, EnqueueOutcome::Accepted { .. }) {
             self.class_queues.iter_mut().for_each(|lane| lane.on_busy(now));
         }

@@ -24,9 +24,12 @@ mod path_link;
 mod queue;
 mod red;
 
-pub use adhoc_queue::{AdhocQueue, AdhocQueueConfig, PacketClass, QueuedPacket, Priority};
-pub use config::{Delay, Discipline, Duplex, ErrorModel, LinkConfig, DeliveryOrder, QueueConfig};
-pub use frame::{DropReason, EnqueueOutcome, Frame, PendingFrame, LinkEvent, QueuePosition, Side, QueueEntry, FrameStage};
+pub use adhoc_queue::{AdhocQueue, AdhocQueueConfig, PacketClass, Priority, QueuedPacket};
+pub use config::{Delay, DeliveryOrder, Discipline, Duplex, ErrorModel, LinkConfig, QueueConfig};
+pub use frame::{
+    DropReason, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueueEntry,
+    QueuePosition, Side,
+};
 pub use path_link::{LinkCounters, PathLink, QueueOnPartition};
 pub use queue::{InterfaceQueue, QueueCounters};
 pub use red::RedConfig;

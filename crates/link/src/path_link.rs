@@ -1,11 +1,13 @@
 //! One hop of a path.
 
 use alloc::collections::VecDeque;
-use driftway_base::{Probability, Duration, Instant, RandomStream, Rate};
+use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
 
-use crate::config::{Delay, Duplex, ErrorModel, LinkConfig, DeliveryOrder};
+use crate::config::{Delay, DeliveryOrder, Duplex, ErrorModel, LinkConfig};
 use crate::error_sampler::ErrorSampler;
-use crate::frame::{DropReason, EnqueueOutcome, Frame, PendingFrame, LinkEvent, QueuePosition, Side, FrameStage};
+use crate::frame::{
+    DropReason, EnqueueOutcome, Frame, FrameStage, LinkEvent, PendingFrame, QueuePosition, Side,
+};
 use crate::queue::{InterfaceQueue, QueueCounters};
 
 /// Room made at once for frames on their way; more of them grow into their room once.
@@ -38,7 +40,7 @@ pub struct PathLink {
     next_due: Instant,
     rate: Rate,
     delay: Delay,
-    errors: ErrorModel,
+    errors: ErrorSampler,
     duplex: Duplex,
     order: DeliveryOrder,
     partitioned: bool,
@@ -139,7 +141,7 @@ impl PathLink {
             next_due: Instant::FAR_FUTURE,
             rate: config.rate,
             delay: config.delay,
-            errors: ErrorModel::new(config.errors),
+            errors: ErrorSampler::new(config.errors),
             duplex: config.duplex,
             order: config.order,
             partitioned: false,
@@ -192,7 +194,13 @@ impl PathLink {
     }
 
     /// A frame for the other side.
-    pub fn enqueue(&mut self, now: Instant, side: Side, frame: Frame, place: QueuePosition) -> EnqueueOutcome {
+    pub fn enqueue(
+        &mut self,
+        now: Instant,
+        side: Side,
+        frame: Frame,
+        place: QueuePosition,
+    ) -> EnqueueOutcome {
         let now = self.advance(now);
         if self.partitioned {
             self.direction_mut(side).counters.refused += 1;
@@ -261,7 +269,7 @@ impl PathLink {
     /// Damages so from the next frame on that begins to be sent.
     pub fn set_errors(&mut self, now: Instant, errors: ErrorModel) {
         self.advance(now);
-        self.errors = ErrorModel::new(errors);
+        self.errors = ErrorSampler::new(errors);
     }
 
     /// The next `frames` frames that this side's queue accepts go to its front, each before all
@@ -281,7 +289,8 @@ impl PathLink {
         self.end_reversal(now, side);
         let frames = frames as usize;
         let until = Instant::FAR_FUTURE;
-        self.direction_mut(side).reversal = Some(Reversal { frames, max_wait: at_most, deadline: until });
+        self.direction_mut(side).reversal =
+            Some(Reversal { frames, max_wait: at_most, deadline: until });
     }
 
     /// The queue of a side is, or is not any more, marking each frame that can be marked, whatever its
@@ -377,7 +386,7 @@ impl PathLink {
     fn send_per_packet(&mut self, now: Instant, from: Side, frame: Frame) {
         let ends = now + self.rate.transmission_time(frame.bytes);
         let (delay, order) = (self.delay, self.order);
-        let error = self.errors.chance(frame.bytes);
+        let error = self.errors.loss_probability(frame.bytes);
         let service = Transmission { frame, began: now, ends, delay, error };
         let direction = self.direction_mut(from);
         let damaged = direction.finish_serialisation(service, order);
@@ -397,7 +406,10 @@ impl PathLink {
     fn end_service(&mut self, at: Instant, from: Side) {
         let order = self.order;
         let direction = self.direction_mut(from);
-        let damaged = direction.transmission.take().and_then(|service| direction.finish_serialisation(service, order));
+        let damaged = direction
+            .transmission
+            .take()
+            .and_then(|service| direction.finish_serialisation(service, order));
         self.report_bit_error(from, damaged);
         self.start_transmission(at, from);
     }
@@ -439,8 +451,9 @@ impl PathLink {
         };
         direction.queue.on_busy(at);
         let ends = at + rate.transmission_time(frame.bytes);
-        let error = self.errors.chance(frame.bytes);
-        self.direction_mut(side).transmission = Some(Transmission { frame, began: at, ends, delay, error });
+        let error = self.errors.loss_probability(frame.bytes);
+        self.direction_mut(side).transmission =
+            Some(Transmission { frame, began: at, ends, delay, error });
         self.next_due = self.next_due.min(ends);
         self.last_served = side;
         if self.duplex == Duplex::Shared {
@@ -501,7 +514,11 @@ impl Direction {
     /// A frame is serialised: it is on its way, or damaged and returned. Each frame that
     /// comes so far takes one number of each stream, whatever becomes of it, so that the n-th
     /// frame's error and delay are the same in runs that differ in anything else.
-    fn finish_serialisation(&mut self, service: Transmission, order: DeliveryOrder) -> Option<Frame> {
+    fn finish_serialisation(
+        &mut self,
+        service: Transmission,
+        order: DeliveryOrder,
+    ) -> Option<Frame> {
         let Transmission { frame, began, ends: at, delay, error } = service;
         self.counters.frames += 1;
         self.counters.bits += u64::from(frame.bytes) * 8;

@@ -3,10 +3,10 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use driftway_base::{Probability, Duration, Instant, RandomStream};
+use driftway_base::{Duration, Instant, Probability, RandomStream};
 
 use crate::config::{Discipline, QueueConfig};
-use crate::frame::{DropReason, EnqueueOutcome, Frame, QueuePosition, QueueEntry};
+use crate::frame::{DropReason, EnqueueOutcome, Frame, QueueEntry, QueuePosition};
 use crate::red::Red;
 
 /// Room made at once; a longer queue grows into its room once and keeps it.
@@ -65,7 +65,9 @@ impl<F: QueueEntry> InterfaceQueue<F> {
         Self {
             limit: config.limit,
             discipline: match config.discipline {
-                Discipline::DropTail { ecn_threshold } => DisciplineState::DropTail { ecn_threshold },
+                Discipline::DropTail { ecn_threshold } => {
+                    DisciplineState::DropTail { ecn_threshold }
+                }
                 Discipline::Red(red) => DisciplineState::Red(Red::new(red, seed, entity)),
             },
             mark_loss: Probability::from_f64(config.mark_loss),
@@ -211,8 +213,11 @@ impl<F: QueueEntry> InterfaceQueue<F> {
     /// From now on, while there were more calls with `true` than with `false`, each frame that can be
     /// marked is, whatever the discipline says.
     pub(crate) const fn force_marks(&mut self, on: bool) {
-        self.force_mark_count =
-            if on { self.force_mark_count.saturating_add(1) } else { self.force_mark_count.saturating_sub(1) };
+        self.force_mark_count = if on {
+            self.force_mark_count.saturating_add(1)
+        } else {
+            self.force_mark_count.saturating_sub(1)
+        };
     }
 
     /// Is an arriving frame to be marked, by the discipline? `None`: it is dropped early. The
@@ -320,7 +325,10 @@ mod test {
     #[test]
     fn a_full_queue_drops_what_comes() {
         let mut queue = busy(drop_tail(2, None));
-        assert_eq!([1, 2, 3].map(|id| offer(&mut queue, id, QueuePosition::Tail)), [KEPT, KEPT, FULL]);
+        assert_eq!(
+            [1, 2, 3].map(|id| offer(&mut queue, id, QueuePosition::Tail)),
+            [KEPT, KEPT, FULL]
+        );
         assert_eq!((queue.len(), queue.counters().overflows, queue.counters().longest), (2, 1, 2));
         assert_eq!(drain(&mut queue), [1, 2]);
     }
@@ -351,7 +359,10 @@ mod test {
     #[test]
     fn a_mark_is_set_from_the_threshold_on() {
         let mut queue = busy(drop_tail(9, Some(2)));
-        assert_eq!([1, 2, 3].map(|id| offer(&mut queue, id, QueuePosition::Tail)), [KEPT, KEPT, MARKED]);
+        assert_eq!(
+            [1, 2, 3].map(|id| offer(&mut queue, id, QueuePosition::Tail)),
+            [KEPT, KEPT, MARKED]
+        );
         let deaf = Frame { id: 4, ecn_capable: false, ..DATA };
         assert_eq!(queue.enqueue(Instant::from_millis(4), deaf, QueuePosition::Tail), KEPT);
         queue.dequeue();
@@ -368,7 +379,8 @@ mod test {
         let discipline = Discipline::DropTail { ecn_threshold: Some(0) };
         let config = QueueConfig { limit: usize::MAX, discipline, mark_loss: 0.3 };
         let mut queue = InterfaceQueue::new(config, 1, 0);
-        let marked = (0..10_000).filter(|id| offer(&mut queue, *id, QueuePosition::Tail) == MARKED).count();
+        let marked =
+            (0..10_000).filter(|id| offer(&mut queue, *id, QueuePosition::Tail) == MARKED).count();
         assert_eq!(queue.counters().marks, marked as u64);
         assert_eq!(queue.counters().marks_lost, 10_000 - marked as u64);
         assert!((6_800..7_200).contains(&marked), "{marked}");

@@ -1,7 +1,7 @@
 //! Random early detection: Floyd & Jacobson, "Random Early Detection Gateways for Congestion
 //! Avoidance" (1993), recommended by RFC 2309; with marks instead of drops, RFC 3168.
 
-use driftway_base::{Probability, Duration, RandomStream};
+use driftway_base::{Duration, Probability, RandomStream};
 
 /// What RED is told. Thresholds count waiting frames, averaged.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,14 +2,15 @@
 
 use driftway_base::{Duration, Instant};
 use driftway_link::{
-    AdhocQueue, AdhocQueueConfig, PacketClass, Discipline, DropReason, EnqueueOutcome, QueuedPacket, Priority,
-    QueueConfig, RedConfig,
+    AdhocQueue, AdhocQueueConfig, Discipline, DropReason, EnqueueOutcome, PacketClass, Priority,
+    QueueConfig, QueuedPacket, RedConfig,
 };
 use proptest::prelude::*;
 
 const KEPT: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
 const FULL: EnqueueOutcome = EnqueueOutcome::Dropped { reason: DropReason::QueueOverflow };
-const CLASSES: [PacketClass; 4] = [PacketClass::Routing, PacketClass::RealTime, PacketClass::Ack, PacketClass::Other];
+const CLASSES: [PacketClass; 4] =
+    [PacketClass::Routing, PacketClass::RealTime, PacketClass::Ack, PacketClass::Other];
 
 fn queue(limit: usize, priority: Priority) -> AdhocQueue {
     marking(limit, priority, Discipline::DropTail { ecn_threshold: None })
@@ -40,7 +41,8 @@ fn drain(queue: &mut AdhocQueue) -> Vec<u32> {
 #[test]
 fn without_priorities_they_go_as_they_came() {
     let mut queue = queue(3, Priority::None);
-    let classes = [PacketClass::Other, PacketClass::Ack, PacketClass::Routing, PacketClass::Routing];
+    let classes =
+        [PacketClass::Other, PacketClass::Ack, PacketClass::Routing, PacketClass::Routing];
     let verdicts: Vec<_> =
         classes.iter().zip(1..).map(|(class, id)| offer(&mut queue, id, *class)).collect();
     assert_eq!(verdicts, [KEPT, KEPT, KEPT, FULL]);
@@ -69,7 +71,12 @@ fn a_packet_goes_before_the_first_that_is_later() {
         let now = Instant::from_millis(1);
         queue.enqueue_before(now, item(id, 1, class), |other| other.id > id)
     };
-    for (id, class) in [(5, PacketClass::Other), (3, PacketClass::Other), (9, PacketClass::Other), (4, PacketClass::Ack)] {
+    for (id, class) in [
+        (5, PacketClass::Other),
+        (3, PacketClass::Other),
+        (9, PacketClass::Other),
+        (4, PacketClass::Ack),
+    ] {
         assert_eq!(sorted(id, class), KEPT);
     }
     assert_eq!(sorted(4, PacketClass::Other), KEPT);
@@ -80,7 +87,8 @@ fn a_packet_goes_before_the_first_that_is_later() {
 #[test]
 fn a_queue_that_sorts_lets_routing_go_first() {
     let mut queue = queue(4, Priority::RoutingFirst);
-    for (id, class) in [(2, PacketClass::Other), (1, PacketClass::Other), (3, PacketClass::Routing)] {
+    for (id, class) in [(2, PacketClass::Other), (1, PacketClass::Other), (3, PacketClass::Routing)]
+    {
         let now = Instant::from_millis(1);
         let verdict = queue.enqueue_before(now, item(id, 1, class), |other| other.id > id);
         assert_eq!(verdict, KEPT);
@@ -93,7 +101,8 @@ fn a_queue_that_sorts_lets_routing_go_first() {
 fn classes_have_queues_of_their_own() {
     let mut queue = queue(2, Priority::Classes);
     let mut id = 0;
-    for class in [PacketClass::Other, PacketClass::Ack, PacketClass::RealTime, PacketClass::Routing] {
+    for class in [PacketClass::Other, PacketClass::Ack, PacketClass::RealTime, PacketClass::Routing]
+    {
         for verdict in [KEPT, KEPT, FULL] {
             id += 1;
             assert_eq!(offer(&mut queue, id, class), verdict, "{id}");
@@ -201,7 +210,8 @@ struct Model {
 
 impl Model {
     fn enqueue(&mut self, item: QueuedPacket) -> (EnqueueOutcome, Option<u32>) {
-        let alike = |other: &&QueuedPacket| self.priority != Priority::Classes || other.class == item.class;
+        let alike =
+            |other: &&QueuedPacket| self.priority != Priority::Classes || other.class == item.class;
         let full = !self.idle && self.waiting.iter().filter(alike).count() >= self.limit;
         let first = self.priority == Priority::RoutingFirst && item.class == PacketClass::Routing;
         let mut pushed_out = None;

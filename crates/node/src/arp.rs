@@ -166,7 +166,9 @@ impl<H: Copy> Arp<H> {
     pub fn resolve(&mut self, now: Instant, to: Ipv4Addr, id: H) -> Resolution {
         let place = self.index_of(to);
         match self.neighbours.get(place).filter(|(address, _)| *address == to) {
-            Some((_, State::Known { hardware, last_heard: heard })) if self.is_fresh(now, *heard) => {
+            Some((_, State::Known { hardware, last_heard: heard }))
+                if self.is_fresh(now, *heard) =>
+            {
                 return Resolution::Known(*hardware);
             }
             Some((_, State::Incomplete { requests, .. })) => {
@@ -178,7 +180,8 @@ impl<H: Copy> Arp<H> {
                 self.send_request(now, place, 0);
             }
             None => {
-                self.neighbours.insert(place, (to, State::Incomplete { requests: 0, retry_at: None }));
+                self.neighbours
+                    .insert(place, (to, State::Incomplete { requests: 0, retry_at: None }));
                 self.queue_packet(to, id);
                 self.send_request(now, place, 0);
             }

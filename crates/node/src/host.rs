@@ -1,7 +1,8 @@
 //! A host: its address, its sockets, and what arrives for it.
 
 use driftway_base::{
-    SignalDetails, Endpoint, FlowKey, Instant, Ipv4Addr, UnreachableScope, RouteProbe, Signal, SignalKind, ReceivedPower,
+    Endpoint, FlowKey, Instant, Ipv4Addr, ReceivedPower, RouteProbe, Signal, SignalDetails,
+    SignalKind, UnreachableScope,
 };
 use driftway_tcp::{Transmit, reset_for};
 use driftway_wire::{
@@ -41,7 +42,13 @@ pub enum ReceiveOutcome {
 impl Host {
     /// A host with no socket.
     pub fn new(address: Ipv4Addr) -> Self {
-        Self { address, sockets: Vec::new(), ports: Vec::new(), identification: 0, probes_routes: false }
+        Self {
+            address,
+            sockets: Vec::new(),
+            ports: Vec::new(),
+            identification: 0,
+            probes_routes: false,
+        }
     }
 
     /// One whose driver finds peers if an aid wants that ([`poll_seek`](Self::poll_seek)).
@@ -90,7 +97,12 @@ impl Host {
         }
     }
 
-    fn on_segment(&mut self, now: Instant, packet: &Packet, segment: &TcpSegment) -> ReceiveOutcome {
+    fn on_segment(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        segment: &TcpSegment,
+    ) -> ReceiveOutcome {
         let source = Endpoint::new(packet.ip.source, segment.source_port);
         let number = self.socket_at_port(segment.destination_port).filter(|number| {
             let remote = self.sockets.get(*number).map(|socket| socket.tcp().remote());
@@ -103,7 +115,9 @@ impl Host {
                 ReceiveOutcome::Socket(number)
             }
             None => match reset_for(segment) {
-                Some(reset) => ReceiveOutcome::Reply(self.new_packet(packet.ip.source, Body::Tcp(reset))),
+                Some(reset) => {
+                    ReceiveOutcome::Reply(self.new_packet(packet.ip.source, Body::Tcp(reset)))
+                }
                 None => ReceiveOutcome::Nothing,
             },
         }
@@ -150,7 +164,12 @@ impl Host {
     /// for each connection to that destination; the packet that it quotes is one of them, and may
     /// be acknowledged by now. Who makes such a message up takes from TCP what TCP-F has given it,
     /// and nothing more, so its numbers are not checked (RFC 5927 §4).
-    fn on_route_restored(&mut self, now: Instant, quoted: &QuotedPacket, about: SignalDetails) -> ReceiveOutcome {
+    fn on_route_restored(
+        &mut self,
+        now: Instant,
+        quoted: &QuotedPacket,
+        about: SignalDetails,
+    ) -> ReceiveOutcome {
         if quoted.source != self.address {
             return ReceiveOutcome::Nothing;
         }
@@ -170,7 +189,12 @@ impl Host {
     }
 
     /// Protocol and port unreachable end an attempt to connect (RFC 9293 §3.9.2.2).
-    fn on_hard_error(&mut self, now: Instant, code: &UnreachableCode, quoted: &QuotedPacket) -> ReceiveOutcome {
+    fn on_hard_error(
+        &mut self,
+        now: Instant,
+        code: &UnreachableCode,
+        quoted: &QuotedPacket,
+    ) -> ReceiveOutcome {
         let hard = matches!(code, UnreachableCode::Protocol | UnreachableCode::Port);
         match self.quoted_socket(quoted) {
             Some(number) if hard => {

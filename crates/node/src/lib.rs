@@ -10,5 +10,5 @@ mod host;
 mod socket;
 
 pub use arp::{Arp, ArpConfig, ArpOutput, ArpRetry, Resolution};
-pub use host::{ReceiveOutcome, Host};
+pub use host::{Host, ReceiveOutcome};
 pub use socket::Socket;

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use driftway_aid::{Aid, Verdict};
 use driftway_base::{
-    Act, ActResult, Ecn, FlowKey, Instant, Ipv4Addr, Known, RouteProbe, Signal, SignalKind, ReceivedPower, TcpView,
+    Act, ActResult, Ecn, FlowKey, Instant, Ipv4Addr, Known, ReceivedPower, RouteProbe, Signal,
+    SignalKind, TcpView,
 };
 use driftway_tcp::{Connection, Received, Transmit};
 use driftway_wire::TcpSegment;
@@ -205,7 +206,8 @@ impl Socket {
         for _ in 0..self.held_outgoing.len() {
             let Some(aid) = &mut self.aid else { break };
             let Some(kept) = self.held_outgoing.pop_front() else { break };
-            let verdict = aid.on_down(now, &kept.segment, &tcp_view(&self.tcp, self.next_hop_power));
+            let verdict =
+                aid.on_down(now, &kept.segment, &tcp_view(&self.tcp, self.next_hop_power));
             self.apply_acts(now);
             match verdict {
                 Verdict::Pass => return Some(kept),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use driftway_aid::{Aid, Verdict};
 use driftway_base::{
-    Act, ActResult, Ecn, Endpoint, Instant, Ipv4Addr, Release, Seq, Assign, Signal, TcpView,
+    Act, ActResult, Assign, Ecn, Endpoint, Instant, Ipv4Addr, Release, Seq, Signal, TcpView,
 };
 use driftway_node::Socket;
 use driftway_tcp::{Config, Connection};
@@ -26,8 +26,7 @@ const HOLD: Act = Act::Hold {
     cwnd: Assign::Keep,
     release: Release::Resume,
 };
-const RESUME: Act =
-    Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep };
+const RESUME: Act = Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep };
 
 impl Aid for Holder {
     fn name(&self) -> &'static str {

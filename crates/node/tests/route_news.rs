@@ -2,7 +2,7 @@
 
 use driftway_aid::tcp_f::{TcpF, TcpFOptions};
 use driftway_base::{Duration, Endpoint, FailedLink, Instant, Ipv4Addr, Seq};
-use driftway_node::{ReceiveOutcome, Host, Socket};
+use driftway_node::{Host, ReceiveOutcome, Socket};
 use driftway_tcp::{Config, Connection};
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, QuotedPacket};
 
@@ -35,7 +35,10 @@ impl Net {
             let remote = Endpoint::new(*peer, 80 + n);
             let opening =
                 Connection::connect(&config, local, remote, Seq(7), n.into(), Instant::ZERO);
-            sender.add_socket(Socket::new(opening, Some(Box::new(TcpF::new(TcpFOptions::default())))));
+            sender.add_socket(Socket::new(
+                opening,
+                Some(Box::new(TcpF::new(TcpFOptions::default()))),
+            ));
             let place = receivers.iter().position(|host| host.address() == *peer);
             let place = place.unwrap_or_else(|| {
                 receivers.push(Host::new(*peer));

@@ -1,14 +1,15 @@
 //! What goes wrong on a path, and when: each fault of the scenario as a small machine that is woken
 //! at its next instant and says what is to be done.
 
-use driftway_base::{Probability, Duration, Instant, RandomStream, Rate};
+use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
 use driftway_link::{QueueOnPartition, Side};
 use driftway_scenario::{
-    ChangeTrigger, BitRate, HopChange, Congestion, PartitionHop, PartitionSignal, Direction, Fault, Interference,
-    InterferenceHop, Partition, Path, ReorderMode, Reordering, Schedule, Spacing, Time, PartitionQueue,
+    BitRate, ChangeTrigger, Congestion, Direction, Fault, HopChange, Interference, InterferenceHop,
+    Partition, PartitionHop, PartitionQueue, PartitionSignal, Path, ReorderMode, Reordering,
+    Schedule, Spacing, Time,
 };
 
-use crate::topology::{packet_bytes, link_delay};
+use crate::topology::{link_delay, packet_bytes};
 
 /// What a fault does to the network now.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +114,9 @@ pub fn active_faults(path: &Path, duration: Time, seed: u64) -> Vec<ActiveFault>
         let number = before.filter(|other| std::mem::discriminant(*other) == kind).count() as u64;
         match fault {
             Fault::Partition(fault) => {
-                all.push(ActiveFault::Partition(PartitionFault::new(fault, path, duration, seed, number)));
+                all.push(ActiveFault::Partition(PartitionFault::new(
+                    fault, path, duration, seed, number,
+                )));
             }
             Fault::Congestion(fault) => {
                 let sides = sides(fault.direction).iter();
@@ -174,7 +177,9 @@ impl ActiveFault {
                     let (frames, at_most) = (fault.packets, fault.at_most());
                     deeds.push(match fault.how {
                         ReorderMode::Front => FaultAction::MoveToFront { link, side, frames },
-                        ReorderMode::Reverse => FaultAction::Reverse { link, side, frames, max_wait: at_most },
+                        ReorderMode::Reverse => {
+                            FaultAction::Reverse { link, side, frames, max_wait: at_most }
+                        }
                     });
                 }
             }
@@ -213,7 +218,11 @@ impl ActiveFault {
         let Self::Partition(cuts) = self else { return None };
         Some(match signal {
             PartitionSignal::None | PartitionSignal::Link => PartitionNotification::Silent,
-            PartitionSignal::IcmpUnreachable if cuts.loss_stream.bernoulli(cuts.loss_probability) => PartitionNotification::MessageLost,
+            PartitionSignal::IcmpUnreachable
+                if cuts.loss_stream.bernoulli(cuts.loss_probability) =>
+            {
+                PartitionNotification::MessageLost
+            }
             PartitionSignal::IcmpUnreachable => PartitionNotification::HostUnreachable,
             PartitionSignal::Rfn => PartitionNotification::RouteFailure,
         })
@@ -224,7 +233,8 @@ impl ActiveFault {
     pub fn draw_notice_loss(&mut self, link: usize, restored: bool) -> Option<bool> {
         match self {
             Self::Partition(cuts) if cuts.may_notify_of(link) => {
-                let losses = if restored { &mut cuts.restored_loss_stream } else { &mut cuts.loss_stream };
+                let losses =
+                    if restored { &mut cuts.restored_loss_stream } else { &mut cuts.loss_stream };
                 Some(losses.bernoulli(cuts.loss_probability))
             }
             _ => None,
@@ -354,7 +364,17 @@ impl CongestionFault {
         let gap = rate.transmission_time(bytes);
         let (link, schedule) = (fault.hop as usize - 1, fault.schedule()?);
         let marks = fault.marks;
-        Some(Self { link, side, schedule, duration: lasts, bytes, gap, marks, done: 0, active: None })
+        Some(Self {
+            link,
+            side,
+            schedule,
+            duration: lasts,
+            bytes,
+            gap,
+            marks,
+            done: 0,
+            active: None,
+        })
     }
 
     fn next(&self) -> Option<Instant> {
@@ -418,7 +438,11 @@ impl InterferenceStream {
     fn act(&mut self, deeds: &mut Vec<FaultAction>) {
         let gap = if self.poisson { self.draws.exponential_duration(self.gap) } else { self.gap };
         self.next += gap.max(Duration::from_nanos(1));
-        deeds.push(FaultAction::CrossTraffic { link: self.link, side: self.side, bytes: self.bytes });
+        deeds.push(FaultAction::CrossTraffic {
+            link: self.link,
+            side: self.side,
+            bytes: self.bytes,
+        });
     }
 }
 
@@ -450,7 +474,11 @@ impl ChangeFault {
 }
 
 /// One of `listed` that is not the `present` one, all with the same chance.
-fn draw_other<T: Copy + PartialEq>(listed: &[T], present: T, draws: &mut RandomStream) -> Option<T> {
+fn draw_other<T: Copy + PartialEq>(
+    listed: &[T],
+    present: T,
+    draws: &mut RandomStream,
+) -> Option<T> {
     let others = || listed.iter().filter(|value| **value != present);
     let count = others().count() as u64;
     if count == 0 { None } else { others().nth(draws.uniform_below(count) as usize).copied() }
@@ -513,15 +541,23 @@ mod test {
             FaultAction::Cut { link, queue, seen } => format!("cut {link} {queue:?}{}", saw(*seen)),
             FaultAction::Heal { link, signal_ends: seen } => format!("heal {link}{}", saw(*seen)),
             FaultAction::SignalFading { link, lead } => format!("fade {link} {}", lead.as_millis()),
-            FaultAction::MoveToFront { link, side, frames } => format!("reorder {link} {side:?} {frames}"),
-            FaultAction::CrossTraffic { link, side, bytes } => format!("foreign {link} {side:?} {bytes}"),
+            FaultAction::MoveToFront { link, side, frames } => {
+                format!("reorder {link} {side:?} {frames}")
+            }
+            FaultAction::CrossTraffic { link, side, bytes } => {
+                format!("foreign {link} {side:?} {bytes}")
+            }
             FaultAction::Rate { link, rate } => format!("rate {link} {}", rate.as_bps()),
             FaultAction::Delay { link, delay } => format!("delay {link} {delay:?}"),
             FaultAction::Reverse { link, side, frames, max_wait: at_most } => {
                 format!("reverse {link} {side:?} {frames} {}", at_most.as_millis())
             }
-            FaultAction::Flood { link, begins, marks: false, .. } => format!("flood {link} {begins}"),
-            FaultAction::Flood { link, side, begins, .. } => format!("marking {link} {side:?} {begins}"),
+            FaultAction::Flood { link, begins, marks: false, .. } => {
+                format!("flood {link} {begins}")
+            }
+            FaultAction::Flood { link, side, begins, .. } => {
+                format!("marking {link} {side:?} {begins}")
+            }
         }
     }
 
@@ -574,7 +610,10 @@ mod test {
         assert_eq!(told(""), Some(PartitionNotification::HostUnreachable));
         assert_eq!(told("signal_loss = 1"), Some(PartitionNotification::MessageLost));
         assert_eq!(told("signal = \"none\""), Some(PartitionNotification::Silent));
-        assert_eq!(told("signal = \"rfn\"\nsignal_loss = 1"), Some(PartitionNotification::RouteFailure));
+        assert_eq!(
+            told("signal = \"rfn\"\nsignal_loss = 1"),
+            Some(PartitionNotification::RouteFailure)
+        );
     }
 
     #[test]
@@ -604,7 +643,9 @@ mod test {
         let more = "hop = 2\nfirst = \"1 s\"\nlasts = \"5 s\"\nsignal_loss = 0.2";
         let mut cut = fault("partition", more);
         run_turns(&mut cut, 1);
-        let lost = (0..10_000).filter(|_| cut.draw_notification(1) == Some(PartitionNotification::MessageLost)).count();
+        let lost = (0..10_000)
+            .filter(|_| cut.draw_notification(1) == Some(PartitionNotification::MessageLost))
+            .count();
         assert!((1840..=2160).contains(&lost), "four standard deviations off: {lost}");
     }
 
@@ -613,7 +654,8 @@ mod test {
         let more = "hop = 2\nevery = \"10 s\"\nlasts = \"8 s\"\nsignal = \"link\"";
         let seen = [(10_000, "cut 1 Wait seen"), (18_000, "heal 1 seen")];
         expect(&run_turns(&mut fault("partition", more), 2), &seen);
-        let ahead = |lead| run_turns(&mut fault("partition", &format!("{more}\nlead = \"{lead}\"")), 5);
+        let ahead =
+            |lead| run_turns(&mut fault("partition", &format!("{more}\nlead = \"{lead}\"")), 5);
         let [cut, heal] = seen;
         let next = (20_000, "cut 1 Wait seen");
         expect(&ahead("1 s"), &[(9_000, "fade 1 1000"), cut, heal, (19_000, "fade 1 1000"), next]);
@@ -716,7 +758,8 @@ mod test {
         let text = "[[network.fault]]\nkind = \"interference\"\nevery = \"10 ms\"\n\
                     hop = \"intermediate\"\nsize = \"77 B\"\n";
         let mut streams = faults(text, 1);
-        let mut begins: Vec<_> = streams.iter().map(|stream| stream.next_instant().unwrap()).collect();
+        let mut begins: Vec<_> =
+            streams.iter().map(|stream| stream.next_instant().unwrap()).collect();
         let first = begins[0];
         begins.sort();
         begins.dedup();

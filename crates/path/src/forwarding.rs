@@ -3,14 +3,14 @@
 use driftway_base::{Ecn, SignalKind};
 use driftway_link::{DropReason, EnqueueOutcome, Frame, LinkEvent, QueuePosition, Side};
 use driftway_route::DropReason as RouteDrop;
-use driftway_route::feedback::{UndeliverablePacket, SchemeName, Scheme};
+use driftway_route::feedback::{Scheme, SchemeName, UndeliverablePacket};
 use driftway_scenario::PartitionSignal;
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
-use crate::packet_accounting::PacketDropReason;
+use crate::addresses::address;
 use crate::driver::PathDriver;
 use crate::faults::{FaultAction, PartitionNotification};
-use crate::addresses::address;
+use crate::packet_accounting::PacketDropReason;
 use crate::route_feedback;
 use crate::topology::LinkEnd;
 
@@ -116,7 +116,13 @@ pub fn forward<D: PathDriver>(d: &mut D, node: usize, id: u32, place: QueuePosit
 }
 
 /// Gives a packet to a link.
-fn enqueue_on_link<D: PathDriver>(d: &mut D, link: usize, side: Side, id: u32, place: QueuePosition) {
+fn enqueue_on_link<D: PathDriver>(
+    d: &mut D,
+    link: usize,
+    side: Side,
+    id: u32,
+    place: QueuePosition,
+) {
     let Some(bytes) = d.on_entering_link(id) else { return };
     let Some(packet) = d.packets().get(id) else { return };
     let frame = Frame { id, bytes, ecn_capable: packet.ip.ecn.is_capable() };
@@ -171,10 +177,15 @@ fn on_packet_refused<D: PathDriver>(d: &mut D, exit: LinkEnd, id: u32, place: Qu
     }
     let Some(packet) = d.on_lost(id, link, PacketDropReason::Unreachable) else { return };
     let node = d.path().topology.across(link, exit.side.other());
-    if let Some(PartitionNotification::MessageLost | PartitionNotification::HostUnreachable) = told {
+    if let Some(PartitionNotification::MessageLost | PartitionNotification::HostUnreachable) = told
+    {
         let now = d.now();
-        let lost =
-            UndeliverablePacket { packet: &packet, reason: RouteDrop::LinkFailure, link: None, packet_id: None };
+        let lost = UndeliverablePacket {
+            packet: &packet,
+            reason: RouteDrop::LinkFailure,
+            link: None,
+            packet_id: None,
+        };
         if let Some(icmp) = d.path().feedback[node].scheme_mut(SchemeName::Icmp) {
             icmp.on_undeliverable(now, &lost);
         }
@@ -221,7 +232,11 @@ fn apply_action<D: PathDriver>(d: &mut D, kind: &'static str, deed: FaultAction)
                 route_feedback::signal_link_ends(d, link, SignalKind::LinkDown);
             }
         }
-        FaultAction::SignalFading { link, lead } => route_feedback::signal_link_ends(d, link, SignalKind::LinkFading { expected_lifetime: lead }),
+        FaultAction::SignalFading { link, lead } => route_feedback::signal_link_ends(
+            d,
+            link,
+            SignalKind::LinkFading { expected_lifetime: lead },
+        ),
         FaultAction::Heal { link, signal_ends: seen } => {
             d.path().cut_counts[link] -= 1;
             report_fault(d, kind, link, false);
@@ -252,7 +267,10 @@ fn apply_action<D: PathDriver>(d: &mut D, kind: &'static str, deed: FaultAction)
             report_fault(d, kind, link, begins);
         }
     }
-    if let FaultAction::Cut { link, .. } | FaultAction::Heal { link, .. } | FaultAction::Reverse { link, .. } = deed {
+    if let FaultAction::Cut { link, .. }
+    | FaultAction::Heal { link, .. }
+    | FaultAction::Reverse { link, .. } = deed
+    {
         d.path().ready_links.push_back(link);
     }
 }
@@ -281,7 +299,8 @@ fn send_cross_traffic<D: PathDriver>(d: &mut D, link: usize, side: Side, bytes: 
     let len = bytes.saturating_sub(driftway_wire::IPV4_HEADER_LEN + 8);
     let payload = Payload::new(CROSS_TRAFFIC_STREAM, d.path().cross_traffic_bytes, len);
     d.path().cross_traffic_bytes += u64::from(len);
-    let datagram = UdpDatagram { source_port: DISCARD_PORT, destination_port: DISCARD_PORT, payload };
+    let datagram =
+        UdpDatagram { source_port: DISCARD_PORT, destination_port: DISCARD_PORT, payload };
     let packet = d.host(from).new_packet(address(to), Body::Udp(datagram));
     let id = d.packets().insert(packet);
     enqueue_on_link(d, link, side, id, QueuePosition::Tail);

@@ -9,11 +9,11 @@
 
 #![forbid(unsafe_code)]
 
-pub mod packet_accounting;
+pub mod addresses;
 mod driver;
 mod faults;
 mod forwarding;
-pub mod addresses;
+pub mod packet_accounting;
 mod route_feedback;
 mod topology;
 
@@ -21,14 +21,14 @@ use std::collections::VecDeque;
 
 use driftway_base::Ipv4Addr;
 use driftway_link::{PathLink, Side};
-use driftway_route::feedback::{Feedback, Scheme, NextHop};
+use driftway_route::feedback::{Feedback, NextHop, Scheme};
 use driftway_scenario::{Path, Time};
 
-pub use driver::{PathDriver, on_fault_timeout, on_link_timeout, start, run_until_idle};
-pub use forwarding::{DISCARD_PORT, CROSS_TRAFFIC_STREAM, forward, send};
+pub use driver::{PathDriver, on_fault_timeout, on_link_timeout, run_until_idle, start};
+pub use forwarding::{CROSS_TRAFFIC_STREAM, DISCARD_PORT, forward, send};
 pub use topology::TYPICAL_PACKET_BYTES;
 
-use crate::faults::{FaultAction, ActiveFault};
+use crate::faults::{ActiveFault, FaultAction};
 use crate::topology::Topology;
 
 /// Links, routers and faults at work.

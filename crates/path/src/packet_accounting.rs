@@ -297,7 +297,10 @@ mod test {
         }
         assert_eq!(packets.in_transit(), 0);
         assert_eq!(packets.check_conservation(0), Ok(()));
-        assert_eq!(packets.drops_by_reason(), BTreeMap::from([("queue-overflow".to_owned(), 10_000)]));
+        assert_eq!(
+            packets.drops_by_reason(),
+            BTreeMap::from([("queue-overflow".to_owned(), 10_000)])
+        );
     }
 
     #[test]

@@ -1,20 +1,20 @@
 //! Feedback at work on a path: ICMP, and chandran-1998's routers with memory.
 
-use driftway_base::{SignalDetails, FailedLink, Ipv4Addr, Signal, SignalKind};
+use driftway_base::{FailedLink, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_link::{QueuePosition, Side};
 use driftway_route::DropReason;
 use driftway_route::feedback::{
-    BufferConfig, UndeliverableOutcome, Feedback, FlushTrigger, UndeliverablePacket, IcmpConfig, SchemeName, Output, NoticeAction, RfnConfig, Scheme,
-    SchemeConfig, NextHop,
+    BufferConfig, Feedback, FlushTrigger, IcmpConfig, NextHop, NoticeAction, Output, RfnConfig,
+    Scheme, SchemeConfig, SchemeName, UndeliverableOutcome, UndeliverablePacket,
 };
 use driftway_scenario::{Path, RouterBuffer, Time};
 use driftway_wire::{Body, IcmpMessage, Packet};
 
-use crate::packet_accounting::PacketDropReason;
+use crate::addresses::address;
 use crate::driver::PathDriver;
 use crate::faults::ActiveFault;
 use crate::forwarding::{self, CROSS_TRAFFIC_STREAM};
-use crate::addresses::address;
+use crate::packet_accounting::PacketDropReason;
 use crate::topology::LinkEnd;
 
 /// The feedback of each node: what its faults may ask for.
@@ -31,7 +31,8 @@ pub(crate) fn build_feedback(path: &Path, nodes: usize) -> Vec<Feedback> {
             driftway_scenario::BufferFlush::Route => FlushTrigger::AnyRoute,
         },
     });
-    let schemes = [SchemeConfig::Icmp(icmp), SchemeConfig::Rfn(RfnConfig { rfn_lifetime: believes, buffer })];
+    let schemes =
+        [SchemeConfig::Icmp(icmp), SchemeConfig::Rfn(RfnConfig { rfn_lifetime: believes, buffer })];
     (0..nodes).map(|node| Feedback::new(address(node), &schemes)).collect()
 }
 
@@ -107,7 +108,12 @@ pub(crate) fn report_loss_on_link<D: PathDriver>(d: &mut D, exit: LinkEnd, packe
     {
         rfn.on_undeliverable(
             now,
-            &UndeliverablePacket { packet, reason: DropReason::LinkFailure, link: None, packet_id: None },
+            &UndeliverablePacket {
+                packet,
+                reason: DropReason::LinkFailure,
+                link: None,
+                packet_id: None,
+            },
         );
         path.ready_feedback.push_back(node);
     }
@@ -118,8 +124,12 @@ pub(crate) fn on_no_route<D: PathDriver>(d: &mut D, node: usize, id: u32) {
     let Some(packet) = d.packets().get(id).copied() else { return };
     let (now, path) = (d.now(), d.path());
     path.ready_feedback.push_back(node);
-    let lost =
-        UndeliverablePacket { packet: &packet, reason: DropReason::NoRoute, link: None, packet_id: Some(id) };
+    let lost = UndeliverablePacket {
+        packet: &packet,
+        reason: DropReason::NoRoute,
+        link: None,
+        packet_id: Some(id),
+    };
     let rfn = path.feedback[node].scheme_mut(SchemeName::Rfn);
     match rfn.map_or(UndeliverableOutcome::Dropped, |rfn| rfn.on_undeliverable(now, &lost)) {
         UndeliverableOutcome::Buffered => {}

@@ -2,9 +2,9 @@
 
 use driftway_base::{Ipv4Addr, RandomStream, Rate};
 use driftway_link::{
-    Discipline, Duplex, LinkConfig, DeliveryOrder, PathLink, QueueConfig, RedConfig, Side,
+    DeliveryOrder, Discipline, Duplex, LinkConfig, PathLink, QueueConfig, RedConfig, Side,
 };
-use driftway_scenario::{BitRate, Link, Path, Size, MultipathPolicy};
+use driftway_scenario::{BitRate, Link, MultipathPolicy, Path, Size};
 
 use crate::addresses::{EdgeSubnet, edge_subnet, node_at};
 
@@ -107,7 +107,16 @@ impl Topology {
         let draws = (0..places.len()).map(|n| RandomStream::new(seed, "route", n as u64)).collect();
         let turns = vec![0; places.len()];
         (
-            Self { locations: places, last_node: ends, routes, sends_source_quench: quenches, endpoints: joins, spread: path.spread, round_robin_next: turns, route_streams: draws },
+            Self {
+                locations: places,
+                last_node: ends,
+                routes,
+                sends_source_quench: quenches,
+                endpoints: joins,
+                spread: path.spread,
+                round_robin_next: turns,
+                route_streams: draws,
+            },
             links,
         )
     }
@@ -153,7 +162,8 @@ impl Topology {
         let goal = self.chain_node_of(destination);
         let at = match self.locations[node] {
             NodeLocation::Parallel { route, after } => {
-                return Some(self.link_on_parallel_route(route, after, goal)).filter(|exit| usable(*exit));
+                return Some(self.link_on_parallel_route(route, after, goal))
+                    .filter(|exit| usable(*exit));
             }
             NodeLocation::Chain(at) if at == goal => return None,
             NodeLocation::Chain(at) => at,
@@ -172,20 +182,29 @@ impl Topology {
                 *turn = (*turn + 1) % count;
                 *turn
             }
-            (count, MultipathPolicy::Random) => self.route_streams[node].uniform_below(count as u64) as usize,
+            (count, MultipathPolicy::Random) => {
+                self.route_streams[node].uniform_below(count as u64) as usize
+            }
         };
         ways(false).nth(choice)
     }
 
     /// Every way from `node` towards `destination`, those on standby included.
-    pub fn candidate_links(&self, node: usize, destination: usize) -> impl Iterator<Item = LinkEnd> + '_ {
+    pub fn candidate_links(
+        &self,
+        node: usize,
+        destination: usize,
+    ) -> impl Iterator<Item = LinkEnd> + '_ {
         let goal = self.chain_node_of(destination);
         let (only, at) = match self.locations[node] {
-            NodeLocation::Parallel { route, after } => (Some(self.link_on_parallel_route(route, after, goal)), goal),
+            NodeLocation::Parallel { route, after } => {
+                (Some(self.link_on_parallel_route(route, after, goal)), goal)
+            }
             NodeLocation::Chain(at) => ((at != goal).then(|| Self::link_on_chain(at, goal)), at),
         };
         // From a node beside the chain no route begins: it is asked for the way to where it is.
-        only.into_iter().chain(self.routes.iter().filter_map(move |route| route.link_towards(at, goal)))
+        only.into_iter()
+            .chain(self.routes.iter().filter_map(move |route| route.link_towards(at, goal)))
     }
 
     /// The link between these nodes; the first of several.
@@ -228,8 +247,12 @@ fn link_config(link: &Link) -> LinkConfig {
         delay: link_delay(link.delay),
         errors: match link.errors() {
             driftway_scenario::LinkErrors::None => driftway_link::ErrorModel::None,
-            driftway_scenario::LinkErrors::Bit(rate) => driftway_link::ErrorModel::BitErrorRate(rate),
-            driftway_scenario::LinkErrors::Packet(rate) => driftway_link::ErrorModel::FrameErrorRate(rate),
+            driftway_scenario::LinkErrors::Bit(rate) => {
+                driftway_link::ErrorModel::BitErrorRate(rate)
+            }
+            driftway_scenario::LinkErrors::Packet(rate) => {
+                driftway_link::ErrorModel::FrameErrorRate(rate)
+            }
         },
         queue: QueueConfig {
             limit: link.queue.packets as usize,
@@ -414,7 +437,9 @@ mod test {
         let routes = format!("spread = \"random\"\n{LOOP}");
         let choices = |seed| {
             let mut topology = Topology::build(&path(&routes), seed).0;
-            (0..1000).map(|_| topology.choose_link(1, 4, |_| true).unwrap().link).collect::<Vec<_>>()
+            (0..1000)
+                .map(|_| topology.choose_link(1, 4, |_| true).unwrap().link)
+                .collect::<Vec<_>>()
         };
         assert_eq!(choices(1), choices(1));
         assert_ne!(choices(1), choices(2));
@@ -457,6 +482,9 @@ mod test {
             driftway_link::Delay::Fixed(ms(20))
         );
         assert_eq!(link_delay(around(0.0)), driftway_link::Delay::Fixed(ms(20)));
-        assert_eq!(link_delay(around(0.5)), driftway_link::Delay::Uniform { low: ms(10), high: ms(30) });
+        assert_eq!(
+            link_delay(around(0.5)),
+            driftway_link::Delay::Uniform { low: ms(10), high: ms(30) }
+        );
     }
 }

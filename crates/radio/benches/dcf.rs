@@ -7,9 +7,10 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use driftway_base::{Duration, Instant, RandomStream};
-use driftway_radio::mobility::{RandomWaypoint, InitialDistribution};
+use driftway_radio::mobility::{InitialDistribution, RandomWaypoint};
 use driftway_radio::{
-    Dcf, DcfConfig, Positions, NodeInRange, Mobility, OutgoingPacket, Propagation, RadioConfig, MacReport,
+    Dcf, DcfConfig, MacReport, Mobility, NodeInRange, OutgoingPacket, Positions, Propagation,
+    RadioConfig,
 };
 
 const FRAMES: u64 = 1_000;

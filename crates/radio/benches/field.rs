@@ -5,8 +5,8 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use driftway_base::{Duration, Instant};
-use driftway_radio::mobility::{RandomWaypoint, InitialDistribution};
-use driftway_radio::{Positions, Mobility, Propagation, RadioConfig};
+use driftway_radio::mobility::{InitialDistribution, RandomWaypoint};
+use driftway_radio::{Mobility, Positions, Propagation, RadioConfig};
 
 fn hearers(c: &mut Criterion) {
     let radio = Propagation::new(&RadioConfig::STANDARD, 0, 1).expect("the radio is good");

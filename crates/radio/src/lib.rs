@@ -7,20 +7,20 @@
 #![forbid(unsafe_code)]
 
 pub mod dcf;
-mod positions;
 mod frame;
 pub mod mobility;
 pub mod movement;
 mod neighbour_signals;
 mod parameter_error;
+mod positions;
 mod propagation;
 mod tdma;
 
 pub use dcf::{Dcf, DcfConfig};
-pub use positions::{Positions, NodeInRange};
-pub use frame::{FailReason, OutgoingPacket, MacReport};
+pub use frame::{FailReason, MacReport, OutgoingPacket};
 pub use mobility::Mobility;
 pub use neighbour_signals::NeighbourSignals;
 pub use parameter_error::ParameterError;
-pub use propagation::{PropagationModel, Propagation, RadioConfig, Threshold};
+pub use positions::{NodeInRange, Positions};
+pub use propagation::{Propagation, PropagationModel, RadioConfig, Threshold};
 pub use tdma::{Tdma, TdmaConfig};

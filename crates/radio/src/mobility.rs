@@ -10,12 +10,15 @@ mod random_waypoint;
 
 pub use constant_velocity::ConstantVelocity;
 pub(crate) use leg::{Leg, seconds_after};
-pub use random_waypoint::{RandomWaypoint, InitialDistribution};
+pub use random_waypoint::{InitialDistribution, RandomWaypoint};
 
 use driftway_base::Instant;
 
 use crate::movement::Movement;
-use crate::{ParameterError, mobility::constant_velocity::ReflectedTrajectory, mobility::random_waypoint::WaypointTrajectory};
+use crate::{
+    ParameterError, mobility::constant_velocity::ReflectedTrajectory,
+    mobility::random_waypoint::WaypointTrajectory,
+};
 
 /// How each node of a network moves.
 #[derive(Clone, Debug)]
@@ -36,12 +39,22 @@ impl Mobility {
     /// Nodes that stay where they are (metres).
     pub fn fixed(positions: &[(f64, f64)]) -> Self {
         let rest = |&place| vec![Leg::at_rest(Instant::ZERO, Instant::FAR_FUTURE, place)];
-        Self { trajectories: positions.iter().map(|p| Trajectory::Scripted(rest(p).into_iter())).collect() }
+        Self {
+            trajectories: positions
+                .iter()
+                .map(|p| Trajectory::Scripted(rest(p).into_iter()))
+                .collect(),
+        }
     }
 
     /// Nodes that move as a movement file says.
     pub fn scripted(movement: Movement) -> Self {
-        Self { trajectories: movement.into_legs().map(|legs| Trajectory::Scripted(legs.into_iter())).collect() }
+        Self {
+            trajectories: movement
+                .into_legs()
+                .map(|legs| Trajectory::Scripted(legs.into_iter()))
+                .collect(),
+        }
     }
 
     /// `nodes` nodes on random ways, each drawn from the stream (`seed`, `"mobility"`, node).
@@ -54,7 +67,9 @@ impl Mobility {
         seed: u64,
     ) -> Result<Self, ParameterError> {
         model.check()?;
-        let walk = |node| Trajectory::RandomWaypoint(Box::new(WaypointTrajectory::new(*model, seed, node)));
+        let walk = |node| {
+            Trajectory::RandomWaypoint(Box::new(WaypointTrajectory::new(*model, seed, node)))
+        };
         Ok(Self { trajectories: (0..nodes).map(walk).collect() })
     }
 

@@ -28,8 +28,8 @@ pub fn decode<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, MovementError>
         let lines = good.iter().filter(|byte| **byte == b'\n').count();
         let start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let text = std::str::from_utf8(&good[start..]).unwrap_or_default();
-        let line = Line { file: name, number: lines + 1, decode };
-        line.error_at(decode.len(), "this is no text in UTF-8", "a movement file is plain text")
+        let line = Line { file: name, number: lines + 1, text };
+        line.error_at(text.len(), "this is no text in UTF-8", "a movement file is plain text")
     })
 }
 
@@ -39,13 +39,13 @@ pub fn decode<'a>(name: &str, bytes: &'a [u8]) -> Result<&'a str, MovementError>
 /// # Errors
 /// The first thing that is wrong, and where.
 pub fn parse(name: &str, text: &str) -> Result<Movement, MovementError> {
-    let lines = decode.lines().map(str::trim_start);
+    let lines = text.lines().map(str::trim_start);
     let first = lines.filter(|line| !line.starts_with('#')).find(|line| !line.is_empty());
     let number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.');
     if first.is_some_and(|line| line.starts_with(number)) {
-        bonnmotion::parse(name, decode)
+        bonnmotion::parse(name, text)
     } else {
-        ns2::parse(name, decode)
+        ns2::parse(name, text)
     }
 }
 

@@ -42,7 +42,8 @@ impl NeighbourSignals {
     pub fn on_signal(&mut self, now: Instant, node: u32, neighbour: u32, power: f64) {
         let Some(heard) = self.signals.get_mut(node as usize) else { return };
         let power = watts_to_dbm(power);
-        let new = SignalTrend { neighbour, at: now, power, trend: None, trend_sample: (now, power) };
+        let new =
+            SignalTrend { neighbour, at: now, power, trend: None, trend_sample: (now, power) };
         match heard.binary_search_by_key(&neighbour, |heard| heard.neighbour) {
             Err(place) => heard.insert(place, new),
             Ok(place) => {
@@ -116,7 +117,11 @@ mod test {
     fn a_neighbour_that_drives_away_is_known_to_fade() {
         for gap in [10, 150, 1000] {
             let strength = driving_away(gap, 9_000).received_power(0, 1).unwrap();
-            assert_eq!((strength.heard_at, strength.sensitivity_mbm), (at(9_000), -9592), "every {gap} ms");
+            assert_eq!(
+                (strength.heard_at, strength.sensitivity_mbm),
+                (at(9_000), -9592),
+                "every {gap} ms"
+            );
             // In truth a second; the trend is the past's, and power falls more and more slowly.
             let lead = strength.expected_lifetime().unwrap().as_millis();
             assert!((800..=1_000).contains(&lead), "every {gap} ms: {lead}");
@@ -130,12 +135,18 @@ mod test {
         neighbours.on_signal(at(0), 0, 1, 1e-9);
         neighbours.on_signal(at(99), 0, 1, 5e-10);
         let strength = neighbours.received_power(0, 1).unwrap();
-        assert_eq!((strength.power_mbm, strength.trend_cdb_per_s, strength.expected_lifetime()), (-6301, None, None));
+        assert_eq!(
+            (strength.power_mbm, strength.trend_cdb_per_s, strength.expected_lifetime()),
+            (-6301, None, None)
+        );
         neighbours.on_signal(at(100), 0, 1, 5e-10);
         assert_eq!(neighbours.received_power(0, 1).unwrap().trend_cdb_per_s, Some(-3010));
         neighbours.on_signal(at(6_000), 0, 1, 1e-11);
         assert_eq!(neighbours.received_power(0, 1).unwrap().trend_cdb_per_s, None);
-        assert_eq!((neighbours.received_power(1, 0), neighbours.received_power(9, 0)), (None, None));
+        assert_eq!(
+            (neighbours.received_power(1, 0), neighbours.received_power(9, 0)),
+            (None, None)
+        );
         neighbours.on_signal(at(6_000), 9, 0, 1e-11);
     }
 }

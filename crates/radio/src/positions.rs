@@ -64,7 +64,14 @@ struct Legs {
 impl Legs {
     fn new(nodes: usize) -> Self {
         let zeros = || vec![0.0; nodes].into_boxed_slice();
-        Self { since: zeros(), x: zeros(), y: zeros(), vx: zeros(), vy: zeros(), distance_before: zeros() }
+        Self {
+            since: zeros(),
+            x: zeros(),
+            y: zeros(),
+            vx: zeros(),
+            vy: zeros(),
+            distance_before: zeros(),
+        }
     }
 
     /// How far a node has moved (m).
@@ -172,7 +179,8 @@ impl Positions {
             if let Some(near) = &mut self.neighbour_lists {
                 near.on_new_leg(node, &leg, gap);
             }
-            self.legs.distance_before[node as usize] = self.legs.distance_moved(node as usize, since) + gap;
+            self.legs.distance_before[node as usize] =
+                self.legs.distance_moved(node as usize, since) + gap;
             self.legs.set(node as usize, &leg);
             if leg.until < Instant::FAR_FUTURE {
                 *top = Reverse((leg.until, node));

@@ -150,7 +150,9 @@ impl PathLoss {
                 };
                 Self::Range { power: config.power, range_squared: range * range }
             }
-            PropagationModel::LogDistance { exponent, .. } => Self::LogDistance { one, half: exponent * 0.5 },
+            PropagationModel::LogDistance { exponent, .. } => {
+                Self::LogDistance { one, half: exponent * 0.5 }
+            }
         }
     }
 
@@ -208,8 +210,12 @@ impl Propagation {
                     let message = "a fixed range knows no power";
                     return Err(ParameterError::new(name, message, "a distance"));
                 }
-                (Threshold::Distance(range), _) => ResolvedThreshold { power: law.power(range * range), range },
-                (Threshold::Power(power), _) => ResolvedThreshold { power, range: law.distance(power) },
+                (Threshold::Distance(range), _) => {
+                    ResolvedThreshold { power: law.power(range * range), range }
+                }
+                (Threshold::Power(power), _) => {
+                    ResolvedThreshold { power, range: law.distance(power) }
+                }
             };
             if limit.range > 0.0 && limit.range < 1e9 {
                 return Ok(limit);
@@ -227,7 +233,9 @@ impl Propagation {
             return Err(ParameterError::new("sense", message, help));
         }
         let (shadowing, reach) = match config.model {
-            PropagationModel::LogDistance { shadowing_db, decorrelation, .. } if shadowing_db > 0.0 => {
+            PropagationModel::LogDistance { shadowing_db, decorrelation, .. }
+                if shadowing_db > 0.0 =>
+            {
                 let strongest = db_to_factor(MAX_DEVIATIONS * shadowing_db);
                 let reach = law.distance(sense.power / strongest);
                 (Some(Shadowing::new(shadowing_db, decorrelation, nodes, seed)), reach)
@@ -237,7 +245,8 @@ impl Propagation {
         Ok(Self {
             path_loss: law,
             shadowing,
-            max_power: config.power * config.antenna_gain * config.antenna_gain / config.system_loss,
+            max_power: config.power * config.antenna_gain * config.antenna_gain
+                / config.system_loss,
             receive,
             sense,
             reach,
@@ -266,7 +275,13 @@ impl Propagation {
 
     /// The same when the two together have moved by so much (m) since.
     #[inline]
-    pub fn power_after_moving(&mut self, one: u32, other: u32, distance_squared: f64, moved: f64) -> f64 {
+    pub fn power_after_moving(
+        &mut self,
+        one: u32,
+        other: u32,
+        distance_squared: f64,
+        moved: f64,
+    ) -> f64 {
         match &mut self.shadowing {
             None => self.power(distance_squared),
             Some(shadowing) => {

@@ -1,10 +1,10 @@
 //! Time division: one node at a time, in turn.
 
-use driftway_base::{Probability, Duration, Instant, RandomStream, Rate};
+use driftway_base::{Duration, Instant, Probability, RandomStream, Rate};
 
-use crate::dcf::{EventQueue, Event, EventKind, Recorder};
-use crate::dcf::{FrameRecord, Counters, FrameKind, ReceptionOutcome};
-use crate::{Positions, NodeInRange, OutgoingPacket, Propagation, MacReport};
+use crate::dcf::{Counters, FrameKind, FrameRecord, ReceptionOutcome};
+use crate::dcf::{Event, EventKind, EventQueue, Recorder};
+use crate::{MacReport, NodeInRange, OutgoingPacket, Positions, Propagation};
 
 /// How time is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -170,12 +170,16 @@ impl Tdma {
     /// As [`crate::Dcf::run`].
     pub fn run(&mut self, until: Instant, reports: &mut Vec<MacReport>) -> Instant {
         let had = reports.len();
-        while let Some(event) = self.event_queue.peek().filter(|event| event.at() <= until.as_nanos()) {
+        while let Some(event) =
+            self.event_queue.peek().filter(|event| event.at() <= until.as_nanos())
+        {
             self.event_queue.pop();
             self.advance(event.at());
             match event.kind() {
                 EventKind::StationTimer => self.start_transmission(event.at(), event.subject()),
-                EventKind::FrameEnd | EventKind::ResponseDue => self.end_transmission(event.at(), event.subject(), reports),
+                EventKind::FrameEnd | EventKind::ResponseDue => {
+                    self.end_transmission(event.at(), event.subject(), reports)
+                }
             }
             if reports.len() > had {
                 return Instant::from_nanos(self.now);
@@ -238,14 +242,22 @@ impl Tdma {
                 outcome: ReceptionOutcome::Pending,
             });
         }
-        self.event_queue.push(Event::new(self.transmission.end + furthest, EventKind::FrameEnd, from));
+        self.event_queue.push(Event::new(
+            self.transmission.end + furthest,
+            EventKind::FrameEnd,
+            from,
+        ));
     }
 
     fn end_transmission(&mut self, now: u64, from: u32, reports: &mut Vec<MacReport>) {
         let node = &self.nodes[from as usize];
         let Some(packet) = node.packet else { return };
         let whole = node.bytes_left == 0;
-        let mut outcome = if packet.to.is_some() { ReceptionOutcome::OutOfRange } else { ReceptionOutcome::Broadcast(0) };
+        let mut outcome = if packet.to.is_some() {
+            ReceptionOutcome::OutOfRange
+        } else {
+            ReceptionOutcome::Broadcast(0)
+        };
         for &(node, delay) in &self.receivers {
             let state = &mut self.nodes[node as usize];
             let mine = packet.to.is_none_or(|to| to == node);
@@ -255,7 +267,11 @@ impl Tdma {
             match &mut outcome {
                 ReceptionOutcome::Broadcast(count) => *count += u32::from(!damaged),
                 outcome if mine => {
-                    *outcome = if damaged { ReceptionOutcome::Damaged } else { ReceptionOutcome::Received };
+                    *outcome = if damaged {
+                        ReceptionOutcome::Damaged
+                    } else {
+                        ReceptionOutcome::Received
+                    };
                 }
                 _ => {}
             }
@@ -319,7 +335,8 @@ impl Tdma {
     pub fn received_power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
         let (a, b) = (self.positions.position(from, now), self.positions.position(to, now));
         let (dx, dy) = (a.0 - b.0, a.1 - b.1);
-        let moved = self.positions.distance_moved(from, now) + self.positions.distance_moved(to, now);
+        let moved =
+            self.positions.distance_moved(from, now) + self.positions.distance_moved(to, now);
         self.propagation.power_after_moving(from, to, dx * dx + dy * dy, moved)
     }
 

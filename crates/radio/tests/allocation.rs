@@ -2,8 +2,10 @@
 
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, RandomStream};
-use driftway_radio::mobility::{RandomWaypoint, InitialDistribution};
-use driftway_radio::{Dcf, DcfConfig, Positions, Mobility, OutgoingPacket, Propagation, RadioConfig, MacReport};
+use driftway_radio::mobility::{InitialDistribution, RandomWaypoint};
+use driftway_radio::{
+    Dcf, DcfConfig, MacReport, Mobility, OutgoingPacket, Positions, Propagation, RadioConfig,
+};
 use driftway_radio::{Tdma, TdmaConfig};
 
 const NODES: u32 = 50;
@@ -35,7 +37,7 @@ macro_rules! steady {
         let mut air = air.unwrap();
         let mut random = RandomStream::new(1, "packet", 0);
         for node in 0..NODES {
-            air.listen(node, node % 2 == 0);
+            air.set_promiscuous(node, node % 2 == 0);
             air.send(Instant::ZERO, node, packet(&mut random, node));
         }
         let mut reports = Vec::with_capacity(1_000);
@@ -44,7 +46,7 @@ macro_rules! steady {
             while now < end {
                 now = air.run(end, &mut reports);
                 for report in reports.drain(..) {
-                    if let Report::Sent { node, .. } | Report::Failed { node, .. } = report {
+                    if let MacReport::Sent { node, .. } | MacReport::Failed { node, .. } = report {
                         air.send(now, node, packet(&mut random, node));
                     }
                 }
@@ -53,7 +55,7 @@ macro_rules! steady {
         run_until(Instant::from_secs(60));
         let steady = measure(|| run_until(Instant::from_secs(60 * $minutes)));
         assert_eq!(steady.count_total, 0);
-        air.totals()
+        air.total_counters()
     }};
 }
 

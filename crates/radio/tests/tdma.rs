@@ -3,7 +3,7 @@
 use driftway_base::{Duration, Instant};
 use driftway_radio::dcf::{FrameRecord, ReceptionOutcome};
 use driftway_radio::{
-    Positions, Mobility, OutgoingPacket, Propagation, RadioConfig, MacReport, Tdma, TdmaConfig,
+    MacReport, Mobility, OutgoingPacket, Positions, Propagation, RadioConfig, Tdma, TdmaConfig,
 };
 
 fn tdma(config: TdmaConfig, places: &[(f64, f64)]) -> Tdma {

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use driftway_base::{
-    SignalDetails, FailedLink, Ipv4Addr, PacketDisposition, SeqRanges, SeqRange, Signal, SignalKind,
+    FailedLink, Ipv4Addr, PacketDisposition, SeqRange, SeqRanges, Signal, SignalDetails, SignalKind,
 };
 use driftway_wire::{ConnInfo, ConnList, ConnPackets};
 
@@ -80,6 +80,6 @@ pub(crate) fn loss_signals(
             failed_link: Some(link),
             reporter: Some(reporter),
         };
-        Signal { kind: SignalKind::PacketLost { ranges, disposition: fate: disposition }, details: about }
+        Signal { kind: SignalKind::PacketLost { ranges, disposition }, details: about }
     })
 }

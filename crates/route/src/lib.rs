@@ -20,25 +20,28 @@
 
 extern crate alloc;
 
-mod protocol;
 mod aodv;
+mod drop_list;
 mod dsr;
 pub mod feedback;
-mod static_routes;
-mod rate_limit;
 mod link_retry;
-mod drop_list;
-mod shortest;
-mod received_powers;
 mod neighbour_deadlines;
+mod protocol;
+mod rate_limit;
+mod received_powers;
+mod shortest;
+mod static_routes;
 mod watched_destinations;
 
-pub use protocol::{DropReason, LinkDestination, Outbox, Output, RouteStats};
-pub use aodv::{Aodv, AodvConfig, AodvRoute, ErrorRule, HelloConfig, LocalRepair, RouteRefresh, SearchRule};
-pub use dsr::{
-    CACHES, CacheKind, CacheLimits, CacheOptions, CachePart, NextHopConfirmation, Dsr, DsrConfig, FlowState,
-    CacheDescriptor, ReplyFromCache, RequestTablePolicy, NonPropagatingRequests, SalvageReplies, RouteShortening, UpdateOptions,
+pub use aodv::{
+    Aodv, AodvConfig, AodvRoute, ErrorRule, HelloConfig, LocalRepair, RouteRefresh, SearchRule,
 };
-pub use static_routes::StaticRoutes;
+pub use dsr::{
+    CACHES, CacheDescriptor, CacheKind, CacheLimits, CacheOptions, CachePart, Dsr, DsrConfig,
+    FlowState, NextHopConfirmation, NonPropagatingRequests, ReplyFromCache, RequestTablePolicy,
+    RouteShortening, SalvageReplies, UpdateOptions,
+};
 pub use link_retry::{LinkRetry, LinkRetryConfig};
+pub use protocol::{DropReason, LinkDestination, Outbox, Output, RouteStats};
 pub use shortest::shortest_paths;
+pub use static_routes::StaticRoutes;

@@ -65,7 +65,8 @@ impl LinkRetry {
         let strength = self.strengths.get(to);
         let heard = |within| strength.is_some_and(|heard| heard.heard_at + within >= now);
         let strong = || strength.is_some_and(|heard| heard.is_receivable_at(now));
-        self.config.heard_within.is_none_or(heard) && (!self.config.check_received_power || strong())
+        self.config.heard_within.is_none_or(heard)
+            && (!self.config.check_received_power || strong())
     }
 }
 
@@ -81,12 +82,21 @@ mod test {
 
     /// Heard at 1 s, 4 dB above the least, and 2 dB weaker each second.
     fn fading() -> ReceivedPower {
-        ReceivedPower { heard_at: at(1_000), power_mbm: -8_600, trend_cdb_per_s: Some(-200), sensitivity_mbm: -9_000 }
+        ReceivedPower {
+            heard_at: at(1_000),
+            power_mbm: -8_600,
+            trend_cdb_per_s: Some(-200),
+            sensitivity_mbm: -9_000,
+        }
     }
 
     fn retry(most: u32, heard_within: Option<u64>, strength: bool) -> LinkRetry {
         let heard_within = heard_within.map(Duration::from_millis);
-        let mut retry = LinkRetry::new(LinkRetryConfig { max_retries: most, heard_within, check_received_power: strength });
+        let mut retry = LinkRetry::new(LinkRetryConfig {
+            max_retries: most,
+            heard_within,
+            check_received_power: strength,
+        });
         retry.on_heard(THERE, fading());
         retry
     }

@@ -33,7 +33,8 @@ impl ReceivedPowers {
     /// Will a neighbour be out of reach within this span, if the trend of its power goes on?
     pub fn fades_within(&self, now: Instant, neighbour: Ipv4Addr, span: Duration) -> bool {
         let strength = self.get(neighbour);
-        let end = strength.and_then(|strength| Some(strength.heard_at + strength.expected_lifetime()?));
+        let end =
+            strength.and_then(|strength| Some(strength.heard_at + strength.expected_lifetime()?));
         end.is_some_and(|end| end <= now + span)
     }
 }
@@ -51,7 +52,12 @@ mod test {
     /// Heard at that second, so many decibels above the least, with a trend in decibels per second.
     fn heard(at: u64, above: i32, trend: Option<i32>) -> ReceivedPower {
         let trend = trend.map(|trend| trend * 100);
-        ReceivedPower { heard_at: Instant::from_secs(at), power_mbm: LEAST + above * 100, trend_cdb_per_s: trend, sensitivity_mbm: LEAST }
+        ReceivedPower {
+            heard_at: Instant::from_secs(at),
+            power_mbm: LEAST + above * 100,
+            trend_cdb_per_s: trend,
+            sensitivity_mbm: LEAST,
+        }
     }
 
     #[test]

@@ -101,7 +101,8 @@ impl BreadthFirstSearch {
         *start = (self.generation, destination);
         self.frontier.clear();
         self.frontier.push(destination);
-        while !self.frontier.is_empty() && demands.iter().any(|want| self.next_hop(want.node).is_none())
+        while !self.frontier.is_empty()
+            && demands.iter().any(|want| self.next_hop(want.node).is_none())
         {
             // In order of number, so the first to reach a node is the lowest of its next hops.
             self.frontier.sort_unstable();

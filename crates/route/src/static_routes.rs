@@ -188,8 +188,10 @@ mod test {
     fn a_packet_goes_to_its_next_hop_one_hop_poorer() {
         let mut node = middle_node();
         node.on_packet(Instant::ZERO, at(0), RoutedPacket::plain(packet(0, 3, 9)));
-        let expected =
-            Output::Transmit { packet: RoutedPacket::plain(packet(0, 3, 8)), hop: LinkDestination::Unicast(at(2)) };
+        let expected = Output::Transmit {
+            packet: RoutedPacket::plain(packet(0, 3, 8)),
+            hop: LinkDestination::Unicast(at(2)),
+        };
         assert_eq!(node.buffered_packets(), 1);
         assert_eq!(node.poll(Instant::ZERO), Some(expected));
         assert_eq!(node.poll(Instant::ZERO), None);
@@ -200,8 +202,10 @@ mod test {
     fn the_own_host_spends_no_time_to_live() {
         let mut node = middle_node();
         node.send(Instant::ZERO, packet(1, 2, 1));
-        let expected =
-            Output::Transmit { packet: RoutedPacket::plain(packet(1, 2, 1)), hop: LinkDestination::Unicast(at(2)) };
+        let expected = Output::Transmit {
+            packet: RoutedPacket::plain(packet(1, 2, 1)),
+            hop: LinkDestination::Unicast(at(2)),
+        };
         assert_eq!(node.poll(Instant::ZERO), Some(expected));
     }
 

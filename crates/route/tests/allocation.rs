@@ -3,10 +3,12 @@
 
 use allocation_counter::measure;
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_route::{Aodv, AodvConfig, CacheKind, NextHopConfirmation, Dsr, DsrConfig, Output, UpdateOptions};
+use driftway_route::{
+    Aodv, AodvConfig, CacheKind, Dsr, DsrConfig, NextHopConfirmation, Output, UpdateOptions,
+};
 use driftway_wire::{
-    AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrRequestOrOptions, DsrReply, DsrRequest,
-    DsrSourceRoute, IpHeader, AddressList, Packet, Payload, RoutedPacket, UdpDatagram,
+    AddressList, AodvMessage, AodvReply, AodvRequest, Body, DsrHeader, DsrReply, DsrRequest,
+    DsrRequestOrOptions, DsrSourceRoute, IpHeader, Packet, Payload, RoutedPacket, UdpDatagram,
 };
 
 const fn at(node: u32) -> Ipv4Addr {
@@ -134,7 +136,11 @@ impl Round {
         let lead = DsrRequestOrOptions::Request(request);
         let ip = IpHeader { ttl: 16, ..IpHeader::new(at(0), Ipv4Addr::BROADCAST) };
         let packet = Packet { ip, body: Body::NoNextHeader };
-        let request = RoutedPacket { packet, dsr: Some(DsrHeader { request_or_options: lead, ..none }), size_adjustment: 0 };
+        let request = RoutedPacket {
+            packet,
+            dsr: Some(DsrHeader { request_or_options: lead, ..none }),
+            size_adjustment: 0,
+        };
         let reply = Some(DsrReply { last_hop_external: false, route: nodes(&[1, next, far]) });
         let back = [far, next, 1, 0];
         let reply = on_route(&back, 2, Body::NoNextHeader, DsrHeader { reply, ..none }, round);

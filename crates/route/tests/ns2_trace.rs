@@ -125,7 +125,9 @@ fn message_text(message: &AodvMessage, ttl: u8, hop: LinkDestination) -> String 
             let (seq, life, to) = (r.destination_seq, r.lifetime_ms, number(to));
             format!("RREP {} {destination}#{seq} {life} for {originator} to {to}", r.hops + 1)
         }
-        (AodvMessage::Error(e), LinkDestination::Broadcast) => format!("RERR {}", e.unreachable().len()),
+        (AodvMessage::Error(e), LinkDestination::Broadcast) => {
+            format!("RERR {}", e.unreachable().len())
+        }
         other => panic!("ns-2.35 sends no {other:?}"),
     }
 }
@@ -264,7 +266,8 @@ impl Replay {
         };
         let with_it =
             moment.iter().filter(|l| l.what == "CBK" && l.node == line.node && !l.is_aodv);
-        let mut queue = with_it.filter(|l| l.id != line.id).map(|l| RoutedPacket::plain(l.packet()));
+        let mut queue =
+            with_it.filter(|l| l.id != line.id).map(|l| RoutedPacket::plain(l.packet()));
         let to = at(line.to.unwrap());
         let node = &mut self.nodes[line.node as usize];
         node.on_link_failure(line.at, to, RoutedPacket::plain(packet), || queue.next());

@@ -6,7 +6,8 @@
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Seq};
 use driftway_route::DropReason;
 use driftway_route::feedback::{
-    BufferConfig, UndeliverableOutcome, FlushTrigger, UndeliverablePacket, Output, NoticeAction, RouteFailureAgent, RfnConfig, Scheme, NextHop,
+    BufferConfig, FlushTrigger, NextHop, NoticeAction, Output, RfnConfig, RouteFailureAgent,
+    Scheme, UndeliverableOutcome, UndeliverablePacket,
 };
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UdpDatagram};
 
@@ -79,11 +80,19 @@ fn sent_packets(router: &mut RouteFailureAgent) -> Vec<Packet> {
 
 fn give_up(router: &mut RouteFailureAgent, number: u32, packet: &Packet) -> UndeliverableOutcome {
     let number = Some(number);
-    router.on_undeliverable(at(0), &UndeliverablePacket { packet, reason: DropReason::NoRoute, link: None, packet_id: number })
+    router.on_undeliverable(
+        at(0),
+        &UndeliverablePacket { packet, reason: DropReason::NoRoute, link: None, packet_id: number },
+    )
 }
 
 fn is_lost(router: &mut RouteFailureAgent, packet: &Packet) {
-    let lost = UndeliverablePacket { packet, reason: DropReason::LinkFailure, link: None, packet_id: None };
+    let lost = UndeliverablePacket {
+        packet,
+        reason: DropReason::LinkFailure,
+        link: None,
+        packet_id: None,
+    };
     assert_eq!(router.on_undeliverable(at(0), &lost), UndeliverableOutcome::Dropped);
 }
 
@@ -115,7 +124,10 @@ fn one_that_has_heard_of_no_failure_lets_all_pass() {
     let echo = UdpDatagram { source_port: 1, destination_port: 2, payload: Payload::EMPTY };
     let other = Packet { ip: IpHeader::new(address(1), THERE), body: Body::Udp(echo) };
     assert_eq!(router.on_notice(at(0), &other, DOWN, &[DOWN]), NoticeAction::Forward);
-    assert_eq!(router.on_notice(at(0), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]), NoticeAction::Forward);
+    assert_eq!(
+        router.on_notice(at(0), &rrn(&packet(1, 0), FAR), DOWN, &[DOWN]),
+        NoticeAction::Forward
+    );
     assert!(router.is_usable(at(0), THERE, DOWN) && sent_packets(&mut router).is_empty());
 }
 
@@ -147,7 +159,8 @@ fn a_source_that_does_not_use_the_route_hears_nothing() {
     give_up(&mut router, 0, &packet(1, 0));
     assert_eq!(sent_packets(&mut router).len(), 1);
     router.on_next_hop_restored(DOWN);
-    let told: Vec<_> = sent_packets(&mut router).iter().map(|packet| packet.ip.destination).collect();
+    let told: Vec<_> =
+        sent_packets(&mut router).iter().map(|packet| packet.ip.destination).collect();
     assert_eq!(told, [address(1)]);
 }
 
@@ -332,7 +345,8 @@ fn a_second_rfn_is_believed_anew() {
 /// let it.
 #[test]
 fn the_source_itself_closes_no_route_unless_it_knows_another() {
-    let mut source = RouteFailureAgent::new(address(1), RfnConfig { rfn_lifetime: RFN_LIFETIME, buffer: None });
+    let mut source =
+        RouteFailureAgent::new(address(1), RfnConfig { rfn_lifetime: RFN_LIFETIME, buffer: None });
     let notice = rfn(&packet(1, 0), FAR);
     assert_eq!(source.on_notice(at(0), &notice, DOWN, &[DOWN]), NoticeAction::Forward);
     assert!(source.is_usable(at(0), THERE, DOWN));
@@ -343,7 +357,8 @@ fn the_source_itself_closes_no_route_unless_it_knows_another() {
 #[test]
 fn a_source_at_the_failure_point_is_told_like_any_other() {
     let link = FailedLink { from: address(1), to: address(2) };
-    let mut source = RouteFailureAgent::new(address(1), RfnConfig { rfn_lifetime: RFN_LIFETIME, buffer: None });
+    let mut source =
+        RouteFailureAgent::new(address(1), RfnConfig { rfn_lifetime: RFN_LIFETIME, buffer: None });
     source.on_next_hop_failed(THERE, DOWN, link);
     give_up(&mut source, 0, &packet(1, 0));
     assert_eq!(sent_packets(&mut source), [rfn(&packet(1, 0), link)]);
@@ -362,7 +377,14 @@ fn a_source_at_the_failure_point_is_told_like_any_other() {
 fn packets_are_kept_up_to_a_limit_for_each_destination_and_answered_all_the_same() {
     let mut router = failure_point(buffer(2, FlushTrigger::AnyRoute));
     let fates: Vec<_> = (0..3).map(|n| give_up(&mut router, n, &packet(1, n))).collect();
-    assert_eq!(fates, [UndeliverableOutcome::Buffered, UndeliverableOutcome::Buffered, UndeliverableOutcome::Overflow]);
+    assert_eq!(
+        fates,
+        [
+            UndeliverableOutcome::Buffered,
+            UndeliverableOutcome::Buffered,
+            UndeliverableOutcome::Overflow
+        ]
+    );
     assert_eq!(sent_packets(&mut router).len(), 3);
     let elsewhere = Packet { ip: IpHeader::new(address(1), address(8)), ..packet(1, 0) };
     router.on_next_hop_failed(address(8), DOWN, OWN);
@@ -374,7 +396,9 @@ fn packets_are_kept_up_to_a_limit_for_each_destination_and_answered_all_the_same
 fn kept_packets_leave_in_order_when_the_link_is_back() {
     for flush in [FlushTrigger::Rrn, FlushTrigger::AnyRoute] {
         let mut router = failure_point(buffer(5, flush));
-        (0..3).for_each(|n| assert_eq!(give_up(&mut router, n, &packet(1, n)), UndeliverableOutcome::Buffered));
+        (0..3).for_each(|n| {
+            assert_eq!(give_up(&mut router, n, &packet(1, n)), UndeliverableOutcome::Buffered)
+        });
         router.on_next_hop_restored(ASIDE);
         assert_eq!(released_packets(&mut router), [], "not its way");
         router.on_next_hop_restored(DOWN);

@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use driftway_aid::registry::{AIDS, AidEntry, find};
 use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
+use driftway_aid::registry::{AIDS, AidEntry, find};
 use driftway_base::Duration;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Error, MapAccess, Unexpected, Visitor};
@@ -81,7 +81,10 @@ impl Aid {
     }
 
     /// The aid `name` with what is `given`, and the defaults of all else.
-    fn with_options(AidName(name): AidName, given: &[(&'static str, OptionValue<'static>)]) -> Self {
+    fn with_options(
+        AidName(name): AidName,
+        given: &[(&'static str, OptionValue<'static>)],
+    ) -> Self {
         let Some(listed) = name else { return Self { name: NONE, options: Vec::new() } };
         let value = |option: OptionInfo| {
             let set = given.iter().find(|(name, _)| *name == option.name);
@@ -163,7 +166,8 @@ impl<'de> Deserialize<'de> for Aid {
                 write!(f, "the name of an aid ({names}), or a table with the key `name`")
             }
             fn visit_str<E: Error>(self, name: &str) -> Result<Aid, E> {
-                AidName::deserialize(StrDeserializer::new(name)).map(|name| Aid::with_options(name, &[]))
+                AidName::deserialize(StrDeserializer::new(name))
+                    .map(|name| Aid::with_options(name, &[]))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Aid, A::Error> {
                 read_tagged(map)

@@ -36,7 +36,9 @@ fn require(right: bool, key: impl Into<String>, message: impl FnOnce() -> String
 }
 
 fn require_range(key: String, what: &str, found: u64, low: u64, high: u64) -> CheckResult {
-    require((low..=high).contains(&found), key, || format!("{what} {found} out of range {low}–{high}"))
+    require((low..=high).contains(&found), key, || {
+        format!("{what} {found} out of range {low}–{high}")
+    })
 }
 
 fn require_probability(key: String, found: f64) -> CheckResult {
@@ -138,7 +140,9 @@ fn check_path_node(key: String, found: u32, hops: u32) -> CheckResult {
 }
 
 fn check_reference(key: &str, reference: &Reference) -> CheckResult {
-    require(!reference.points.is_empty(), format!("{key}.points"), || "there are no points".into())?;
+    require(!reference.points.is_empty(), format!("{key}.points"), || {
+        "there are no points".into()
+    })?;
     for (i, (x, _)) in reference.points.iter().enumerate() {
         require(x.value().is_some(), format!("{key}.points.{i}.0"), || {
             let found = match x {

@@ -76,7 +76,7 @@ pub struct Congestion {
     /// How long a flood lasts.
     pub lasts: Time,
     /// Size of its IP packets. Default 100 B.
-    #[serde(default = "hundred_bytes")]
+    #[serde(default = "default_packet_bytes")]
     pub size: Size,
     /// Rate of the flood. Default: twice the rate of the hop, which is written here once the
     /// scenario is read.
@@ -107,7 +107,7 @@ pub struct Reordering {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Time>,
     /// How many packets each time. Default 4.
-    #[serde(default = "four")]
+    #[serde(default = "default_reordered_packets")]
     pub packets: u32,
     /// Packets of which direction. Default `"forward"`.
     #[serde(default)]
@@ -131,7 +131,7 @@ pub struct Interference {
     /// The gap between two packets; the mean one for `"poisson"`.
     pub every: Time,
     /// Size of its IP packets. Default 100 B.
-    #[serde(default = "hundred_bytes")]
+    #[serde(default = "default_packet_bytes")]
     pub size: Size,
     /// How the gaps are distributed. Default `"constant"`.
     #[serde(default)]

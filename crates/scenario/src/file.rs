@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Diagnostic};
+use crate::error::{Diagnostic, Error};
 use crate::load::{parse_tree, read_text};
 use crate::reader;
 use crate::tree::Node;

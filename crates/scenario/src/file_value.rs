@@ -25,11 +25,11 @@ pub trait FileValue<T>: Sized {
 
 macro_rules! as_it_is {
     ($($type:ty),*) => {$(
-        impl Setting<$type> for $type {
-            fn of(value: $type) -> Self {
+        impl FileValue<$type> for $type {
+            fn from_config(value: $type) -> Self {
                 value
             }
-            fn value(&self) -> $type {
+            fn to_config(&self) -> $type {
                 *self
             }
         }
@@ -253,14 +253,14 @@ macro_rules! table {
             $($(#[$doc])* pub $field: $type,)*
         }
 
-        impl $crate::setting::Setting<$config> for $name {
-            fn of(config: $config) -> Self {
-                Self { $($field: $crate::setting::Setting::of(config.$field),)* }
+        impl $crate::file_value::FileValue<$config> for $name {
+            fn from_config(config: $config) -> Self {
+                Self { $($field: $crate::file_value::FileValue::from_config(config.$field),)* }
             }
-            fn value(&self) -> $config {
+            fn to_config(&self) -> $config {
                 type Config = $config;
                 Config {
-                    $($field: $crate::setting::Setting::value(&self.$field),)*
+                    $($field: $crate::file_value::FileValue::to_config(&self.$field),)*
                     $($($given: $value,)*)?
                 }
             }
@@ -268,14 +268,14 @@ macro_rules! table {
 
         impl Default for $name {
             fn default() -> Self {
-                $crate::setting::Setting::of($standard)
+                $crate::file_value::FileValue::from_config($standard)
             }
         }
 
         impl $name {
             /// What the protocol is told.
             pub fn config(&self) -> $config {
-                $crate::setting::Setting::value(self)
+                $crate::file_value::FileValue::to_config(self)
             }
         }
     };

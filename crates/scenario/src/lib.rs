@@ -41,20 +41,20 @@ mod check;
 mod error;
 mod fault;
 mod file;
+mod file_value;
 mod flow;
 mod link;
 mod load;
-mod real_quantity;
 mod network;
+mod overrides;
 mod preset;
 mod quantity;
 mod queue;
 mod reader;
+mod real_quantity;
 mod reference;
 mod scenario;
 mod schema;
-mod overrides;
-mod file_value;
 mod show;
 mod tagged;
 mod tcp;
@@ -62,30 +62,34 @@ mod tree;
 
 pub use self::aid::Aid;
 pub use self::tcp::{Growth, Phase, Recovery, Tcp, Tick, Window};
-pub use adhoc::aodv::{Hello, NearRepair, LocalRepairMode, RequestRetry};
-pub use adhoc::arp::{ArpRetryRule, ArpOptions};
+pub use adhoc::aodv::{Hello, LocalRepairMode, NearRepair, RequestRetry};
+pub use adhoc::arp::{ArpOptions, ArpRetryRule};
 pub use adhoc::compat::{Deviation, DeviationScope, deviations};
-pub use adhoc::dsr::{FlowState, RequestTableHighest, RequestTableKind, RequestTableIds};
-pub use adhoc::dsr_cache::{DsrCache, PathCacheLimits, DsrUpdate};
+pub use adhoc::dsr::{FlowState, RequestTableHighest, RequestTableIds, RequestTableKind};
+pub use adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
 pub use adhoc::mac::MacTimeout;
 pub use adhoc::routing::StaticRouting;
 pub use adhoc::{
-    Adhoc, Aodv, Arp, CaptureRatio, Compat, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac, Mobility,
-    MobilityModel, MovementFile, MovementFormat, Point, Propagation, Radio, Routing, RouteProbeConfig, Tdma,
+    Adhoc, Aodv, Arp, CaptureRatio, Compat, Dcf, Dsr, Feedback, LinkRetry, LinkSignals, Mac,
+    Mobility, MobilityModel, MovementFile, MovementFormat, Point, Propagation, Radio,
+    RouteProbeConfig, Routing, Tdma,
 };
 pub use error::Error;
 pub use fault::{
-    ChangeTrigger, HopChange, Congestion, PartitionHop, PartitionSignal, Direction, Fault, Interference, InterferenceHop,
-    Partition, ReorderMode, Reordering, Schedule, Spacing, PartitionQueue,
+    ChangeTrigger, Congestion, Direction, Fault, HopChange, Interference, InterferenceHop,
+    Partition, PartitionHop, PartitionQueue, PartitionSignal, ReorderMode, Reordering, Schedule,
+    Spacing,
 };
 pub use file::{TomlFile, nearest};
+pub use file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone};
 pub use flow::{Application, Cbr, Flow, Transport};
-pub use link::{Delay, Duplex, LinkErrors, Link, LinkOverride, DeliveryOrder};
-pub use real_quantity::{Decibel, Distance, Power, Speed};
-pub use network::{BufferFlush, Network, HopOverride, ParallelPath, Path, RouterBuffer, Routers, MultipathPolicy};
+pub use link::{Delay, DeliveryOrder, Duplex, Link, LinkErrors, LinkOverride};
+pub use network::{
+    BufferFlush, HopOverride, MultipathPolicy, Network, ParallelPath, Path, RouterBuffer, Routers,
+};
 pub use quantity::{BitRate, Frequency, Size, Time, Unit, quantity};
 pub use queue::{Discipline, Priority, Queue, Red};
+pub use real_quantity::{Decibel, Distance, Power, Speed};
 pub use reference::{Coordinate, Reference};
 pub use scenario::Scenario;
-pub use file_value::{Lifetime, OrNone, FileValue, Keyword, Keywords};
 pub use show::flatten;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use crate::adhoc::compat;
 use crate::adhoc::movement::{self, MovementFileError};
-use crate::error::{Error, Diagnostic};
+use crate::error::{Diagnostic, Error};
 use crate::tree::{Node, Value};
-use crate::{Mobility, Network, Scenario, check, preset, reader, overrides};
+use crate::{Mobility, Network, Scenario, check, overrides, preset, reader};
 
 /// Larger files are refused.
 const MAX_BYTES: u64 = 16 << 20;
@@ -41,9 +41,9 @@ impl Scenario {
         {
             let movement =
                 movement::load(named, name_of_file).map_err(|missing| match missing {
-                    MovementFileError::Unreadable(message) => {
-                        placed(Diagnostic::new(&message).at(tree.origin_of("network.mobility.file")))
-                    }
+                    MovementFileError::Unreadable(message) => placed(
+                        Diagnostic::new(&message).at(tree.origin_of("network.mobility.file")),
+                    ),
                     MovementFileError::Invalid(error) => error,
                 })?;
             adhoc.movement = Some(Arc::new(movement));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::tagged::{self, Tagged};
 use driftway_base::Rate;
 
-use crate::{Adhoc, BitRate, PartitionSignal, Fault, Link, LinkOverride, ReorderMode, Time};
+use crate::{Adhoc, BitRate, Fault, Link, LinkOverride, PartitionSignal, ReorderMode, Time};
 
 /// `[network]`. `kind` says which of these it is.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -61,8 +61,7 @@ impl Path {
                 queue.resolve();
             }
         }
-        let notifies =
-            |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == PartitionSignal::Rfn);
+        let notifies = |fault: &Fault| matches!(fault, Fault::Partition(cut) if cut.signal == PartitionSignal::Rfn);
         if self.faults.iter().any(notifies) {
             self.routers.get_or_insert_default();
         }
@@ -218,15 +217,20 @@ impl<'de> Deserialize<'de> for Network {
 
 impl<'de> Deserialize<'de> for HopOverride {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let ([hop], [], link) = tagged::deserialize_with_own_keys(deserializer, ["hop"], [], OVERRIDE_KEYS)?;
+        let ([hop], [], link) =
+            tagged::deserialize_with_own_keys(deserializer, ["hop"], [], OVERRIDE_KEYS)?;
         Ok(Self { hop, link })
     }
 }
 
 impl<'de> Deserialize<'de> for ParallelPath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let ([from, to, hops], [standby], link) =
-            tagged::deserialize_with_own_keys(deserializer, ["from", "to", "hops"], ["standby"], PARALLEL_KEYS)?;
+        let ([from, to, hops], [standby], link) = tagged::deserialize_with_own_keys(
+            deserializer,
+            ["from", "to", "hops"],
+            ["standby"],
+            PARALLEL_KEYS,
+        )?;
         Ok(Self { from, to, hops, standby, link })
     }
 }

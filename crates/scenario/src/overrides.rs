@@ -7,7 +7,12 @@ use crate::tree::{Entry, Node, Value};
 /// Sets the dotted `key` of `tree` to `value`, which is TOML or, where it isn't, plain text:
 /// `network.link.rate`, `flow.0.tcp.recovery`, or `flow.*.aid` for every flow. Tables that are not
 /// there come to be; elements of arrays don't. `flow=3` keeps the first three flows.
-pub(crate) fn apply_override(tree: &mut Node, number: usize, key: &str, value: &str) -> Result<(), Diagnostic> {
+pub(crate) fn apply_override(
+    tree: &mut Node,
+    number: usize,
+    key: &str,
+    value: &str,
+) -> Result<(), Diagnostic> {
     let origin = Origin::Override(number);
     let parts: Vec<&str> = key.split('.').map(str::trim).collect();
     if parts.len() > 8 || parts.iter().any(|part| part.is_empty()) {
@@ -18,7 +23,12 @@ pub(crate) fn apply_override(tree: &mut Node, number: usize, key: &str, value: &
     set_value(tree, &parts, &value, origin).map_err(|fault| fault.at(origin))
 }
 
-fn set_value(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<(), Diagnostic> {
+fn set_value(
+    node: &mut Node,
+    key: &[&str],
+    value: &Node,
+    origin: Origin,
+) -> Result<(), Diagnostic> {
     let Some((first, rest)) = key.split_first() else {
         if let (Value::Array(nodes), Value::Integer(keep)) = (&mut node.value, &value.value) {
             return truncate_array(nodes, *keep);

@@ -190,7 +190,9 @@ fn apply_preset(tcp: &mut Node) -> Result<(), Diagnostic> {
     let origin = preset.origin;
     let Value::String(name) = &preset.value else {
         let help = format!("presets are {}", preset_names().join(", "));
-        return Err(Diagnostic::new(&format!("this is not the name of a preset\n{help}")).at(origin));
+        return Err(
+            Diagnostic::new(&format!("this is not the name of a preset\n{help}")).at(origin)
+        );
     };
     let Some(preset) = PRESETS.iter().find(|preset| preset.name == name) else {
         return Err(Diagnostic::new(&unknown_word(name, &preset_names())).at(origin));

@@ -73,7 +73,9 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         let value = match &self.0.value {
             Value::String(name) => visitor.visit_enum(VariantReader { name, entry: None }),
             Value::Table(entries) => match entries.as_slice() {
-                [entry] => visitor.visit_enum(VariantReader { name: &entry.key, entry: Some(entry) }),
+                [entry] => {
+                    visitor.visit_enum(VariantReader { name: &entry.key, entry: Some(entry) })
+                }
                 _ => Err(Diagnostic::custom(format_args!(
                     "expected one of {}, found {} keys",
                     known.join(", "),
@@ -138,7 +140,10 @@ impl<'de> MapAccess<'de> for Keys<'_> {
         key.map(Some).map_err(|fault: Diagnostic| fault.at(entry.origin))
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Diagnostic> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, Diagnostic> {
         match self.current {
             Some(entry) => read_at(&entry.node, seed),
             None => Err(Diagnostic::new("a value was asked for without a key")),
@@ -156,7 +161,10 @@ impl<'de> EnumAccess<'de> for VariantReader<'_> {
     type Error = Diagnostic;
     type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Diagnostic> {
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Self), Diagnostic> {
         let name = seed.deserialize(self.name.into_deserializer());
         match (name, self.entry) {
             (Err(fault), Some(entry)) => Err(Diagnostic::at(fault, entry.origin)),
@@ -181,7 +189,10 @@ impl<'de> VariantAccess<'de> for VariantReader<'_> {
     fn unit_variant(self) -> Result<(), Diagnostic> {
         self.entry.map_or(Ok(()), |_| self.wrong_form())
     }
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Diagnostic> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<T::Value, Diagnostic> {
         self.entry.map_or_else(|| self.wrong_form(), |entry| read_at(&entry.node, seed))
     }
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Diagnostic> {

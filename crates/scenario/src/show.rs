@@ -22,7 +22,7 @@ impl Scenario {
     pub fn show_documented(&self) -> String {
         let mut out = String::new();
         let schema = Self::schema();
-        section(&mut out, "", &self.table(), Some(Keys::of_file(&schema)));
+        write_section(&mut out, "", &self.table(), Some(Keys::of_file(&schema)));
         out
     }
 

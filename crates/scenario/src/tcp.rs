@@ -121,7 +121,7 @@ macro_rules! tcp {
             $(
                 $(#[$doc])*
                 #[doc = option_default_doc!($kind $($default)+)]
-                #[serde(skip_serializing_if = "LeftOut::is_left_out")]
+                #[serde(skip_serializing_if = "Omittable::is_left_out")]
                 pub $name: key!($kind),
             )*
         }
@@ -131,14 +131,14 @@ macro_rules! tcp {
                 let config = Config::default();
                 Self {
                     preset: None,
-                    recovery: Word(config.recovery),
-                    growth: Word(config.growth),
+                    recovery: Keyword(config.recovery),
+                    growth: Keyword(config.growth),
                     mss: Size(config.mss.into()),
                     window: Window::Bytes(Size(64_000)),
                     tick: Tick::default(),
                     delayed_ack: true,
                     delayed_ack_timeout: Time::from_millis(200),
-                    $($name: Key::of(config.$name),)*
+                    $($name: OptionKey::from_default(config.$name),)*
                 }
             }
         }
@@ -146,7 +146,7 @@ macro_rules! tcp {
         impl Tcp {
             /// Sets the options of the table.
             fn set_options(&self, config: &mut Config) {
-                $(self.$name.set(&mut config.$name);)*
+                $(self.$name.set_option(&mut config.$name);)*
             }
         }
     };
@@ -190,7 +190,7 @@ impl Tcp {
 
     /// Whether the first two duplicate ACKs send new segments.
     pub fn uses_limited_transmit(&self) -> bool {
-        self.limited_transmit.unwrap_or(self.recovery.0.limits_transmit())
+        self.limited_transmit.unwrap_or(self.recovery.0.uses_limited_transmit())
     }
 
     /// Whether the congestion window grows only while it is used.

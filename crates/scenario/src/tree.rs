@@ -52,7 +52,8 @@ fn check_depth(text: &str) -> Result<(), Diagnostic> {
             _ => {}
         }
         if brackets > MAX_BRACKETS || dots > MAX_DOTS {
-            let fault = Diagnostic::new("this is nested too deeply\nno key is deeper than five levels");
+            let fault =
+                Diagnostic::new("this is nested too deeply\nno key is deeper than five levels");
             return Err(fault.at(Origin::Text(token.span().start())));
         }
     }
@@ -173,7 +174,10 @@ fn node_of(
     Ok(Node { origin, value })
 }
 
-fn table_of(table: DeTable<'_>, place: impl Fn(usize) -> Origin + Copy) -> Result<Value, Diagnostic> {
+fn table_of(
+    table: DeTable<'_>,
+    place: impl Fn(usize) -> Origin + Copy,
+) -> Result<Value, Diagnostic> {
     let entries = table.into_iter().map(|(key, value)| {
         let origin = place(key.span().start);
         Ok(Entry { key: key.into_inner().into_owned(), origin, node: node_of(value, place)? })

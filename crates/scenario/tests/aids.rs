@@ -1,7 +1,7 @@
 //! Aids as scenarios name them: whatever is in the list can be written, shown and built.
 
-use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
+use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_base::{Duration, Instant, Known, RecoveryState, Seq, TcpView};
 use driftway_scenario::{Aid, Scenario, Time, flatten};
 use driftway_wire::{Payload, TcpFlags, TcpSegment};

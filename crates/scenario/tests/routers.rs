@@ -1,6 +1,6 @@
 //! `signal = "rfn"`, `[network.routers]` and `standby`: defaults, and that they read back as shown.
 
-use driftway_scenario::{PartitionSignal, Fault, BufferFlush, Network, Path, Scenario, flatten};
+use driftway_scenario::{BufferFlush, Fault, Network, PartitionSignal, Path, Scenario, flatten};
 
 fn scenario(network: &str) -> Scenario {
     let text = format!(

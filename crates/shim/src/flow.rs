@@ -1,11 +1,11 @@
 //! One connection, followed from below the local TCP.
 
+mod ack_holdback;
 mod acts;
+mod icmp_report;
 mod incoming;
 mod outage;
 mod outgoing;
-mod ack_holdback;
-mod icmp_report;
 mod sending;
 pub(crate) mod view;
 
@@ -16,14 +16,14 @@ use driftway_wire::TcpFlags;
 
 use crate::config::Config;
 use crate::counts::{Counts, PacketDisposition};
-use crate::retransmission_queue::RetransmissionQueue;
 use crate::handshake::Negotiated;
 use crate::pace::{RttEstimator, TimestampClock};
 use crate::packet::Segment;
 use crate::pool::BufferPool;
+use crate::retransmission_queue::RetransmissionQueue;
+use ack_holdback::AckHoldback;
 pub(crate) use acts::ConnectionAid;
 use acts::RequestedAcks;
-use ack_holdback::AckHoldback;
 use icmp_report::IcmpReport;
 
 /// What every step of a flow needs from outside.
@@ -392,7 +392,8 @@ impl Flow {
     /// Could a segment that begins at `seq` be on its way (RFC 5927 §4.1)?
     pub fn is_in_flight(&self, seq: Seq) -> bool {
         let here = SeqRange::new(seq, seq + 1);
-        let mut left = self.retransmission_queue.overlapping(here).filter(|original| original.was_sent);
+        let mut left =
+            self.retransmission_queue.overlapping(here).filter(|original| original.was_sent);
         seq.at_or_after(self.retransmission_queue.una) && left.next().is_some()
     }
 

@@ -5,7 +5,7 @@ use driftway_wire::{TcpFlags, TcpSegment};
 
 use crate::counts::UntouchedReason;
 use crate::flow::view::aid_segment;
-use crate::flow::{ConnectionAid, Flow, EndpointState};
+use crate::flow::{ConnectionAid, EndpointState, Flow};
 use crate::pace::TimestampClock;
 use crate::packet::Segment;
 
@@ -114,7 +114,10 @@ impl Handshake {
         aid: impl FnOnce() -> ConnectionAid,
     ) -> Result<Option<Flow>, UntouchedReason> {
         let syn = segment.has_flags(TcpFlags::SYN);
-        if !segment.has_flags(TcpFlags::ACK) || segment.has_flags(TcpFlags::RST) || syn == self.is_passive {
+        if !segment.has_flags(TcpFlags::ACK)
+            || segment.has_flags(TcpFlags::RST)
+            || syn == self.is_passive
+        {
             return Ok(None);
         }
         let first = self.isn + 1;
@@ -145,8 +148,13 @@ impl Handshake {
             ours.ack = segment.seq + 1;
         }
         agreed.mss = agreed.mss.map(|mss| mss.saturating_sub(TIMESTAMPS_LEN).max(1));
-        let theirs =
-            EndpointState { ack: segment.ack, window: segment.window, echo: 0, ece: false, fin_end: None };
+        let theirs = EndpointState {
+            ack: segment.ack,
+            window: segment.window,
+            echo: 0,
+            ece: false,
+            fin_end: None,
+        };
         let clock = TimestampClock::new(self.last_sent, stamp);
         let recent = segment.options.timestamps.map_or(ours.echo, |stamps| stamps.value);
         let mut flow = Flow::new(self.key, agreed, ours, theirs, recent, clock, aid());

@@ -94,16 +94,16 @@ extern crate std;
 
 mod config;
 mod counts;
-mod retransmission_queue;
 mod flow;
 mod handshake;
 mod pace;
 mod packet;
 mod pool;
+mod retransmission_queue;
 mod shim;
 
 pub use config::Config;
-pub use counts::{Counts, PacketDisposition, DiscardReason, UntouchedReason};
+pub use counts::{Counts, DiscardReason, PacketDisposition, UntouchedReason};
 pub use driftway_aid::carry::CwndAfterOutage;
 pub use flow::FlowStatus;
-pub use shim::{Shim, PacketDestination};
+pub use shim::{PacketDestination, Shim};

@@ -146,11 +146,13 @@ fn fold(mut sum: u64) -> u16 {
 impl Segment {
     /// Are both checksums right? Otherwise nothing that it says may be believed.
     pub fn has_valid_checksums(&self, bytes: &[u8]) -> bool {
-        let parts = bytes.get(..self.total_len).and_then(|all| all.split_at_checked(self.tcp_offset));
+        let parts =
+            bytes.get(..self.total_len).and_then(|all| all.split_at_checked(self.tcp_offset));
         let Some((header, body)) = parts else { return false };
         let addresses = header.get(12..20).map_or(0, ones_complement_sum);
         let pseudo = addresses + u64::from(TCP) + body.len() as u64;
-        fold(ones_complement_sum(header)) == 0xffff && fold(pseudo + ones_complement_sum(body)) == 0xffff
+        fold(ones_complement_sum(header)) == 0xffff
+            && fold(pseudo + ones_complement_sum(body)) == 0xffff
     }
 
     /// Replaces what stands at `at`, which lies in the TCP header, and corrects the checksum by the

@@ -128,6 +128,9 @@ mod test {
         let mut pool = BufferPool::new(1 << 20);
         assert_eq!(pool.store(&[0; 65_535]).map(|piece| piece.size()), Some(65_536));
         assert!(pool.store(&[0; 65_537]).is_none());
-        assert_eq!((size_class_bytes(0), size_class_bytes(257), size_class_bytes(1500)), (256, 512, 2048));
+        assert_eq!(
+            (size_class_bytes(0), size_class_bytes(257), size_class_bytes(1500)),
+            (256, 512, 2048)
+        );
     }
 }

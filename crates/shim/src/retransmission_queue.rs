@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use driftway_base::{Duration, Instant, Seq, SeqRange};
 
-use crate::pool::{PoolBuffer, BufferPool};
+use crate::pool::{BufferPool, PoolBuffer};
 
 /// Originals that are remembered for one flow at most, with or without their bytes.
 const ORIGINALS_MAX: usize = 16_384;
@@ -73,7 +73,9 @@ impl StateCounts {
             _ if original.packet.is_none() => {}
             OriginalState::Waiting => self.waiting += 1,
             OriginalState::Lost => self.lost += 1,
-            OriginalState::InFlight(_) => self.in_flight_bytes = self.in_flight_bytes.saturating_add(original.range.len()),
+            OriginalState::InFlight(_) => {
+                self.in_flight_bytes = self.in_flight_bytes.saturating_add(original.range.len())
+            }
             OriginalState::Sacked => {}
         }
     }
@@ -82,7 +84,9 @@ impl StateCounts {
             _ if original.packet.is_none() => {}
             OriginalState::Waiting => self.waiting = self.waiting.saturating_sub(1),
             OriginalState::Lost => self.lost = self.lost.saturating_sub(1),
-            OriginalState::InFlight(_) => self.in_flight_bytes = self.in_flight_bytes.saturating_sub(original.range.len()),
+            OriginalState::InFlight(_) => {
+                self.in_flight_bytes = self.in_flight_bytes.saturating_sub(original.range.len())
+            }
             OriginalState::Sacked => {}
         }
     }
@@ -230,7 +234,8 @@ impl RetransmissionQueue {
 
     /// The peer has acknowledged everything before `ack`, which is not beyond `max`.
     pub fn on_ack(&mut self, ack: Seq, pool: &mut BufferPool) -> NewlyAcked {
-        let mut covered = NewlyAcked { sequence_numbers: ack.since(self.una), ..NewlyAcked::default() };
+        let mut covered =
+            NewlyAcked { sequence_numbers: ack.since(self.una), ..NewlyAcked::default() };
         if covered.sequence_numbers == 0 {
             return covered;
         }
@@ -291,7 +296,8 @@ impl RetransmissionQueue {
             if original.range.end.after(inside.end) {
                 break;
             }
-            if original.range.start.before(inside.start) || original.state == OriginalState::Sacked {
+            if original.range.start.before(inside.start) || original.state == OriginalState::Sacked
+            {
                 continue;
             }
             self.counts.remove(original);
@@ -358,7 +364,12 @@ impl RetransmissionQueue {
 
     /// Declares lost what was sent `margin` before `newest`, and with `oldest` the first one, too.
     /// Returns whether there was any.
-    pub fn detect_losses(&mut self, newest: Option<Instant>, margin: Duration, oldest: bool) -> bool {
+    pub fn detect_losses(
+        &mut self,
+        newest: Option<Instant>,
+        margin: Duration,
+        oldest: bool,
+    ) -> bool {
         if newest.is_none() && !oldest {
             return false;
         }
@@ -476,7 +487,10 @@ mod test {
         assert_eq!(covered.first_retransmitted, Some((1, true)));
         assert_eq!(covered.last_sent_once, Some(MS(0)));
         assert_eq!(covered.last_sent, Some(MS(1)));
-        assert_eq!((flight.una, pool.used_and_reserved().0, flight.in_flight()), (start + 250, 2 * 512, 200));
+        assert_eq!(
+            (flight.una, pool.used_and_reserved().0, flight.in_flight()),
+            (start + 250, 2 * 512, 200)
+        );
         flight.on_ack(start + 400, &mut pool);
         assert!(flight.is_empty() && flight.stored_bytes == 0 && pool.used_and_reserved().0 == 0);
         assert_eq!(flight.counts, StateCounts::default());
@@ -515,7 +529,10 @@ mod test {
         for n in 0..3 {
             flight.on_sent(n, MS(100 + n as u64));
         }
-        assert_eq!((flight.waiting(), flight.in_flight(), flight.next_to_send()), (1, 300, Some(3)));
+        assert_eq!(
+            (flight.waiting(), flight.in_flight(), flight.next_to_send()),
+            (1, 300, Some(3))
+        );
         let newest = flight.on_sack_block(SeqRange::new(start + 200, start + 300));
         assert!(flight.detect_losses(newest, Duration::from_millis(2), false));
         assert_eq!((flight.waiting(), flight.next_to_send()), (2, Some(0)));

@@ -1,7 +1,7 @@
 //! All flows of a host.
 
-mod ready_queue;
 mod connection_table;
+mod ready_queue;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,7 +9,9 @@ use core::fmt;
 
 use driftway_aid::Aid;
 use driftway_aid::carry::Carry;
-use driftway_base::{SignalDetails, Endpoint, FlowKey, Instant, UnreachableScope, Seq, Signal, SignalKind};
+use driftway_base::{
+    Endpoint, FlowKey, Instant, Seq, Signal, SignalDetails, SignalKind, UnreachableScope,
+};
 use driftway_wire::{Body, IcmpMessage, Packet, TcpFlags, UnreachableCode};
 
 use crate::config::Config;
@@ -18,8 +20,8 @@ use crate::flow::{ConnectionAid, Context, FlowStatus, Step};
 use crate::handshake::Handshake;
 use crate::packet::{Parsed, Segment, parse};
 use crate::pool::BufferPool;
+use connection_table::{ConnectionTable, TableEntry};
 use ready_queue::ReadyQueue;
-use connection_table::{TableEntry, ConnectionTable};
 
 /// TCP, as IP numbers protocols.
 const TCP: u8 = 6;
@@ -257,7 +259,12 @@ impl Shim {
         }
     }
 
-    fn outgoing_segment(&mut self, now: Instant, segment: &Segment, packet: &mut [u8]) -> PacketDisposition {
+    fn outgoing_segment(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        packet: &mut [u8],
+    ) -> PacketDisposition {
         let found = self.table.find(segment.flow);
         if segment.has_flags(TcpFlags::SYN) {
             return self.on_outgoing_syn(now, found, segment);
@@ -275,7 +282,12 @@ impl Shim {
     }
 
     /// The local TCP opens a connection, or answers one that opens.
-    fn on_outgoing_syn(&mut self, now: Instant, found: Option<usize>, segment: &Segment) -> PacketDisposition {
+    fn on_outgoing_syn(
+        &mut self,
+        now: Instant,
+        found: Option<usize>,
+        segment: &Segment,
+    ) -> PacketDisposition {
         let refused = if segment.unknown_option || segment.payload_len > 0 {
             Some(UntouchedReason::UnknownOption)
         } else {
@@ -309,13 +321,22 @@ impl Shim {
         PacketDisposition::Pass
     }
 
-    fn incoming_segment(&mut self, now: Instant, segment: &Segment, packet: &mut [u8]) -> PacketDisposition {
+    fn incoming_segment(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        packet: &mut [u8],
+    ) -> PacketDisposition {
         let FlowKey { source, destination } = segment.flow;
         let key = FlowKey { source: destination, destination: source };
         let syn_only = segment.has_flags(TcpFlags::SYN) && !segment.has_flags(TcpFlags::ACK);
         let Some(index) = self.table.find(key) else {
             // What becomes of a SYN is seen when it is answered.
-            return if syn_only { PacketDisposition::Pass } else { PacketDisposition::Untouched(UntouchedReason::Older) };
+            return if syn_only {
+                PacketDisposition::Pass
+            } else {
+                PacketDisposition::Untouched(UntouchedReason::Older)
+            };
         };
         if let Some(TableEntry::Handshake(opening)) = self.table.get(index) {
             let opening = *opening;

@@ -5,30 +5,32 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use common::line::{HELD, IN_HOLD, IN_REPAIR, Line, OURS, Offers, THEIRS, ack, config, data, nth};
+use common::timeline::{
+    ACK_HELD, IN_HOLD, IN_REPAIR, OURS, Offers, THEIRS, Timeline, ack, config, data, nth_segment,
+};
 use driftway_aid::atcp::{Atcp, AtcpOptions};
 use driftway_aid::cwnd_limit::{CwndLimit, CwndLimitOptions};
 use driftway_aid::tcp_f::{TcpF, TcpFOptions};
 use driftway_aid::{Aid, Verdict};
 use driftway_base::{
-    Act, ActResult, Duration, Instant, Known, ProbeSpacing, Release, Retransmit, RouteProbe, SeqRange,
-    Assign, Signal, SignalKind, TcpView,
+    Act, ActResult, Assign, Duration, Instant, Known, ProbeSpacing, Release, Retransmit,
+    RouteProbe, SeqRange, Signal, SignalKind, TcpView,
 };
-use driftway_shim::{Config, PacketDisposition, Shim, DiscardReason};
+use driftway_shim::{Config, DiscardReason, PacketDisposition, Shim};
 use driftway_wire::{TcpFlags, TcpSegment};
 
 const BY_AID: PacketDisposition = PacketDisposition::Discarded(DiscardReason::ByAid);
 const OFFERS: Offers = Offers { ecn: true, sack: true };
 
 /// Without the probes that the shim sends by itself, so that the papers' own are to be seen.
-fn line(make: impl Fn() -> Box<dyn Aid> + Send + 'static) -> Line {
+fn line(make: impl Fn() -> Box<dyn Aid> + Send + 'static) -> Timeline {
     let config = Config { probe_max: Duration::from_secs(60), ..config() };
-    Line::opened(Shim::with_aid(config, make), OFFERS)
+    Timeline::established_with_shim(Shim::with_aid(config, make), OFFERS)
 }
-fn atcp() -> Line {
+fn atcp() -> Timeline {
     line(|| Box::new(Atcp::new(AtcpOptions::default())))
 }
-fn tcp_f() -> Line {
+fn tcp_f() -> Timeline {
     line(|| Box::new(TcpF::new(TcpFOptions::default())))
 }
 
@@ -49,9 +51,9 @@ fn atcp_repairs_a_loss_of_which_tcp_learns_nothing() {
     line.emits(["300 net 1+1000 a1 t200/200"]);
     assert_eq!(line.peer(ack(1, 100).sack(&[(1001, 5001)])).0, BY_AID);
     // TCP can't be kept from sending; what it sends waits, and its timeout leads to nothing.
-    line.stores(nth(5));
+    line.stores(nth_segment(5));
     line.at(390);
-    assert_eq!(line.local(nth(0).not_capable()), IN_HOLD);
+    assert_eq!(line.local(nth_segment(0).not_capable()), IN_HOLD);
     line.at(400);
     // The original's echo: an Eifel sender undoes the timeout.
     line.peer_passes(ack(5001, 200));
@@ -92,8 +94,8 @@ fn atcp_waits_for_a_route() {
     line.cut(0);
     assert_eq!(line.status().aid_state, "disconnected");
     line.at(400);
-    line.passes(nth(0).not_capable());
-    line.stores(nth(4));
+    line.passes(nth_segment(0).not_capable());
+    line.stores(nth_segment(4));
     // Each probe draws one more message, which changes nothing.
     line.at(2300);
     line.emits(["2250 net 1+1000 a1 t400/400"]);
@@ -116,7 +118,7 @@ fn atcp_waits_for_a_route() {
     line.emits(["6556 tcp a5001 t6556/6456 w50000"]);
     // TCP's timeout stays, as it should.
     assert_eq!((line.counts().undone, line.counts().survived), (0, 1));
-    line.stores(nth(5));
+    line.stores(nth_segment(5));
     line.emits(["6556 net 5001+1000 a1 t6556/6556 ect"]);
     assert_eq!(line.status().aid_state, "normal");
     line.at(6656);
@@ -133,7 +135,7 @@ fn atcp_lets_congestion_pass() {
     line.peer_passes(ack(1001, 200).with(TcpFlags::ECE));
     assert_eq!(line.status().aid_state, "congested");
     (0..4).for_each(|_| line.peer_passes(ack(1001, 200).with(TcpFlags::ECE)));
-    line.passes(nth(1).not_capable());
+    line.passes(nth_segment(1).not_capable());
     line.at(400);
     line.peer_passes(ack(5001, 300).with(TcpFlags::ECE));
     assert_eq!(line.counts().undone, 0);
@@ -150,8 +152,8 @@ fn tcp_f_snoozes_until_the_route_is_back() {
     line.signal(&Signal::new(SignalKind::RouteFailed));
     assert_eq!((line.status().state, line.status().aid_state), ("disconnected", "snooze"));
     line.at(400);
-    line.passes(nth(0).not_capable());
-    line.stores(nth(3));
+    line.passes(nth_segment(0).not_capable());
+    line.stores(nth_segment(3));
     line.quiet_until(5000);
     line.signal(&Signal::new(SignalKind::RouteRestored));
     assert_eq!((line.status().state, line.status().aid_state), ("resuming", "active"));
@@ -163,8 +165,8 @@ fn tcp_f_snoozes_until_the_route_is_back() {
         "5020 net 3001+1000 a1 t400/400 ect",
     ]);
     line.at(5120);
-    assert_eq!(line.local(nth(0).not_capable()), IN_REPAIR);
-    assert_eq!(line.peer(ack(4001, 400)).0, HELD);
+    assert_eq!(line.local(nth_segment(0).not_capable()), IN_REPAIR);
+    assert_eq!(line.peer(ack(4001, 400)).0, ACK_HELD);
     line.emits(["5120 tcp a2 t5120/200 w50000", "5120 tcp a4001 t5120/5020 w50000"]);
     assert_eq!((line.counts().undone, line.status().refused), (1, 0));
 }
@@ -202,7 +204,7 @@ fn a_limit_is_refused_and_replaced() {
     line.peer_becomes(ack(1001, 200), "a1001 t300/200 w4344");
     line.peer_passes(ack(2001, 200).window(1000));
     // It is not for outages: what a router says is for TCP.
-    let fate = line.unreachable(nth(2), driftway_wire::UnreachableCode::Host);
+    let fate = line.unreachable(nth_segment(2), driftway_wire::UnreachableCode::Host);
     assert_eq!((fate, line.status().state), (PacketDisposition::Pass, "open"));
 }
 
@@ -220,11 +222,11 @@ struct AidScript {
 struct ScriptedAid(Arc<Mutex<AidScript>>);
 
 impl ScriptedAid {
-    fn line(&self) -> Line {
+    fn line(&self) -> Timeline {
         let puppet = self.clone();
         line(move || Box::new(puppet.clone()))
     }
-    fn asks(&self, line: &mut Line, act: Act) -> ActResult {
+    fn asks(&self, line: &mut Timeline, act: Act) -> ActResult {
         self.0.lock().unwrap().asks.push(act);
         line.signal(&Signal::new(SignalKind::EcnEcho));
         self.0.lock().unwrap().came.pop().expect("it was answered")
@@ -269,7 +271,13 @@ impl Aid for ScriptedAid {
 }
 
 fn hold(probe: Option<ProbeSpacing>, step_back: bool, cwnd: Assign<u32>) -> Act {
-    Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers: false, cwnd, release: Release::Resume }
+    Act::Hold {
+        probe,
+        rewind_snd_nxt: step_back,
+        freeze_timers: false,
+        cwnd,
+        release: Release::Resume,
+    }
 }
 fn resume(cwnd: Assign<u32>) -> Act {
     Act::Resume { cwnd, ssthresh: Assign::Keep, rto: Assign::Keep }
@@ -296,10 +304,16 @@ fn what_is_known_from_below() {
     let view = puppet.view();
     assert!(view.is_synchronized);
     assert_eq!(view.mss, Known::Estimated(1448));
-    assert_eq!((view.snd_una, view.snd_nxt), (Known::Exact(OURS + 1001), Known::Exact(OURS + 2001)));
+    assert_eq!(
+        (view.snd_una, view.snd_nxt),
+        (Known::Exact(OURS + 1001), Known::Exact(OURS + 2001))
+    );
     assert_eq!(view.srtt, Known::Exact(Some(Duration::from_millis(100))));
     assert_eq!(view.rto, Known::Estimated(Duration::from_millis(300)));
-    assert_eq!((view.is_ecn_negotiated, view.is_persisting), (Known::Exact(true), Known::Estimated(false)));
+    assert_eq!(
+        (view.is_ecn_negotiated, view.is_persisting),
+        (Known::Exact(true), Known::Estimated(false))
+    );
     assert_eq!(view.rcv_nxt, Known::Estimated(THEIRS + 1));
     assert_eq!(view.advertised_window, Known::Exact(60_000));
     assert_eq!(view.peer_window, Known::Estimated(7000));
@@ -372,7 +386,7 @@ fn congestion_is_said_by_an_echo() {
     line.at(300);
     line.peer_becomes(ack(1001, 200), "a1001 t300/200 w50000 ECE");
     line.peer_becomes(ack(2001, 200), "a2001 t300/200 w50000 ECE");
-    line.passes(nth(4).with(TcpFlags::CWR));
+    line.passes(nth_segment(4).with(TcpFlags::CWR));
     line.peer_passes(ack(3001, 200));
     // What was lost then was lost to congestion.
     assert_eq!(puppet.asks(&mut line, Act::Undo), ActResult::Unsupported);
@@ -381,7 +395,7 @@ fn congestion_is_said_by_an_echo() {
     let aid = puppet.clone();
     let make = move || Box::new(aid.clone()) as Box<dyn Aid>;
     let offers = Offers { ecn: false, sack: true };
-    let mut line = Line::opened(Shim::with_aid(config(), make), offers);
+    let mut line = Timeline::established_with_shim(Shim::with_aid(config(), make), offers);
     assert_eq!(puppet.asks(&mut line, Act::ReduceCwnd), ActResult::Unsupported);
     assert_eq!(line.counts().refused_cut, 1);
 }
@@ -424,7 +438,7 @@ fn an_aid_can_acknowledge_nothing() {
     puppet.says(Some(Verdict::Drop));
     assert_eq!(line.peer(ack(3001, 200)).0, BY_AID);
     line.at(500);
-    assert_eq!(line.local(nth(1).not_capable()), IN_REPAIR);
+    assert_eq!(line.local(nth_segment(1).not_capable()), IN_REPAIR);
     line.emits(["500 tcp a3001 t500/500 w50000"]);
     puppet.says(None);
     line.at(600);

@@ -4,7 +4,7 @@
 mod common;
 
 use allocation_counter::measure;
-use common::line::{Line, ack, nth};
+use common::timeline::{Timeline, ack, nth_segment};
 use driftway_base::{Instant, Signal, SignalKind};
 use driftway_shim::{Config, Shim};
 use driftway_wire::{TcpFlags, Timestamps};
@@ -38,10 +38,10 @@ impl Bulk {
     }
     fn local(&mut self, n: u32) {
         let stamps = Some(Timestamps { value: 0, echo: self.now as u32 });
-        let says = nth(n).options(|options| options.timestamps = stamps);
+        let says = nth_segment(n).options(|options| options.timestamps = stamps);
         self.show(true, &mut says.bytes(Instant::from_millis(self.now)));
     }
-    fn peer(&mut self, says: common::line::Says) {
+    fn peer(&mut self, says: common::timeline::TestSegment) {
         self.show(false, &mut says.bytes(Instant::from_millis(self.now)));
     }
 
@@ -81,7 +81,7 @@ impl Bulk {
 
 #[test]
 fn nothing_is_allocated_once_it_runs() {
-    let mut line = Line::established_by(Config::default());
+    let mut line = Timeline::established_by(Config::default());
     line.at(200);
     let shim = std::mem::replace(&mut line.shim, Shim::new(Config::default()));
     let packet = Vec::with_capacity(2000);

@@ -3,15 +3,15 @@
 
 mod common;
 
-use common::net::{MS, Path, World, like_linux};
+use common::net::{MS, Path, TestNetwork, like_linux};
 use driftway_base::Instant;
 use driftway_shim::{Config, Shim};
 use driftway_tcp::GrowthKind;
 
 /// Bytes that arrive in a minute.
-fn carried(growth: GrowthKind, shim: bool, path: Path, seed: u64) -> World {
+fn carried(growth: GrowthKind, shim: bool, path: Path, seed: u64) -> TestNetwork {
     let shims = [shim.then(|| Shim::new(Config::default())), None];
-    let mut world = World::new(&like_linux(growth), shims, path, seed);
+    let mut world = TestNetwork::new(&like_linux(growth), shims, path, seed);
     world.ends[0].writes = 1 << 40;
     world.run_until(Instant::from_millis(60_000));
     world
@@ -65,7 +65,7 @@ fn an_outage_ends_when_it_ends() {
             let path = Path { cuts: cuts.to_vec(), icmp, link_signals, ..Path::clean() };
             let [plain, shim] = [false, true].map(|on| carried(growth, on, path.clone(), 1));
             for (_, end) in cuts {
-                let first = |world: &World| {
+                let first = |world: &TestNetwork| {
                     let progress = &world.ends[1].progress;
                     progress.iter().find(|(at, _)| *at > end).map(|(at, _)| at.since(end))
                 };
@@ -89,13 +89,13 @@ fn a_sender_without_a_shim_is_woken_up() {
         let path = Path { cuts: cuts.to_vec(), icmp: 0.0, link_signals: true, ..Path::clean() };
         let [plain, shim] = [false, true].map(|on| {
             let shims = [on.then(|| Shim::new(Config::default())), None];
-            let mut world = World::new(&like_linux(growth), shims, path.clone(), 1);
+            let mut world = TestNetwork::new(&like_linux(growth), shims, path.clone(), 1);
             world.ends[1].writes = 1 << 40;
             world.run_until(Instant::from_millis(60_000));
             world
         });
         for (_, end) in cuts {
-            let first = |world: &World| {
+            let first = |world: &TestNetwork| {
                 let progress = &world.ends[0].progress;
                 progress.iter().find(|(at, _)| *at > end).map(|(at, _)| at.since(end))
             };
@@ -114,7 +114,7 @@ fn what_is_held_back_costs_nothing() {
         let [plain, shim] = [false, true].map(|hold_back| {
             let config = Config { hold_back, ..Config::default() };
             let shims = [Some(Shim::new(config)), None];
-            let mut world = World::new(&like_linux(growth), shims, Path::clean(), 1);
+            let mut world = TestNetwork::new(&like_linux(growth), shims, Path::clean(), 1);
             world.ends[1].writes = 1 << 40;
             world.run_until(Instant::from_millis(30_000));
             assert_eq!(world.ends[1].tcp.stats().timeouts, 0);

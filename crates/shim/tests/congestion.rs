@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::net::{Crowd, MS, Path, World, like_linux};
+use common::net::{MS, Path, SharedNetworks, TestNetwork, like_linux};
 use driftway_base::Instant;
 use driftway_shim::{Config, Shim};
 use driftway_tcp::GrowthKind;
@@ -38,17 +38,17 @@ fn crowd(every: u64, ecn: bool, packets: u64, delay: u64, seed: u64) -> Outcome 
         };
         let shim = has_shim(n).then(|| Shim::new(Config::default()));
         let config = driftway_tcp::Config { ecn, ..like_linux(GrowthKind::Cubic) };
-        let mut world = World::new(&config, [shim, None], path, 100 * seed + n);
+        let mut world = TestNetwork::new(&config, [shim, None], path, 100 * seed + n);
         world.ends[0].writes = 1 << 40;
         world
     });
-    let mut crowd = Crowd::new(worlds.collect());
+    let mut crowd = SharedNetworks::new(worlds.collect());
     crowd.run_until(Instant::from_millis(1000 * SPAN));
     let mut bytes = [0; 2];
     for (n, world) in (0..).zip(&crowd.worlds) {
         bytes[usize::from(has_shim(n))] += world.ends[1].read;
     }
-    let sum = |count: fn(&World) -> u64| crowd.worlds.iter().map(count).sum::<u64>();
+    let sum = |count: fn(&TestNetwork) -> u64| crowd.worlds.iter().map(count).sum::<u64>();
     let lost = sum(|world| world.drops) as f64 / sum(|world| world.offered) as f64;
     Outcome { bytes, lost }
 }
@@ -95,12 +95,12 @@ fn a_silent_cut_ends_when_it_ends() {
             let path = Path { cuts: vec![(start, end)], icmp: 0.0, ..Path::clean() };
             let [plain, shim] = [false, true].map(|on| {
                 let shims = [on.then(|| Shim::new(Config::default())), None];
-                let mut world = World::new(&like_linux(growth), shims, path.clone(), 1);
+                let mut world = TestNetwork::new(&like_linux(growth), shims, path.clone(), 1);
                 world.ends[0].writes = 1 << 40;
                 world.run_until(end + MS(60_000));
                 world
             });
-            let idle = |world: &World| {
+            let idle = |world: &TestNetwork| {
                 let after = world.ends[1].progress.iter().find(|(at, _)| *at > end);
                 after.map(|(at, _)| at.since(end))
             };

@@ -2,15 +2,17 @@
 
 mod common;
 
-use common::cut::{NOT_BELIEVED, cut_short};
-use common::line::{FLOW, HERE, Line, OURS, THEIRS, THERE, ack, config, data, nth, syn, syn_ack};
+use common::cut::{NOT_BELIEVED, begin_outage};
+use common::timeline::{
+    FLOW, HERE, OURS, THEIRS, THERE, Timeline, ack, config, data, nth_segment, syn, syn_ack,
+};
 use driftway_base::{FlowKey, Signal, SignalKind};
-use driftway_shim::{Config, PacketDisposition, DiscardReason, UntouchedReason};
+use driftway_shim::{Config, DiscardReason, PacketDisposition, UntouchedReason};
 use driftway_wire::{Body, Packet, TcpFlags, UnreachableCode};
 
 #[test]
 fn a_handshake_during_a_cut_is_left_to_tcp() {
-    let mut line = Line::new(config());
+    let mut line = Timeline::new(config());
     line.passes(syn());
     line.signal(&Signal::new(SignalKind::RouteFailed));
     assert_eq!(line.unreachable(syn(), UnreachableCode::Host), NOT_BELIEVED);
@@ -25,7 +27,7 @@ fn a_handshake_during_a_cut_is_left_to_tcp() {
 
 #[test]
 fn a_fin_during_a_cut_is_carried_like_data() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..1);
     line.at(250);
@@ -33,7 +35,7 @@ fn a_fin_during_a_cut_is_carried_like_data() {
     line.at(300);
     line.stores(data(1001, 500).fin());
     line.at(400);
-    line.passes(nth(0));
+    line.passes(nth_segment(0));
     line.passes(data(1001, 500).fin());
     line.at(450);
     line.emits(["450 net 1+1000 a1 t400/400"]);
@@ -53,7 +55,7 @@ fn a_fin_during_a_cut_is_carried_like_data() {
 #[test]
 fn a_segment_of_one_number_is_not_acknowledged_in_part() {
     for last in [data(1, 0).fin(), data(1, 1)] {
-        let mut line = Line::established();
+        let mut line = Timeline::established();
         line.at(200);
         line.passes(last);
         line.at(250);
@@ -72,8 +74,8 @@ fn a_segment_of_one_number_is_not_acknowledged_in_part() {
 #[test]
 fn resets_during_a_cut() {
     let reset = |seq| ack(1, 0).flags(TcpFlags::RST).seq(seq).without_timestamps();
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.peer_passes(reset(2));
     line.peer_passes(reset(500));
     assert_eq!((line.status().state, line.counts().resets_not_believed), ("disconnected", 2));
@@ -81,28 +83,28 @@ fn resets_during_a_cut() {
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     line.quiet_until(5000);
 
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.passes(data(5001, 0).flags(TcpFlags::RST).not_capable());
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     line.quiet_until(5000);
-    assert_eq!(line.local(nth(0)), PacketDisposition::Untouched(UntouchedReason::Older));
+    assert_eq!(line.local(nth_segment(0)), PacketDisposition::Untouched(UntouchedReason::Older));
 }
 
 /// What cannot be stored passes, and the local TCP has to repeat it itself.
 #[test]
 fn the_store_of_a_flow_has_a_bound() {
-    let mut line = Line::established_by(Config { store_per_flow: 5000, ..config() });
+    let mut line = Timeline::established_by(Config { store_per_flow: 5000, ..config() });
     line.at(200);
     line.sends(0..4);
     assert_eq!((line.status().stored_bytes, line.counts().not_stored), (4096, 2));
     line.at(250);
     line.cut(0);
     // Nor may what comes behind it wait: it would be sent in a wrong order, and late.
-    line.passes(nth(4));
+    line.passes(nth_segment(4));
     line.at(400);
-    line.passes(nth(1));
-    line.passes(nth(2).not_capable());
+    line.passes(nth_segment(1));
+    line.passes(nth_segment(2).not_capable());
     line.at(450);
     line.emits(["450 net 1+1000 a1 t400/400"]);
     line.at(550);
@@ -113,7 +115,7 @@ fn the_store_of_a_flow_has_a_bound() {
     // All that was stored is there: the rest is between the ends.
     line.peer_is_held(ack(2001, 400));
     line.emits(["650 tcp a2001 t650/550 w50000"]);
-    line.passes(nth(2).not_capable());
+    line.passes(nth_segment(2).not_capable());
     line.at(750);
     // It was lost long ago, and not by congestion; but a timeout is not undone here.
     line.peer_passes(ack(5001, 650));
@@ -124,14 +126,14 @@ fn the_store_of_a_flow_has_a_bound() {
 /// would never arrive.
 #[test]
 fn originals_that_are_too_long_for_the_path_are_given_up() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..3);
     line.at(250);
     line.cut(0);
     line.at(300);
     let needed = UnreachableCode::FragmentationNeeded { mtu: 600 };
-    assert_eq!(line.unreachable(nth(0), needed), NOT_BELIEVED);
+    assert_eq!(line.unreachable(nth_segment(0), needed), NOT_BELIEVED);
     line.passes(data(1, 500).not_capable());
     line.passes(data(501, 500).not_capable());
     line.quiet_until(600);
@@ -143,8 +145,8 @@ fn originals_that_are_too_long_for_the_path_are_given_up() {
 
 #[test]
 fn a_tcp_that_has_given_up_is_forgotten() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(300_399);
     let probes = line.taken().len();
     // Five a second for two minutes, then one a second.
@@ -156,7 +158,7 @@ fn a_tcp_that_has_given_up_is_forgotten() {
     assert_eq!((line.counts().given_up, line.counts().lost_track), (1, 0));
 
     // Without an outage, too.
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
     line.quiet_until(300_199);
@@ -168,7 +170,7 @@ fn a_tcp_that_has_given_up_is_forgotten() {
 /// RFC 2018 §8: what was reported is taken back.
 #[test]
 fn a_peer_that_reneges_gets_everything() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..4);
     line.at(300);
@@ -193,7 +195,7 @@ fn a_peer_that_reneges_gets_everything() {
 /// RFC 9293 §3.10.7.4: what lies before what the local TCP expects has it acknowledge at once.
 #[test]
 fn a_solicitation_lies_before_what_was_acknowledged() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     let mut packet = Vec::new();
     for before in [2, 1, 2] {
         assert!(line.shim.solicit_ack(line.now, FLOW, &mut packet));
@@ -216,23 +218,27 @@ fn a_reset_that_answers_the_shim_does_not_leave() {
     let reset = |flags| data(1, 0).flags(flags);
     let own = PacketDisposition::Discarded(DiscardReason::ResetOfOwn);
     let both = TcpFlags::RST.with(TcpFlags::ACK);
-    let cases = [(TcpFlags::RST, 0, own), (both, 0, PacketDisposition::Pass), (TcpFlags::RST, 1000, PacketDisposition::Pass)];
+    let cases = [
+        (TcpFlags::RST, 0, own),
+        (both, 0, PacketDisposition::Pass),
+        (TcpFlags::RST, 1000, PacketDisposition::Pass),
+    ];
     for (flags, later, fate) in cases {
-        let mut line = Line::established();
+        let mut line = Timeline::established();
         assert!(line.shim.solicit_ack(line.now, FLOW, &mut Vec::new()));
         line.at(line.now.as_nanos() / 1_000_000 + later);
         assert_eq!(line.local(reset(flags)), fate);
         assert_eq!(line.shim.flows().count(), 0);
     }
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     assert_eq!(line.local(reset(TcpFlags::RST)), PacketDisposition::Pass);
 }
 
 /// What nothing carries leaves the flow to plain TCP.
 #[test]
 fn a_flow_without_a_carrier_is_left_alone() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     // Where it has worked before, a carrier that does not leave is lost like any packet.
     line.shim.on_carrier_sent(FLOW);
     line.shim.on_carrier_missing(FLOW, true);
@@ -240,6 +246,9 @@ fn a_flow_without_a_carrier_is_left_alone() {
     line.shim.on_carrier_missing(FLOW, false);
     assert_eq!((line.shim.flows().count(), line.shim.memory().0), (0, 0));
     assert_eq!(line.counts().no_carrier, 1);
-    assert_eq!(line.local(nth(4).not_capable()), PacketDisposition::Untouched(UntouchedReason::Older));
+    assert_eq!(
+        line.local(nth_segment(4).not_capable()),
+        PacketDisposition::Untouched(UntouchedReason::Older)
+    );
     line.quiet_until(5000);
 }

@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::line::{Line, Offers, Says, ack, nth};
+use common::timeline::{Offers, TestSegment, Timeline, ack, nth_segment};
 use driftway_shim::{Config, PacketDisposition};
 use driftway_wire::TcpFlags;
 
 /// Segments 0 to 4 leave at 200 ms; all but 1 arrive; it is sent again at 301 ms, and arrives then.
 /// `change` is applied to the acknowledgments that report the hole.
-fn one_is_lost(line: &mut Line, change: fn(Says) -> Says) {
+fn one_is_lost(line: &mut Timeline, change: fn(TestSegment) -> TestSegment) {
     line.at(200);
     line.sends(0..5);
     line.at(300);
@@ -17,13 +17,13 @@ fn one_is_lost(line: &mut Line, change: fn(Says) -> Says) {
         line.peer_passes(change(ack(1001, 200).sack(&[(2001, end)])));
     }
     line.at(301);
-    line.passes(nth(1).not_capable());
+    line.passes(nth_segment(1).not_capable());
     line.at(401);
 }
 
 #[test]
 fn the_acknowledgment_of_a_retransmission_gets_the_echo_of_the_original() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     one_is_lost(&mut line, |says| says);
     line.peer_becomes(ack(5001, 301), "a5001 t401/200 w50000");
     assert_eq!((line.counts().undone, line.counts().echoes_rewritten), (1, 1));
@@ -38,15 +38,15 @@ fn the_acknowledgment_of_a_retransmission_gets_the_echo_of_the_original() {
 
 #[test]
 fn two_losses_of_one_flight_are_undone_once() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..5);
     line.at(300);
     for end in [3001, 4001, 5001] {
         line.peer_passes(ack(1, 200).sack(&[(2001, end)]));
     }
-    line.passes(nth(0).not_capable());
-    line.passes(nth(1).not_capable());
+    line.passes(nth_segment(0).not_capable());
+    line.passes(nth_segment(1).not_capable());
     line.at(400);
     line.peer_becomes(ack(1001, 300).sack(&[(2001, 5001)]), "a1001 t400/200 s2001-5001 w50000");
     line.peer_becomes(ack(5001, 300), "a5001 t400/200 w50000");
@@ -58,12 +58,12 @@ fn two_losses_of_one_flight_are_undone_once() {
 /// hole would take such a timeout.
 #[test]
 fn what_was_sent_again_after_a_timeout_is_not_undone() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..5);
     for (at, n) in [(501, 0), (602, 1)] {
         line.at(at);
-        line.passes(nth(n).not_capable());
+        line.passes(nth_segment(n).not_capable());
         line.at(at + 100);
         line.peer_passes(ack(1001 + n * 1000, at as u32).sack(&[(2001, 5001)]));
     }
@@ -72,7 +72,7 @@ fn what_was_sent_again_after_a_timeout_is_not_undone() {
 
 #[test]
 fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     one_is_lost(&mut line, |says| says.with(TcpFlags::ECE));
     line.peer_passes(ack(5001, 301));
     assert_eq!((line.counts().undone, line.counts().echoes_rewritten), (0, 0));
@@ -82,7 +82,7 @@ fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
     line.peer_passes(ack(6001, 401));
     line.peer_passes(ack(6001, 401).sack(&[(7001, 8001)]));
     line.at(502);
-    line.passes(nth(6).not_capable());
+    line.passes(nth_segment(6).not_capable());
     line.at(602);
     line.peer_becomes(ack(8001, 502), "a8001 t602/401 w50000");
     assert_eq!(line.counts().undone, 1);
@@ -92,7 +92,7 @@ fn an_echo_of_congestion_forbids_it_until_what_was_out_is_acknowledged() {
 /// one meets a window that has been reduced for it already.
 #[test]
 fn the_same_echo_again_is_not_another_congestion() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..4);
     line.at(300);
@@ -104,7 +104,7 @@ fn the_same_echo_again_is_not_another_congestion() {
     line.peer_passes(ack(4001, 200).with(TcpFlags::ECE));
     line.at(400);
     line.peer_passes(ack(4001, 200).sack(&[(5001, 6001)]));
-    line.passes(nth(4).not_capable());
+    line.passes(nth_segment(4).not_capable());
     line.at(500);
     line.peer_becomes(ack(6001, 400), "a6001 t500/300 w50000");
     assert_eq!(line.counts().undone, 1);
@@ -115,7 +115,7 @@ fn the_same_echo_again_is_not_another_congestion() {
 #[test]
 fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
     for marked in [false, true] {
-        let mut line = Line::established();
+        let mut line = Timeline::established();
         line.at(200);
         line.sends(0..2);
         line.at(300);
@@ -124,7 +124,7 @@ fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
         line.sends(2..18);
         line.at(400);
         line.peer_passes(ack(2001, 200).sack(&[(6001, 18_001)]));
-        (2..6).for_each(|n| line.passes(nth(n).not_capable()));
+        (2..6).for_each(|n| line.passes(nth_segment(n).not_capable()));
         line.at(500);
         let changed = format!("a18001 t500/{} w50000", if marked { 300 } else { 400 });
         line.peer_becomes(ack(18_001, 400), &changed);
@@ -136,7 +136,7 @@ fn heavy_loss_is_congestion_unless_the_path_is_known_to_mark() {
 #[test]
 fn without_ecn_nothing_is_undone() {
     let offers = Offers { ecn: false, sack: true };
-    let mut line = Line::established_with(Config::default(), offers);
+    let mut line = Timeline::established_with(Config::default(), offers);
     one_is_lost(&mut line, |says| says);
     line.peer_passes(ack(5001, 301));
     assert_eq!(line.counts().undone, 0);
@@ -145,11 +145,11 @@ fn without_ecn_nothing_is_undone() {
 /// It could not have been marked, so it may have been dropped for congestion.
 #[test]
 fn what_was_sent_without_ect_is_not_undone() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
-    line.passes(nth(0).not_capable());
+    line.passes(nth_segment(0).not_capable());
     line.at(500);
-    line.passes(nth(0).not_capable());
+    line.passes(nth_segment(0).not_capable());
     line.at(600);
     line.peer_passes(ack(1001, 500));
     assert_eq!(line.counts().undone, 0);
@@ -157,7 +157,7 @@ fn what_was_sent_without_ect_is_not_undone() {
 
 #[test]
 fn it_can_be_turned_off() {
-    let mut line = Line::established_by(Config { undo_losses: false, ..Config::default() });
+    let mut line = Timeline::established_by(Config { undo_losses: false, ..Config::default() });
     one_is_lost(&mut line, |says| says);
     line.peer_passes(ack(5001, 301));
     assert_eq!(line.counts().undone, 0);
@@ -166,7 +166,7 @@ fn it_can_be_turned_off() {
 /// The peer answers the original after all: the local TCP learns that by itself (RFC 3522).
 #[test]
 fn an_echo_that_is_older_already_stays() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     one_is_lost(&mut line, |says| says);
     line.peer_passes(ack(5001, 200));
     assert_eq!(line.counts().echoes_rewritten, 0);
@@ -175,12 +175,12 @@ fn an_echo_that_is_older_already_stays() {
 /// On Linux it begins before what the peer has acknowledged and is empty, on BSD it has one byte.
 #[test]
 fn keep_alives_and_window_probes_are_no_losses() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..1);
     line.at(300);
     line.peer_passes(ack(1001, 200).window(0));
-    for probe in [common::line::data(1000, 0), common::line::data(1000, 1)] {
+    for probe in [common::timeline::data(1000, 0), common::timeline::data(1000, 1)] {
         assert_eq!(line.local(probe), PacketDisposition::Pass);
     }
     line.at(400);
@@ -195,14 +195,14 @@ fn keep_alives_and_window_probes_are_no_losses() {
 /// A queue above the shim has dropped segment 1: the flow goes on, and its retransmission is like any.
 #[test]
 fn a_segment_that_the_shim_never_saw_is_only_not_stored() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..1);
     line.sends(2..4);
     assert_eq!((line.status().outstanding, line.counts().not_stored), (4000, 1));
     line.at(300);
     line.peer_passes(ack(1001, 200).sack(&[(2001, 4001)]));
-    line.passes(nth(1).not_capable());
+    line.passes(nth_segment(1).not_capable());
     line.at(400);
     line.peer_passes(ack(4001, 300));
     assert_eq!((line.counts().lost_track, line.shim.memory().0), (0, 0));

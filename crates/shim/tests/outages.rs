@@ -2,16 +2,16 @@
 
 mod common;
 
-use common::cut::{REPAIR, answers, cut_short};
-use common::line::{IN_REPAIR, Line, Offers, ack, config, data, nth};
+use common::cut::{REPAIR, answer_repair, begin_outage};
+use common::timeline::{IN_REPAIR, Offers, Timeline, ack, config, data, nth_segment};
 use driftway_base::{Duration, Signal, SignalKind};
 use driftway_shim::{Config, CwndAfterOutage};
 use driftway_wire::TcpFlags;
 
 #[test]
 fn an_outage_from_its_beginning_to_its_end() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     assert_eq!(line.status().state, "resuming");
@@ -21,7 +21,7 @@ fn an_outage_from_its_beginning_to_its_end() {
     assert_eq!(line.status().time_to_resume, Some(Duration::from_millis(100)));
     line.at(840);
     line.emits([REPAIR[1], REPAIR[2], REPAIR[3]]);
-    answers(&mut line);
+    answer_repair(&mut line);
     // What the local clock showed a round trip ago.
     line.emits(["871 tcp a5001 t871/771 w50000"]);
     assert_eq!((line.status().state, line.status().outstanding), ("open", 0));
@@ -29,7 +29,7 @@ fn an_outage_from_its_beginning_to_its_end() {
 
     // What that makes the local TCP send, is spread over a round trip.
     line.at(872);
-    (5..8).for_each(|n| line.stores(nth(n)));
+    (5..8).for_each(|n| line.stores(nth_segment(n)));
     line.at(970);
     line.emits([
         "872 net 5001+1000 a1 t872/872 ect",
@@ -53,14 +53,14 @@ fn an_outage_from_its_beginning_to_its_end() {
 /// would hide from TCP how full the path is.
 #[test]
 fn what_is_spread_over_a_round_trip_has_left_after_one() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
-    answers(&mut line);
+    answer_repair(&mut line);
     line.taken();
     line.at(872);
-    (5..55).for_each(|n| line.stores(nth(n)));
+    (5..55).for_each(|n| line.stores(nth_segment(n)));
     line.at(972);
     let sent = line.taken();
     assert_eq!((sent.len(), line.status().waiting), (50, 0));
@@ -72,13 +72,13 @@ fn what_is_spread_over_a_round_trip_has_left_after_one() {
 
 #[test]
 fn nothing_is_made_up_but_the_last_acknowledgment_if_told_so() {
-    let mut line = Line::established_by(Config { undo_ack: false, ..config() });
-    cut_short(&mut line);
+    let mut line = Timeline::established_by(Config { undo_ack: false, ..config() });
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(840);
     line.emits(REPAIR);
-    answers(&mut line);
+    answer_repair(&mut line);
     line.emits(["871 tcp a5001 t871/771 w50000"]);
     assert_eq!(line.counts().undone, 0);
     assert_eq!(line.status().time_to_resume, Some(Duration::from_millis(871 - 650)));
@@ -87,8 +87,8 @@ fn nothing_is_made_up_but_the_last_acknowledgment_if_told_so() {
 /// liu-singh-2001 §III-C: one segment, and twice as many with each round trip.
 #[test]
 fn on_a_new_route_everything_begins_with_one_segment() {
-    let mut line = Line::established_by(Config { cwnd: CwndAfterOutage::Reset, ..config() });
-    cut_short(&mut line);
+    let mut line = Timeline::established_by(Config { cwnd: CwndAfterOutage::Reset, ..config() });
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(849);
@@ -109,22 +109,22 @@ fn on_a_new_route_everything_begins_with_one_segment() {
 /// A probe may have drawn the message that a retransmission would have: that is repeated, once for each.
 #[test]
 fn what_a_probe_has_drawn_is_repeated_about_a_retransmission() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(760);
-    line.passes(nth(0).not_capable());
-    line.passes(nth(0).not_capable());
+    line.passes(nth_segment(0).not_capable());
+    line.passes(nth_segment(0).not_capable());
     line.emits(["760 tcp Host unreachable 1"]);
     assert_eq!(line.counts().reports_repeated, 1);
     line.at(1050);
     line.emits(["850 net 1+1000 a1 t760/760", "1050 net 1+1000 a1 t760/760"]);
     line.at(1160);
-    line.passes(nth(0).not_capable());
+    line.passes(nth_segment(0).not_capable());
     line.emits(["1160 tcp Host unreachable 1"]);
     // It is over; what the local TCP sends again is swallowed, and nothing is said of it.
     line.at(1200);
     line.peer_is_held(ack(1001, 200));
-    assert_eq!(line.local(nth(1).not_capable()), IN_REPAIR);
+    assert_eq!(line.local(nth_segment(1).not_capable()), IN_REPAIR);
     let replies = line.taken();
     assert!(!replies.iter().any(|packet| packet.contains("unreachable")), "{replies:?}");
     assert_eq!(line.counts().reports_repeated, 2);
@@ -133,17 +133,17 @@ fn what_a_probe_has_drawn_is_repeated_about_a_retransmission() {
 /// What this host alone knows, no router has reported.
 #[test]
 fn nothing_is_repeated_that_no_router_has_said() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..4);
     line.at(250);
     line.signal(&Signal::new(SignalKind::RouteFailed));
     line.at(400);
-    line.passes(nth(0).not_capable());
+    line.passes(nth_segment(0).not_capable());
     line.at(650);
     line.taken();
     line.at(760);
-    line.passes(nth(0).not_capable());
+    line.passes(nth_segment(0).not_capable());
     line.emits([]);
     assert_eq!(line.status().state, "disconnected");
 }
@@ -153,12 +153,12 @@ fn nothing_is_repeated_that_no_router_has_said() {
 #[test]
 fn congestion_just_before_an_outage_is_not_forgotten() {
     for ecn in [true, false] {
-        let mut line = Line::established_with(config(), Offers { ecn, sack: true });
+        let mut line = Timeline::established_with(config(), Offers { ecn, sack: true });
         line.at(200);
         line.sends(0..5);
         line.at(300);
         line.peer_passes(ack(1, 200).sack(&[(1001, 4001)]));
-        let again = |n| if ecn { nth(n).not_capable() } else { nth(n) };
+        let again = |n| if ecn { nth_segment(n).not_capable() } else { nth_segment(n) };
         line.passes(again(0));
         line.at(310);
         line.peer_passes(ack(1, 200).sack(&[(1001, 5001)]));
@@ -179,13 +179,13 @@ fn congestion_just_before_an_outage_is_not_forgotten() {
 /// the retransmission, and undo it.
 #[test]
 fn a_fresh_echo_undoes_nothing() {
-    let mut line = Line::established_by(Config { cwnd: CwndAfterOutage::Reset, ..config() });
+    let mut line = Timeline::established_by(Config { cwnd: CwndAfterOutage::Reset, ..config() });
     line.at(200);
     line.sends(0..2);
     line.at(250);
     line.cut(0);
     line.at(380);
-    line.passes(nth(0));
+    line.passes(nth_segment(0));
     line.at(400);
     line.peer_is_held(ack(2001, 200));
     line.emits(["400 tcp a2001 t400/380 w50000"]);
@@ -194,8 +194,8 @@ fn a_fresh_echo_undoes_nothing() {
 /// The repair has lost segment 2 and is told so; without that, three duplicates say it.
 #[test]
 fn what_is_lost_again_is_sent_again() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(850);
@@ -217,8 +217,8 @@ fn what_is_lost_again_is_sent_again() {
     line.emits(["1571 tcp a5001 t1571/1471 w50000"]);
 
     let offers = Offers { ecn: true, sack: false };
-    let mut line = Line::established_with(config(), offers);
-    cut_short(&mut line);
+    let mut line = Timeline::established_with(config(), offers);
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(849);
@@ -237,7 +237,7 @@ fn what_is_lost_again_is_sent_again() {
 /// Before the outage a queue made round trips of 600 ms of 100: the repair meets none.
 #[test]
 fn the_margin_for_reordering_is_that_of_an_empty_path() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     for n in 0..12 {
         line.at(1000 * u64::from(n) + 200);
         line.sends(n..n + 1);
@@ -261,7 +261,7 @@ fn the_margin_for_reordering_is_that_of_an_empty_path() {
 
 #[test]
 fn a_long_flight_is_repaired_by_what_is_reported() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..20);
     line.at(250);
@@ -296,8 +296,8 @@ fn a_long_flight_is_repaired_by_what_is_reported() {
 
 #[test]
 fn a_second_outage_while_resuming() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(760);
@@ -307,8 +307,8 @@ fn a_second_outage_while_resuming() {
     line.at(800);
     line.peer_is_held(ack(1001, 200));
     line.at(810);
-    assert_eq!(line.local(nth(0).not_capable()), IN_REPAIR);
-    line.passes(nth(1).not_capable());
+    assert_eq!(line.local(nth_segment(0).not_capable()), IN_REPAIR);
+    line.passes(nth_segment(1).not_capable());
     line.at(1000);
     line.emits(["960 net 1001+1000 a1 t810/810"]);
     line.at(1060);
@@ -329,14 +329,14 @@ fn a_second_outage_while_resuming() {
 /// The local TCP times out while the repair goes on: that is undone at its end.
 #[test]
 fn a_timeout_during_repair_is_swallowed_and_undone() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(800);
     line.taken();
     assert_eq!(line.local(data(2, 999).not_capable()), IN_REPAIR);
-    answers(&mut line);
+    answer_repair(&mut line);
     line.emits(["871 tcp a3 t871/200 w50000", "871 tcp a5001 t871/771 w50000"]);
     assert_eq!(line.counts().undo_acks, 2);
 }
@@ -344,8 +344,8 @@ fn a_timeout_during_repair_is_swallowed_and_undone() {
 /// Acknowledgments are held for a second at most; then the local TCP repairs what is left.
 #[test]
 fn holding_has_an_end() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(849);
@@ -357,19 +357,19 @@ fn holding_has_an_end() {
     line.emits(["1750 tcp a2001 t1200/1650 w50000"]);
     assert_eq!(line.status().state, "open");
     line.at(2000);
-    line.passes(nth(3).not_capable());
+    line.passes(nth_segment(3).not_capable());
 }
 
 #[test]
 fn originals_are_not_older_than_a_retransmission_that_has_left() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..3);
     line.at(240);
-    line.passes(nth(0).not_capable());
+    line.passes(nth_segment(0).not_capable());
     line.at(250);
     line.cut(0);
-    line.stores(nth(3));
+    line.stores(nth_segment(3));
     line.at(450);
     line.emits(["450 net 1+1000 a1 t240/250"]);
     line.at(550);
@@ -389,8 +389,8 @@ fn originals_are_not_older_than_a_retransmission_that_has_left() {
 /// far, it takes the timestamp for the latest, and refuses older ones.
 #[test]
 fn originals_are_not_older_than_an_acknowledgment_that_began_among_them() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(760);
@@ -403,7 +403,7 @@ fn originals_are_not_older_than_an_acknowledgment_that_began_among_them() {
         "763 net 3001+1000 a1 t760/760",
         "770 net 4001+1000 a1 t760/760 ect",
     ]);
-    answers(&mut line);
+    answer_repair(&mut line);
     line.taken();
 }
 
@@ -411,8 +411,8 @@ fn originals_are_not_older_than_an_acknowledgment_that_began_among_them() {
 /// learnt goes along with the originals.
 #[test]
 fn data_in_both_directions() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     let first = ack(1001, 200).carrying(1, 500).sack(&[(2001, 3001)]).with(TcpFlags::ECE);
     line.peer_becomes(first, "1+500 a1 t750/200 w50000 ECE");
@@ -432,18 +432,18 @@ fn data_in_both_directions() {
 /// The peer's window has closed and opened again while its acknowledgments were held.
 #[test]
 fn what_the_peer_says_of_its_window_is_not_lost() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200).window(0));
     line.emits(["750 tcp a2 t750/200 w0", REPAIR[0]]);
     line.at(849);
     line.taken();
-    answers(&mut line);
+    answer_repair(&mut line);
     line.emits(["871 tcp a5001 t871/771 w50000"]);
 
     // Nothing is acknowledged, but the window is another one.
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..3);
     line.at(250);
@@ -460,14 +460,14 @@ fn what_the_peer_says_of_its_window_is_not_lost() {
 /// A keep-alive of the peer asks for an answer even during repair.
 #[test]
 fn the_peers_keep_alives_are_not_held() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.peer_becomes(ack(1001, 200).seq(0), "a2 t750/200 w50000");
     line.at(849);
     line.taken();
-    answers(&mut line);
+    answer_repair(&mut line);
     line.taken();
 }
 
@@ -475,8 +475,8 @@ fn the_peers_keep_alives_are_not_held() {
 /// kept waiting for originals that can't arrive.
 #[test]
 fn a_narrower_path_ends_the_repair() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(760);

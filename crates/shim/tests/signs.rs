@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::cut::{NOT_BELIEVED, cut_short};
-use common::line::{FLOW, IN_REPAIR, Line, THERE, ack, config, data, nth};
+use common::cut::{NOT_BELIEVED, begin_outage};
+use common::timeline::{FLOW, IN_REPAIR, THERE, Timeline, ack, config, data, nth_segment};
 use driftway_base::{Signal, SignalKind};
 use driftway_shim::{Config, PacketDisposition};
 use driftway_wire::UnreachableCode;
@@ -11,7 +11,7 @@ use driftway_wire::UnreachableCode;
 /// The oldest original, each round trip, and after two minutes once a second.
 #[test]
 fn how_often_is_probed() {
-    let mut line = Line::established_by(Config::default());
+    let mut line = Timeline::established_by(Config::default());
     line.at(200);
     line.sends(0..2);
     line.at(250);
@@ -32,30 +32,30 @@ fn how_often_is_probed() {
 
 #[test]
 fn icmp_is_believed_about_what_is_in_flight_only() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
     line.at(300);
     line.peer_passes(ack(1001, 200));
-    let others = [nth(0), nth(2), data(5_000_000, 10)];
+    let others = [nth_segment(0), nth_segment(2), data(5_000_000, 10)];
     for says in others {
         assert_eq!(line.unreachable(says, UnreachableCode::Net), NOT_BELIEVED);
     }
     for code in [UnreachableCode::Port, UnreachableCode::Other(13)] {
-        assert_eq!(line.unreachable(nth(1), code), NOT_BELIEVED);
+        assert_eq!(line.unreachable(nth_segment(1), code), NOT_BELIEVED);
     }
     assert_eq!((line.status().state, line.counts().not_believed), ("open", 5));
     line.cut(1);
     // What has not left cannot have met a router.
-    line.stores(nth(2));
-    assert_eq!(line.unreachable(nth(2), UnreachableCode::Net), NOT_BELIEVED);
+    line.stores(nth_segment(2));
+    assert_eq!(line.unreachable(nth_segment(2), UnreachableCode::Net), NOT_BELIEVED);
     line.at(301);
 }
 
 /// What was on its way when the router spoke says nothing about the path.
 #[test]
 fn stragglers_are_no_sign_of_a_path() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
     line.at(250);
@@ -71,7 +71,7 @@ fn stragglers_are_no_sign_of_a_path() {
 /// A host that only receives: the sender may never have had the last acknowledgment.
 #[test]
 fn a_receiver_says_that_it_is_back() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.peer_passes(ack(1, 100).carrying(1, 1000));
     line.passes(data(1, 0).not_capable().acking(1001).window(7000));
@@ -89,12 +89,12 @@ fn a_receiver_says_that_it_is_back() {
 /// Where all acknowledgments had arrived before the cut, one must be in hand.
 #[test]
 fn a_receiver_keeps_two_bytes_in_hand() {
-    let mut line = Line::established_by(Config { hold_back: true, ..config() });
-    let leaves = |line: &mut Line, number: u32| {
+    let mut line = Timeline::established_by(Config { hold_back: true, ..config() });
+    let leaves = |line: &mut Timeline, number: u32| {
         let says = line.local_now(data(1, 0).not_capable().acking(number));
         let mut bytes = says.bytes(line.now);
         assert_eq!(line.outgoing(&mut bytes), PacketDisposition::Pass);
-        common::line::show(&bytes)
+        common::timeline::show(&bytes)
     };
     line.at(200);
     line.peer_passes(ack(1, 100).carrying(1, 1000));
@@ -129,18 +129,18 @@ fn a_receiver_keeps_two_bytes_in_hand() {
 /// to see to it itself.
 #[test]
 fn a_repair_that_is_in_vain_is_left_to_tcp() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
     line.at(250);
     line.cut(0);
-    line.stores(nth(2));
+    line.stores(nth_segment(2));
     for at in [550, 1300, 2050] {
         line.at(at);
         assert_eq!(line.status().state, "disconnected");
         line.peer_is_held(ack(1, 100));
         line.at(at + 50);
-        assert_eq!(line.local(nth(0)), IN_REPAIR);
+        assert_eq!(line.local(nth_segment(0)), IN_REPAIR);
     }
     line.at(2649);
     assert_eq!((line.status().state, line.counts().left_to_tcp), ("resuming", 0));
@@ -148,8 +148,8 @@ fn a_repair_that_is_in_vain_is_left_to_tcp() {
     line.at(2650);
     line.emits(["2650 tcp a1 t2100/2550 w50000"]);
     assert_eq!((line.status().state, line.counts().left_to_tcp), ("open", 1));
-    line.passes(nth(0).not_capable());
-    line.passes(nth(2).not_capable());
+    line.passes(nth_segment(0).not_capable());
+    line.passes(nth_segment(2).not_capable());
     line.at(2750);
     line.peer_passes(ack(3001, 2650));
     assert_eq!(line.shim.memory().0, 0);
@@ -158,8 +158,8 @@ fn a_repair_that_is_in_vain_is_left_to_tcp() {
 /// A shim that is stopped, and not killed, leaves nothing to wait for.
 #[test]
 fn what_it_keeps_is_handed_out_when_it_is_let_go() {
-    let mut line = Line::established();
-    cut_short(&mut line);
+    let mut line = Timeline::established();
+    begin_outage(&mut line);
     line.at(750);
     line.peer_is_held(ack(1001, 200));
     line.at(751);
@@ -171,12 +171,12 @@ fn what_it_keeps_is_handed_out_when_it_is_let_go() {
         "751 net 3001+1000 a1 t400/400",
         "751 net 4001+1000 a1 t400/400 ect",
     ]);
-    line.passes(nth(1).not_capable());
+    line.passes(nth_segment(1).not_capable());
 }
 
 #[test]
 fn the_own_link_goes_and_comes_back() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..3);
     line.at(210);
@@ -204,7 +204,7 @@ fn the_own_link_goes_and_comes_back() {
     line.sends(3..4);
     let mut failed = Signal::new(SignalKind::RouteFailed);
     failed.details.flow = Some(FLOW);
-    for seq in [nth(2), nth(4)].map(|says| says.segment.seq) {
+    for seq in [nth_segment(2), nth_segment(4)].map(|says| says.segment.seq) {
         failed.details.seq = Some(seq);
         line.signal(&failed);
         assert_eq!(line.status().state, "open");
@@ -222,7 +222,7 @@ fn the_own_link_goes_and_comes_back() {
 
 #[test]
 fn a_path_that_is_not_back_is_found_out() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
     line.at(250);
@@ -240,7 +240,7 @@ fn a_path_that_is_not_back_is_found_out() {
 /// itself; what shows that there was an outage has everything sent again.
 #[test]
 fn silence_is_a_sign() {
-    let mut line = Line::established_by(Config { suspect_after: Some(2), ..config() });
+    let mut line = Timeline::established_by(Config { suspect_after: Some(2), ..config() });
     for n in 0..40 {
         line.at(200 + 200 * u64::from(n));
         line.sends(n..n + 1);
@@ -251,9 +251,9 @@ fn silence_is_a_sign() {
     line.sends(40..44);
     for at in [8500, 9100] {
         line.at(at);
-        line.passes(nth(43).not_capable());
-        line.passes(nth(40).not_capable());
-        line.passes(nth(41).not_capable());
+        line.passes(nth_segment(43).not_capable());
+        line.passes(nth_segment(40).not_capable());
+        line.passes(nth_segment(41).not_capable());
     }
     // An RTO later nothing is heard of the second one. In a second 5,000 bytes were delivered, of which
     // a twentieth is for probes.
@@ -275,7 +275,7 @@ fn silence_is_a_sign() {
 /// With nothing outstanding there is nothing to repair; whatever the peer says, says it all.
 #[test]
 fn an_outage_with_a_closed_window() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..1);
     line.at(300);

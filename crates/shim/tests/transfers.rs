@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::net::{MS, Path, World, like_linux};
+use common::net::{MS, Path, TestNetwork, like_linux};
 use common::paths::path;
 use driftway_base::{Duration, Instant};
 use driftway_shim::{Config, CwndAfterOutage, Shim};
@@ -52,10 +52,10 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-fn world(case: &Case) -> World {
+fn world(case: &Case) -> TestNetwork {
     let shim = || Some(Shim::new(case.config));
     let shims = [shim(), if case.both { shim() } else { None }];
-    let mut world = World::new(&like_linux(case.growth), shims, case.path.clone(), case.seed);
+    let mut world = TestNetwork::new(&like_linux(case.growth), shims, case.path.clone(), case.seed);
     world.bounds = case.config;
     for (end, bytes) in world.ends.iter_mut().zip(case.bytes) {
         end.writes = bytes;
@@ -64,9 +64,9 @@ fn world(case: &Case) -> World {
 }
 
 /// Lets both ends send all they have, and close; then waits until nothing moves any more.
-fn finish(world: &mut World, case: &Case) {
+fn finish(world: &mut TestNetwork, case: &Case) {
     // Who closes before the connection is open, never opens it.
-    let open = |world: &World| world.ends.iter().all(|end| end.tcp.view().is_synchronized);
+    let open = |world: &TestNetwork| world.ends.iter().all(|end| end.tcp.view().is_synchronized);
     while !open(world) && world.step() {}
     for end in &mut world.ends {
         end.tcp.close();
@@ -119,10 +119,10 @@ proptest! {
         let mut at = Duration::ZERO;
         for pause in pauses {
             at = at + MS(pause);
-            world.ends[1].reads ^= true;
+            world.ends[1].is_reading ^= true;
             world.run_until(Instant::ZERO + at);
         }
-        world.ends[1].reads = true;
+        world.ends[1].is_reading = true;
         finish(&mut world, &case);
     }
 }

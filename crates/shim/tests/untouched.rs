@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::line::{HERE, Line, Says, THERE, ack, data, encode, nth, syn, syn_ack};
+use common::timeline::{
+    HERE, THERE, TestSegment, Timeline, ack, data, encode, nth_segment, syn, syn_ack,
+};
 use driftway_base::{Ecn, Instant};
 use driftway_shim::{Config, Counts, PacketDisposition, Shim, UntouchedReason};
 use driftway_wire::{
@@ -22,14 +24,14 @@ fn untouched(shim: &mut Shim, bytes: &[u8], reason: UntouchedReason) {
     }
 }
 
-fn segment(says: Says) -> Vec<u8> {
+fn segment(says: TestSegment) -> Vec<u8> {
     says.options(|o| o.timestamps = Some(Timestamps { value: 0, echo: 0 })).bytes(Instant::ZERO)
 }
 
 #[test]
 fn each_kind_is_named_and_counted() {
     let mut shim = Shim::new(Config::default());
-    let whole = segment(nth(0));
+    let whole = segment(nth_segment(0));
 
     let mut ipv6 = vec![0x60; 60];
     ipv6[6] = 6;
@@ -69,9 +71,9 @@ fn each_kind_is_named_and_counted() {
 }
 
 /// Opens a connection with these, and shows what follows.
-fn handshake(line: &mut Line, mut syn: Vec<u8>, mut answer: Vec<u8>) -> [PacketDisposition; 3] {
+fn handshake(line: &mut Timeline, mut syn: Vec<u8>, mut answer: Vec<u8>) -> [PacketDisposition; 3] {
     let fates = [line.outgoing(&mut syn), line.incoming(&mut answer)];
-    let mut data = segment(nth(0));
+    let mut data = segment(nth_segment(0));
     let third = line.outgoing(&mut data);
     [fates[0], fates[1], third]
 }
@@ -86,7 +88,8 @@ fn with_option(bytes: Vec<u8>, option: [u8; 4]) -> Vec<u8> {
     for (from, at) in [(0, 10), (20, 36)] {
         bytes[at..at + 2].fill(0);
         let part = if from == 0 { &bytes[..20] } else { &bytes[20..] };
-        let pseudo = if from == 0 { 0 } else { 6 + part.len() as u32 + checksum_words(&bytes[12..20]) };
+        let pseudo =
+            if from == 0 { 0 } else { 6 + part.len() as u32 + checksum_words(&bytes[12..20]) };
         let mut sum = checksum_words(part) + pseudo;
         while sum > 0xffff {
             sum = (sum >> 16) + (sum & 0xffff);
@@ -106,7 +109,7 @@ fn options_that_are_not_known() {
     let unknown = PacketDisposition::Untouched(UntouchedReason::UnknownOption);
     let [ask, answer] = [syn(), syn_ack()].map(|says| says.bytes(Instant::ZERO));
     for option in [[34, 2, 1, 1], [30, 4, 0, 0], [253, 4, 1, 2]] {
-        let mut line = Line::new(Config::default());
+        let mut line = Timeline::new(Config::default());
         let fates = handshake(&mut line, with_option(ask.clone(), option), answer.clone());
         assert_eq!(fates, [unknown, older, older]);
         let fates = handshake(&mut line, ask.clone(), with_option(answer.clone(), option));
@@ -114,7 +117,7 @@ fn options_that_are_not_known() {
         assert_eq!((line.counts().unknown_option, line.counts().flows), (2, 0));
     }
     // What is no option at all is known.
-    let mut line = Line::new(Config::default());
+    let mut line = Timeline::new(Config::default());
     let fates = handshake(&mut line, with_option(ask, [1, 1, 1, 0]), answer);
     assert_eq!(fates, [PacketDisposition::Pass; 3]);
     assert_eq!(line.shim.flows().count(), 1);
@@ -127,7 +130,7 @@ fn connections_without_timestamps() {
     for (ask, answer) in
         [(syn().without_timestamps(), syn_ack()), (syn(), syn_ack().without_timestamps())]
     {
-        let mut line = Line::new(Config::default());
+        let mut line = Timeline::new(Config::default());
         let [ask, answer] = [ask, answer].map(|says| says.bytes(Instant::ZERO));
         assert_eq!(handshake(&mut line, ask, answer), [PacketDisposition::Pass, none, older]);
         assert_eq!((line.counts().no_timestamps, line.shim.flows().count()), (1, 0));
@@ -136,17 +139,20 @@ fn connections_without_timestamps() {
 
 #[test]
 fn both_ends_open_at_once() {
-    let mut line = Line::new(Config::default());
+    let mut line = Timeline::new(Config::default());
     line.passes(syn());
     let crossing = syn_ack().flags(TcpFlags::SYN);
-    assert_eq!(line.peer(crossing).0, PacketDisposition::Untouched(UntouchedReason::SimultaneousOpen));
+    assert_eq!(
+        line.peer(crossing).0,
+        PacketDisposition::Untouched(UntouchedReason::SimultaneousOpen)
+    );
     assert_eq!(line.shim.flows().count(), 0);
 }
 
 /// A connection that the peer opens.
 #[test]
 fn a_connection_that_is_answered_here_is_followed() {
-    let mut line = Line::new(Config::default());
+    let mut line = Timeline::new(Config::default());
     let ask = syn_ack().flags(TcpFlags::SYN.with(TcpFlags::ECE).with(TcpFlags::CWR));
     line.peer_passes(ask);
     let answer = syn().flags(TcpFlags::SYN.with(TcpFlags::ACK).with(TcpFlags::ECE)).acking(1);
@@ -162,7 +168,7 @@ fn a_connection_that_is_answered_here_is_followed() {
 #[test]
 fn numbers_that_are_nowhere_near() {
     let implausible = PacketDisposition::Untouched(UntouchedReason::Implausible);
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
     for says in [
@@ -217,16 +223,22 @@ fn many_flows_look_for_one_host_in_turns() {
         (answer.destination_port, answer.options.timestamps) = (port, stamps(0));
         let ip = IpHeader::new(THERE.address, HERE.address);
         let mut bytes = encode(&Packet { ip, body: Body::Tcp(answer) });
-        assert_eq!(shim.on_incoming(Instant::from_millis(100), &mut bytes), PacketDisposition::Pass);
+        assert_eq!(
+            shim.on_incoming(Instant::from_millis(100), &mut bytes),
+            PacketDisposition::Pass
+        );
         // The first of them has nothing to look for a path with.
         if port == FLOWS.start {
             continue;
         }
-        let mut first = nth(0).segment;
+        let mut first = nth_segment(0).segment;
         (first.source_port, first.options.timestamps) = (port, stamps(100));
         let ip = IpHeader::new(HERE.address, THERE.address);
         let mut bytes = encode(&Packet { ip, body: Body::Tcp(first) });
-        assert_eq!(shim.on_outgoing(Instant::from_millis(100), &mut bytes), PacketDisposition::Pass);
+        assert_eq!(
+            shim.on_outgoing(Instant::from_millis(100), &mut bytes),
+            PacketDisposition::Pass
+        );
     }
     let gone = driftway_base::Signal::new(driftway_base::SignalKind::RouteFailed);
     let mut now = Instant::from_millis(150);

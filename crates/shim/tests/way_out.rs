@@ -3,12 +3,12 @@
 
 mod common;
 
-use common::line::{IN_REPAIR, Line, Offers, ack, config, nth};
-use common::net::{Lie, MS, Path, World, like_linux};
+use common::net::{ForgedSignal, MS, Path, TestNetwork, like_linux};
 use common::paths::path;
+use common::timeline::{IN_REPAIR, Offers, Timeline, ack, config, nth_segment};
 use driftway_aid::Aid;
-use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_aid::options::{OptionKind, OptionValue};
+use driftway_aid::registry::{AIDS, AidEntry};
 use driftway_aid::tcp_f::{ResumeFrom, TcpF, TcpFOptions};
 use driftway_base::{Duration, Instant, Signal, SignalKind};
 use driftway_shim::{Config, CwndAfterOutage, PacketDisposition, Shim};
@@ -27,7 +27,7 @@ fn with(listed: &'static AidEntry, config: Config) -> Option<Shim> {
 /// waits.
 #[test]
 fn what_is_acknowledged_while_the_path_is_said_to_be_gone_again_is_told() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..3);
     line.at(250);
@@ -38,15 +38,15 @@ fn what_is_acknowledged_while_the_path_is_said_to_be_gone_again_is_told() {
     line.cut(2);
     line.at(599);
     line.taken();
-    assert_eq!(line.local(nth(0).not_capable()), IN_REPAIR);
+    assert_eq!(line.local(nth_segment(0).not_capable()), IN_REPAIR);
     line.at(650);
     line.peer_is_held(ack(3001, 200));
     // Its timeout is undone, and it knows all.
     line.emits(["650 tcp a2 t650/200 w50000", "650 tcp a3001 t650/599 w50000"]);
     assert_eq!((line.status().state, line.status().outstanding), ("disconnected", 0));
     // What it sends then is the probe.
-    line.stores(nth(3));
-    line.stores(nth(4));
+    line.stores(nth_segment(3));
+    line.stores(nth_segment(4));
     line.at(869);
     line.emits(["770 net 3001+1000 a1 t650/650 ect"]);
     line.at(870);
@@ -61,7 +61,7 @@ fn what_is_acknowledged_while_the_path_is_said_to_be_gone_again_is_told() {
 /// The same where something is left: the local TCP is kept waiting for a second at most.
 #[test]
 fn it_is_told_within_a_second_in_any_case() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..3);
     line.at(250);
@@ -89,7 +89,7 @@ fn it_is_told_within_a_second_in_any_case() {
 /// Of what a router had no way for, nothing is acknowledged without being sent again.
 #[test]
 fn who_was_wrong_once_is_believed_only_about_silence() {
-    let mut line = Line::established();
+    let mut line = Timeline::established();
     line.at(200);
     line.sends(0..2);
     line.at(210);
@@ -98,7 +98,7 @@ fn who_was_wrong_once_is_believed_only_about_silence() {
     line.peer_passes(ack(1001, 200));
     line.peer_passes(ack(2001, 200));
     // The next data are the probe, at once.
-    line.stores(nth(2));
+    line.stores(nth_segment(2));
     line.at(400);
     line.peer_is_held(ack(3001, 300));
     line.taken();
@@ -108,14 +108,17 @@ fn who_was_wrong_once_is_believed_only_about_silence() {
         line.at(500 + u64::from(n) * 200);
         line.sends(3 + n..4 + n);
         line.emits([]);
-        assert_eq!(line.unreachable(nth(3 + n), UnreachableCode::Host), PacketDisposition::Pass);
+        assert_eq!(
+            line.unreachable(nth_segment(3 + n), UnreachableCode::Host),
+            PacketDisposition::Pass
+        );
         line.at(600 + u64::from(n) * 200);
         line.peer_passes(ack(4001 + 1000 * n, 500 + n * 200));
     }
     // True this time: nobody is heard for a timeout (300 ms).
     line.at(3000);
     line.sends(13..15);
-    assert_eq!(line.unreachable(nth(13), UnreachableCode::Host), PacketDisposition::Pass);
+    assert_eq!(line.unreachable(nth_segment(13), UnreachableCode::Host), PacketDisposition::Pass);
     line.at(3299);
     assert_eq!(line.status().state, "open");
     line.at(3300);
@@ -138,7 +141,7 @@ fn who_was_wrong_once_is_believed_only_about_silence() {
 fn the_shim_looks_by_itself_whatever_the_aid_waits_for() {
     for (name, state) in [("tcp-f", "snooze"), ("atcp", "disconnected")] {
         let aid = driftway_aid::registry::find(name).expect("listed");
-        let mut line = Line::opened(with(aid, config()).expect("one"), OFFERS);
+        let mut line = Timeline::established_with_shim(with(aid, config()).expect("one"), OFFERS);
         line.at(200);
         line.sends(0..2);
         line.at(250);
@@ -166,7 +169,7 @@ fn a_round_trip_that_a_hold_interrupts_is_not_measured() {
     let options = TcpFOptions { resume_from: ResumeFrom::Nxt, ..TcpFOptions::default() };
     let make = move || Box::new(TcpF::new(options.clone())) as Box<dyn Aid>;
     let config = Config { probe_max: Duration::from_secs(60), ..config() };
-    let mut line = Line::opened(Shim::with_aid(config, make), OFFERS);
+    let mut line = Timeline::established_with_shim(Shim::with_aid(config, make), OFFERS);
     line.at(200);
     line.sends(0..2);
     line.signal(&Signal::new(SignalKind::RouteFailed));
@@ -182,12 +185,17 @@ fn a_round_trip_that_a_hold_interrupts_is_not_measured() {
 }
 
 /// A transfer, and bytes that have arrived at these times (ms).
-fn under_attack(aid: Option<&'static AidEntry>, lie: Lie, delay: u64, at: &[u64]) -> Vec<u64> {
+fn under_attack(
+    aid: Option<&'static AidEntry>,
+    lie: ForgedSignal,
+    delay: u64,
+    at: &[u64],
+) -> Vec<u64> {
     let shim = aid.and_then(|aid| with(aid, Config::default()));
     let path = Path { delay: MS(delay), ..Path::clean() };
-    let mut world = World::new(&like_linux(GrowthKind::Cubic), [shim, None], path, 1);
+    let mut world = TestNetwork::new(&like_linux(GrowthKind::Cubic), [shim, None], path, 1);
     world.ends[0].writes = 1 << 40;
-    (0..50).for_each(|n| world.lie(Instant::from_millis(5_000 + n * 200), lie));
+    (0..50).for_each(|n| world.schedule_forged(Instant::from_millis(5_000 + n * 200), lie));
     let read = |at: &u64| {
         world.run_until(Instant::from_millis(*at));
         world.ends[1].read
@@ -198,7 +206,7 @@ fn under_attack(aid: Option<&'static AidEntry>, lie: Lie, delay: u64, at: &[u64]
 /// Five a second for ten seconds, with numbers that are in flight, or about the own link.
 #[test]
 fn after_forged_messages_data_flow_within_two_seconds() {
-    for lie in [Lie::Icmp, Lie::Link { up: false }] {
+    for lie in [ForgedSignal::Icmp, ForgedSignal::Link { up: false }] {
         for delay in [5, 20, 50, 150] {
             for aid in AIDS {
                 let read = under_attack(Some(aid), lie, delay, &[14_800, 16_800, 18_800]);
@@ -257,7 +265,9 @@ impl Case {
                 .map(|(option, number)| (option.name, value(&option.kind, *number)))
                 .collect();
             // What must not be longer than something else is left at its default, with that.
-            settings.retain(|(name, _)| aid.ordered_options.iter().all(|(a, b)| a != name && b != name));
+            settings.retain(|(name, _)| {
+                aid.ordered_options.iter().all(|(a, b)| a != name && b != name)
+            });
             aid.build(&settings).expect("each fits")
         }))
     }
@@ -300,11 +310,11 @@ fn case() -> impl Strategy<Value = Case> {
         })
 }
 
-fn lie(kind: u8) -> Lie {
+fn lie(kind: u8) -> ForgedSignal {
     match kind % 8 {
-        0 => Lie::Link { up: false },
-        1 => Lie::Link { up: true },
-        _ => Lie::Icmp,
+        0 => ForgedSignal::Link { up: false },
+        1 => ForgedSignal::Link { up: true },
+        _ => ForgedSignal::Icmp,
     }
 }
 
@@ -319,11 +329,11 @@ fn check(case: &Case) {
     let mut path = case.path.clone();
     path.cuts.retain(|(start, _)| *start < works);
     path.cuts.iter_mut().for_each(|(_, end)| *end = (*end).min(works));
-    let mut world = World::new(&like_linux(GrowthKind::Cubic), shims, path, case.seed);
+    let mut world = TestNetwork::new(&like_linux(GrowthKind::Cubic), shims, path, case.seed);
     world.bounds = case.config;
     world.ends[0].writes = 1 << 40;
     for (at, kind) in case.lies.iter().filter(|(at, _)| *at < case.ends) {
-        world.lie(Instant::from_millis(*at), lie(*kind));
+        world.schedule_forged(Instant::from_millis(*at), lie(*kind));
     }
     if let Some(at) = case.killed.filter(|at| *at < case.ends) {
         world.run_until(Instant::from_millis(at));
@@ -335,7 +345,7 @@ fn check(case: &Case) {
     if world.ends.iter().any(|end| !end.tcp.view().is_synchronized) {
         return;
     }
-    let held = |world: &World| {
+    let held = |world: &TestNetwork| {
         let flow = world.ends[0].shim.as_ref().and_then(|shim| shim.flows().next());
         flow.map_or("open", |flow| flow.state)
     };

@@ -24,8 +24,13 @@ pub enum EventClass {
     Application = 4,
 }
 
-const EVENT_CLASSES: [EventClass; 5] =
-    [EventClass::Fault, EventClass::Network, EventClass::Aid, EventClass::Tcp, EventClass::Application];
+const EVENT_CLASSES: [EventClass; 5] = [
+    EventClass::Fault,
+    EventClass::Network,
+    EventClass::Aid,
+    EventClass::Tcp,
+    EventClass::Application,
+];
 
 /// An event: when, what kind, whose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,9 +128,12 @@ mod test {
     fn one_instant_is_ordered_by_class_and_entity() {
         let mut events = EventQueue::new([2; 5]);
         let at = Instant::from_secs(1);
-        for (class, entity) in
-            [(EventClass::Application, 0), (EventClass::Tcp, 1), (EventClass::Aid, 1), (EventClass::Network, 1)]
-        {
+        for (class, entity) in [
+            (EventClass::Application, 0),
+            (EventClass::Tcp, 1),
+            (EventClass::Aid, 1),
+            (EventClass::Network, 1),
+        ] {
             events.schedule(class, entity, at);
         }
         events.schedule(EventClass::Network, 0, at);
@@ -153,7 +161,10 @@ mod test {
         events.schedule(EventClass::Tcp, 0, Instant::from_secs(5));
         assert_eq!(events.next_time(), Some(Instant::from_secs(3)));
         assert_eq!(events.next().map(|e| e.at), Some(Instant::from_secs(3)));
-        assert_eq!((events.earliest_bound(), events.next_time()), (Some(Instant::from_secs(9)), None));
+        assert_eq!(
+            (events.earliest_bound(), events.next_time()),
+            (Some(Instant::from_secs(9)), None)
+        );
         assert_eq!(events.next(), None);
     }
 }

@@ -250,7 +250,11 @@ impl ActiveFlow {
             Application::Cbr(cbr) => {
                 let (Time(every), Size(size)) = (cbr.every, cbr.size);
                 let (low, high) = cbr.bounds();
-                let gap = if low < high { self.interval_random.uniform_duration(low, high) } else { every };
+                let gap = if low < high {
+                    self.interval_random.uniform_duration(low, high)
+                } else {
+                    every
+                };
                 (size, false, Some(now + gap))
             }
         };

@@ -8,24 +8,24 @@
 
 pub mod capture;
 mod event_queue;
+mod fault_injection;
 mod fingerprint;
 mod flows;
 pub mod log;
 mod metrics;
+mod observers;
 pub mod results;
 mod run;
-mod fault_injection;
 mod simulation;
 mod sockets;
 pub mod trace;
-mod observers;
 
-use driftway_path::{packet_accounting, addresses};
+use driftway_path::{addresses, packet_accounting};
 
-pub use metrics::{is_count, network_metric, network_metrics};
-pub use run::RunError;
 #[cfg(feature = "broken")]
 pub use fault_injection::{InjectedFault, inject_fault};
+pub use metrics::{is_count, network_metric, network_metrics};
+pub use observers::Observers;
+pub use run::RunError;
 pub use simulation::{FlowSnapshot, SenderSnapshot, Simulation, run};
 pub use sockets::tcp_config;
-pub use observers::Observers;

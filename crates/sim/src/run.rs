@@ -2,11 +2,11 @@
 
 mod adhoc;
 mod hosts;
+mod inspect;
+mod path;
 #[cfg(test)]
 mod recording_aid;
-mod inspect;
 mod result;
-mod path;
 
 use std::collections::VecDeque;
 
@@ -21,15 +21,15 @@ pub use adhoc::AdhocNetwork;
 
 use inspect::follow_next_hops;
 
-use crate::packet_accounting::PacketTable;
-use crate::event_queue::{EventClass, Event, EventQueue};
+use crate::addresses::address;
+use crate::event_queue::{Event, EventClass, EventQueue};
+use crate::fault_injection::FaultInjection;
 use crate::fingerprint::Fingerprint;
 use crate::flows::ActiveFlow;
-use crate::addresses::address;
-use crate::results::RunResult;
-use crate::fault_injection::FaultInjection;
-use crate::sockets::{self, FlowEnd};
 use crate::observers::Observers;
+use crate::packet_accounting::PacketTable;
+use crate::results::RunResult;
+use crate::sockets::{self, FlowEnd};
 
 /// Why there is no result: a mistake in driftway, because a checked scenario always has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,13 @@ pub trait NetworkModel: Sized {
     fn send(run: &mut Run<'_, Self>, node: usize, packet: Packet, place: QueuePosition);
     /// A node is to look for a peer of its host, or not any more; `first`: nobody else at this host has
     /// it looked for.
-    fn probe_route(run: &mut Run<'_, Self>, node: usize, peer: Ipv4Addr, probe: RouteProbe, first: bool);
+    fn probe_route(
+        run: &mut Run<'_, Self>,
+        node: usize,
+        peer: Ipv4Addr,
+        probe: RouteProbe,
+        first: bool,
+    );
     /// One of its entities is woken.
     fn on_event(run: &mut Run<'_, Self>, class: EventClass, entity: usize);
     /// Until nothing more happens at this instant.
@@ -275,7 +281,10 @@ impl<'a, N: NetworkModel> Run<'a, N> {
             return Ok(false);
         };
         if at < self.now {
-            return Err(RunError::Conservation(format!("time goes back from {:?} to {at:?}", self.now)));
+            return Err(RunError::Conservation(format!(
+                "time goes back from {:?} to {at:?}",
+                self.now
+            )));
         }
         self.now = at;
         self.events_handled += 1;
@@ -320,7 +329,8 @@ impl<'a, N: NetworkModel> Run<'a, N> {
         if self.net.is_paused() {
             return self.now < until;
         }
-        self.incomplete_transfers != Some(0) && self.events.next_time().is_some_and(|at| at <= until)
+        self.incomplete_transfers != Some(0)
+            && self.events.next_time().is_some_and(|at| at <= until)
     }
 
     /// To the end of the run.
@@ -338,7 +348,9 @@ impl<'a, N: NetworkModel> Run<'a, N> {
     /// Packets went missing.
     pub fn finish(mut self) -> Result<RunResult, RunError> {
         let held = self.net.packets_held() + self.loopback.len() as u64;
-        self.packets.check_conservation(held).map_err(|error| RunError::Conservation(error.to_string()))?;
+        self.packets
+            .check_conservation(held)
+            .map_err(|error| RunError::Conservation(error.to_string()))?;
         self.net.check_conservation().map_err(RunError::Conservation)?;
         Ok(self.result())
     }

@@ -5,9 +5,9 @@ use driftway_path::PathNetwork;
 use driftway_scenario::{Network, Scenario};
 use driftway_tcp::Stats;
 
+use crate::observers::Observers;
 use crate::results::{FlowOutcome, RunResult};
 use crate::run::{AdhocNetwork, Run, RunError};
-use crate::observers::Observers;
 
 /// A run under way. Looking at it, or stopping in between, changes nothing of its result.
 ///
@@ -50,8 +50,8 @@ enum NetworkRun<'a> {
 macro_rules! for_each_network {
     ($self:expr, $run:ident => $call:expr) => {
         match $self {
-            Kind::Path($run) => $call,
-            Kind::Adhoc($run) => $call,
+            NetworkRun::Path($run) => $call,
+            NetworkRun::Adhoc($run) => $call,
         }
     };
 }
@@ -117,7 +117,7 @@ impl<'a> Simulation<'a> {
     /// # Errors
     /// A mistake in driftway: packets or bytes went missing.
     pub fn run_to_end(self) -> Result<RunResult, RunError> {
-        for_each_network!(self.0, run => run.complete())
+        for_each_network!(self.0, run => run.run_to_end())
     }
 
     /// Stops here, and says what came out so far.
@@ -140,12 +140,12 @@ impl<'a> Simulation<'a> {
 
     /// The flow with this index in the scenario; `None` if there is none.
     pub fn flow(&mut self, index: usize) -> Option<FlowSnapshot> {
-        for_each_network!(&mut self.0, run => run.flow_now(index))
+        for_each_network!(&mut self.0, run => run.flow_snapshot(index))
     }
 
     /// Packets that wait in the interface queues of a node.
     pub fn queue_length(&self, node: usize) -> usize {
-        for_each_network!(&self.0, run => run.waiting(node))
+        for_each_network!(&self.0, run => run.queue_length(node))
     }
 
     /// Where a node is (m); `None` on a path, where nodes have no place.

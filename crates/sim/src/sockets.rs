@@ -35,7 +35,14 @@ pub fn flow_index(packet: &Packet) -> Option<u32> {
 
 /// The socket at one end of a flow. The host's clock has one phase for TCP and aid, as the slow
 /// timer of one kernel has.
-pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: FlowEnd, seed: u64, now: Instant) -> Socket {
+pub fn socket(
+    flow: &Flow,
+    tcp: &Tcp,
+    number: usize,
+    end: FlowEnd,
+    seed: u64,
+    now: Instant,
+) -> Socket {
     let (at, to, aid) = match end {
         FlowEnd::Sender => (flow.from, flow.to, Some(&flow.aid)),
         FlowEnd::Receiver => (flow.to, flow.from, flow.receiver_aid.as_ref()),
@@ -46,7 +53,9 @@ pub fn socket(flow: &Flow, tcp: &Tcp, number: usize, end: FlowEnd, seed: u64, no
     let iss = Seq(draws.next_u64() as u32);
     let endpoint = |node: u32| Endpoint::new(address(node as usize), flow_port(number));
     let connection = match end {
-        FlowEnd::Sender => Connection::connect(&config, endpoint(at), endpoint(to), iss, stream, now),
+        FlowEnd::Sender => {
+            Connection::connect(&config, endpoint(at), endpoint(to), iss, stream, now)
+        }
         FlowEnd::Receiver => Connection::listen(&config, endpoint(at), iss, stream),
     };
     let first_tick = config.clock.deadline(Instant::ZERO, Duration::ZERO).since(Instant::ZERO);

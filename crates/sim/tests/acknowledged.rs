@@ -5,7 +5,7 @@
 //! fail shows an aid that lies.
 
 mod common;
-#[path = "acknowledged/liar.rs"]
+#[path = "acknowledged/false_ack_aid.rs"]
 mod false_ack_aid;
 #[path = "acknowledged/random.rs"]
 mod random;

@@ -77,7 +77,12 @@ fn injected_faults_in_the_reverse_stream_are_detected() {
     let networks = [PATH, ADHOC].map(|network| network.replace("window = 2", "window = 4"));
     for network in networks.map(|network| network.replace(transfer, back)) {
         assert_eq!(run(&network, None).unwrap().flows[0].back_delivered_bytes, Some(200_000));
-        for fault in [InjectedFault::Offset, InjectedFault::Stream, InjectedFault::Duplicate, InjectedFault::Ack] {
+        for fault in [
+            InjectedFault::Offset,
+            InjectedFault::Stream,
+            InjectedFault::Duplicate,
+            InjectedFault::Ack,
+        ] {
             let error = run(&network, Some(fault)).unwrap_err();
             let noticed = matches!(&error, RunError::Stream(what) if what.contains("stream 1"));
             assert!(noticed, "{fault:?}: {error}");

@@ -5,11 +5,11 @@ mod common;
 use std::collections::BTreeSet;
 
 use driftway_sim::Observers;
-use driftway_sim::log::{Entry, Event, EventLog, Layer, IpPacketId};
+use driftway_sim::log::{Entry, Event, EventLog, IpPacketId, Layer};
 use driftway_sim::results::RunResult;
 use driftway_sim::trace::Trace;
 
-use common::{Kept, aid_states, drops};
+use common::{SharedBuffer, aid_states, drops};
 
 const PROTOCOLS: [&str; 3] =
     [r#"protocol = "aodv""#, r#"protocol = "dsr""#, r#"protocol = "static""#];
@@ -21,7 +21,8 @@ struct ObservedRun {
 }
 
 fn observed_run(text: &str) -> ObservedRun {
-    let (scenario, kept, mut trace) = (common::parse(text), Kept::default(), Trace::default());
+    let (scenario, kept, mut trace) =
+        (common::parse(text), SharedBuffer::default(), Trace::default());
     let mut log = EventLog::new(Box::new(kept.clone()));
     let watch = Observers { trace: Some(&mut trace), log: Some(&mut log), capture: None };
     let result =
@@ -139,9 +140,13 @@ fn a_relay_that_learns_of_a_route_tells_the_source() {
             application = { cbr = { every = "0.5 s", size = "100 B" } }
         "#;
         let network = "feedback = \"rfn\"\nseek = { every = \"90 s\", most = 1 }";
-        let run = |others: &str| observed_run(&behind(protocol, network, &format!("{PATIENT}\n{others}")));
+        let run = |others: &str| {
+            observed_run(&behind(protocol, network, &format!("{PATIENT}\n{others}")))
+        };
         // DSR may believe for a moment that it knows another way.
-        let last = |observed: &ObservedRun| *observed.snoozes().iter().rfind(|(at, _)| *at < BACK - 0.5).unwrap();
+        let last = |observed: &ObservedRun| {
+            *observed.snoozes().iter().rfind(|(at, _)| *at < BACK - 0.5).unwrap()
+        };
         let observed = run(away);
         let (since, until) = last(&observed);
         assert!((GONE..GONE + 3.0).contains(&since), "{protocol}: {since}");

@@ -53,7 +53,8 @@ fn each_part_is_at_work_and_makes_a_difference() {
 
 #[test]
 fn each_part_is_at_work_over_aodv() {
-    let whole = run_example("adhoc-elfn", &[("network.routing.epln", "true"), ("flow.0.aid", "epln")]);
+    let whole =
+        run_example("adhoc-elfn", &[("network.routing.epln", "true"), ("flow.0.aid", "epln")]);
     let counts = routing(&whole);
     assert!(counts.loss_notices > 0 && counts.resent_acks > 0, "{counts:?}");
     for changes in [

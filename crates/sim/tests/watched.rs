@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::Kept;
+use common::SharedBuffer;
 use driftway_base::Instant;
 use driftway_sim::Observers;
 use driftway_sim::capture::Capture;
@@ -57,11 +57,12 @@ fn observed_run(protocol: &str) -> ObservedRun {
     let text = SCENARIO.replace("\"aodv\"", &format!("{protocol:?}"));
     let text = text.replace("queue = {", &format!("{arp}queue = {{"));
     let scenario = common::parse(&text);
-    let (events, frames) = (Kept::default(), Kept::default());
+    let (events, frames) = (SharedBuffer::default(), SharedBuffer::default());
     let mut trace = Trace::default();
     let mut log = EventLog::new(Box::new(events.clone()));
     let mut capture = Capture::new(Box::new(frames.clone()), &scenario, 3).unwrap();
-    let watch = Observers { trace: Some(&mut trace), log: Some(&mut log), capture: Some(&mut capture) };
+    let watch =
+        Observers { trace: Some(&mut trace), log: Some(&mut log), capture: Some(&mut capture) };
     let result = driftway_sim::run(&scenario, 3, watch).unwrap();
     log.finish().unwrap();
     capture.finish().unwrap();
@@ -91,7 +92,9 @@ fn every_frame_and_every_drop_is_told() {
         };
         let control = |row: &Entry| matches!(row.kind.as_ref(), "rts" | "cts" | "ack");
         // Those that the end of the run found on the air are not told.
-        let most = |recorded: u64, counted: u64| (counted.saturating_sub(12)..=counted).contains(&recorded);
+        let most = |recorded: u64, counted: u64| {
+            (counted.saturating_sub(12)..=counted).contains(&recorded)
+        };
         assert!(mac.rts > 1000, "{protocol}: {mac:?}");
         assert!(most(frames(&|row| row.kind == "rts"), mac.rts), "{protocol}");
         assert!(most(frames(&|row| row.kind == "cts"), mac.cts), "{protocol}");

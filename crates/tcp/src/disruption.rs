@@ -17,7 +17,11 @@ impl Disruption {
     /// Another timeout.
     pub fn after_timeout(before: Option<Self>, now: Instant) -> Self {
         let first = before.map_or(now, |disruption| disruption.first_timeout);
-        Self { first_timeout: first, last_timeout: now, reverted: before.is_some_and(|disruption| disruption.reverted) }
+        Self {
+            first_timeout: first,
+            last_timeout: now,
+            reverted: before.is_some_and(|disruption| disruption.reverted),
+        }
     }
 
     /// When the last of them was.
@@ -37,6 +41,10 @@ impl Disruption {
 
     /// Time stood still for so long.
     pub fn postponed_by(self, still: Duration) -> Self {
-        Self { first_timeout: self.first_timeout + still, last_timeout: self.last_timeout + still, ..self }
+        Self {
+            first_timeout: self.first_timeout + still,
+            last_timeout: self.last_timeout + still,
+            ..self
+        }
     }
 }

@@ -74,7 +74,8 @@ impl Reassembly {
                 next => {
                     let fresh = next.map_or(end, |p| p.seq.min(end)).since(seq);
                     let payload = payload.truncated(fresh);
-                    self.data_blocks.insert(at, DataBlock { seq, payload, last_arrival: self.arrivals });
+                    self.data_blocks
+                        .insert(at, DataBlock { seq, payload, last_arrival: self.arrivals });
                     fresh
                 }
             };
@@ -128,7 +129,8 @@ impl Reassembly {
     pub fn fill_sack_blocks(&self, blocks: &mut SackBlocks, room: usize) {
         let mut last = u64::MAX;
         while blocks.len() < room {
-            let next = self.sequence_runs().filter(|(_, touched)| *touched < last).max_by_key(|r| r.1);
+            let next =
+                self.sequence_runs().filter(|(_, touched)| *touched < last).max_by_key(|r| r.1);
             let Some((range, touched)) = next else { return };
             last = touched;
             if !blocks.as_slice().contains(&range) && !blocks.push(range) {

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use driftway_base::{Instant, Seq, SeqRange};
 
 use crate::f_rto::FRto;
-use crate::growth::{AckedData, WindowGrowth, CongestionWindow};
+use crate::growth::{AckedData, CongestionWindow, WindowGrowth};
 use crate::options::Options;
 use crate::prr::Prr;
 use crate::scoreboard::Scoreboard;
@@ -432,7 +432,8 @@ impl SendState {
     pub fn may_fast_retransmit(&self) -> bool {
         let allowed = match self.recover_guard {
             true => {
-                self.phase == RecoveryPhase::Open && self.recover.is_none_or(|point| self.una.after(point))
+                self.phase == RecoveryPhase::Open
+                    && self.recover.is_none_or(|point| self.una.after(point))
             }
             false => !matches!(self.phase, RecoveryPhase::Recovery { .. }),
         };
@@ -488,7 +489,8 @@ impl SendState {
                 self.scoreboard.unsacked_bytes(SeqRange::new(self.una, self.nxt))
             }
             RecoveryPhase::Recovery { .. } => {
-                let missing = |start, end| self.scoreboard.unsacked_bytes(SeqRange::new(start, end));
+                let missing =
+                    |start, end| self.scoreboard.unsacked_bytes(SeqRange::new(start, end));
                 let lost = self.scoreboard.lost_before(self.mss).unwrap_or(self.una);
                 missing(self.una, self.max)
                     .saturating_sub(missing(self.una, lost))

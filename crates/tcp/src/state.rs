@@ -58,8 +58,8 @@ pub enum Transition {
     Reset,
 }
 
-use Transition as C;
 use State as S;
+use Transition as C;
 
 /// From, cause, to.
 const TRANSITIONS: &[(State, Transition, State)] = &[

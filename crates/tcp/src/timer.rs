@@ -110,7 +110,9 @@ impl Timers {
     /// Restarts what [`freeze`](Self::freeze) stopped, with what was left. What was started
     /// meanwhile stays as it is. Says how long time stood still.
     pub fn thaw(&mut self, now: Instant) -> Duration {
-        let Some(FrozenTimers { since, remaining: left }) = self.frozen.take() else { return Duration::ZERO };
+        let Some(FrozenTimers { since, remaining: left }) = self.frozen.take() else {
+            return Duration::ZERO;
+        };
         for (place, left) in self.deadlines.iter_mut().zip(left) {
             *place = place.or(left.map(|left| now + left));
         }

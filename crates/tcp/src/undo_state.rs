@@ -110,14 +110,16 @@ impl UndoState {
         }
         // Whatever was sent again has been answered when all that is out now is.
         let goes_on = !self.awaiting_late_dsacks || una == self.end_seq;
-        (self.awaiting_late_dsacks, self.end_seq) = (true, if self.awaiting_late_dsacks { self.end_seq } else { max });
+        (self.awaiting_late_dsacks, self.end_seq) =
+            (true, if self.awaiting_late_dsacks { self.end_seq } else { max });
         goes_on
     }
 
     /// The peer has had `range` twice. Was that the last of what went again?
     pub fn on_dsack(&mut self, range: SeqRange) -> bool {
         let from = |seq: Seq| seq.since(self.start_una);
-        let ours = from(range.start) < from(range.end) && from(range.end) <= from(self.retransmitted_end);
+        let ours =
+            from(range.start) < from(range.end) && from(range.end) <= from(self.retransmitted_end);
         if !ours || self.bytes_without_dsack == 0 {
             return false;
         }

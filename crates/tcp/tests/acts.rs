@@ -4,8 +4,8 @@ mod common;
 
 use common::test_connection::*;
 use driftway_base::{
-    Act, ActResult, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, Retransmit, SeqRange,
-    Assign,
+    Act, ActResult, Assign, Duration, ProbeSize, ProbeSpacing, RecoveryState, Release, Retransmit,
+    SeqRange,
 };
 use driftway_tcp::{Config, RecoveryKind, State};
 
@@ -111,7 +111,13 @@ fn without_its_guard_duplicates_after_a_step_back_start_a_recovery() {
         let config = Config { step_back_guard, recovery: RecoveryKind::Tahoe, ..plain() };
         let mut line = TestConnection::in_flight(&config, 4);
         let (cwnd, release) = (Assign::Value(1000), Release::AnyAck);
-        line.acts(Act::Hold { probe: None, rewind_snd_nxt: true, freeze_timers: false, cwnd, release });
+        line.acts(Act::Hold {
+            probe: None,
+            rewind_snd_nxt: true,
+            freeze_timers: false,
+            cwnd,
+            release,
+        });
         line.receives(ack(1001));
         line.sends_some();
         for _ in 0..3 {
@@ -124,7 +130,8 @@ fn without_its_guard_duplicates_after_a_step_back_start_a_recovery() {
 
 #[test]
 fn stepping_back_ends_a_fast_recovery_and_its_inflation() {
-    let mut line = TestConnection::in_flight(&Config { recovery: RecoveryKind::Reno, ..plain() }, 8);
+    let mut line =
+        TestConnection::in_flight(&Config { recovery: RecoveryKind::Reno, ..plain() }, 8);
     for _ in 0..3 {
         line.receives(ack(1));
     }
@@ -315,7 +322,12 @@ fn a_timeout_may_send_the_oldest_segment_and_nothing_else() {
         let mut line = TestConnection::in_flight(&Config { recovery: *recovery, ..plain() }, 8);
         let (cwnd, ssthresh) = (line.cwnd(), line.ssthresh());
         let (keep, retransmit) = (Assign::Keep, Retransmit::Oldest);
-        line.acts(Act::SetTimeoutResponse { keep_rto: true, retransmit, cwnd: keep, ssthresh: keep });
+        line.acts(Act::SetTimeoutResponse {
+            keep_rto: true,
+            retransmit,
+            cwnd: keep,
+            ssthresh: keep,
+        });
         line.at(1100);
         line.sends(["1..1001"]);
         assert_eq!((line.cwnd(), line.ssthresh()), (cwnd, ssthresh), "{name}");
@@ -346,7 +358,8 @@ fn a_probe_may_be_a_whole_segment() {
 #[test]
 fn a_probe_ends_where_the_peer_has_what_follows() {
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
-        let mut line = TestConnection::established(&Config { recovery, sack: true, nagle: false, ..plain() });
+        let mut line =
+            TestConnection::established(&Config { recovery, sack: true, nagle: false, ..plain() });
         for bytes in [500, 1000] {
             line.writes(bytes);
             line.sends_some();

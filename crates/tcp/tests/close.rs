@@ -2,18 +2,18 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_tcp::{Config, Event, RecoveryKind, State};
 
-fn fin_wait_1() -> Line {
-    let mut line = Line::established(&plain());
+fn fin_wait_1() -> TestConnection {
+    let mut line = TestConnection::established(&plain());
     line.closes();
     line.sends(["1..1 FIN"]);
     line.is(State::FinWait1);
     line
 }
 
-fn fin_wait_2() -> Line {
+fn fin_wait_2() -> TestConnection {
     let mut line = fin_wait_1();
     line.receives(ack(2));
     line.quiet();
@@ -21,8 +21,8 @@ fn fin_wait_2() -> Line {
     line
 }
 
-fn close_wait() -> Line {
-    let mut line = Line::established(&plain());
+fn close_wait() -> TestConnection {
+    let mut line = TestConnection::established(&plain());
     line.receives(ack(1).fin());
     line.sends(["ack 2"]);
     line.is(State::CloseWait);
@@ -30,7 +30,7 @@ fn close_wait() -> Line {
     line
 }
 
-fn last_ack() -> Line {
+fn last_ack() -> TestConnection {
     let mut line = close_wait();
     line.closes();
     line.sends(["1..1 FIN"]);
@@ -38,7 +38,7 @@ fn last_ack() -> Line {
     line
 }
 
-fn time_wait() -> Line {
+fn time_wait() -> TestConnection {
     let mut line = fin_wait_2();
     line.receives(ack(2).fin());
     line.sends(["ack 2"]);
@@ -120,7 +120,7 @@ fn a_fin_is_sent_again_in_each_state_that_waits_for_its_acknowledgment() {
 
 #[test]
 fn nobody_answers_the_fin() {
-    let mut line = Line::established(&Config { max_retries: 1, ..plain() });
+    let mut line = TestConnection::established(&Config { max_retries: 1, ..plain() });
     line.closes();
     line.sends(["1..1 FIN"]);
     line.at(1100);
@@ -159,7 +159,7 @@ fn half_closed_by_the_peer_it_still_sends() {
 
 #[test]
 fn the_fin_goes_with_the_last_data_and_comes_again_with_it() {
-    let mut line = Line::established(&Config { initial_window: 2, ..plain() });
+    let mut line = TestConnection::established(&Config { initial_window: 2, ..plain() });
     line.writes(2500);
     line.sends(["1..1001", "1001..2001"]);
     line.closes();
@@ -175,12 +175,12 @@ fn the_fin_goes_with_the_last_data_and_comes_again_with_it() {
     line.is(State::FinWait1);
     line.receives(ack(2502));
     line.is(State::FinWait2);
-    assert_eq!(line.tcp.acknowledged(), 2500);
+    assert_eq!(line.tcp.acknowledged_bytes(), 2500);
 }
 
 #[test]
 fn a_fin_waits_for_the_data_before_it() {
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.receives(data(101, 50).fin());
     line.sends(["ack 1"]);
     line.is(State::Established);
@@ -197,14 +197,14 @@ fn nothing_stands_behind_a_fin() {
     let mut line = close_wait();
     line.receives(data(2, 100));
     line.quiet();
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.receives(ack(1).seq(101).fin());
     line.sends(["ack 1"]);
     line.receives(data(1, 500));
     line.sends(["ack 102"]);
     line.is(State::CloseWait);
     // And a FIN in the middle of what has come is none.
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.receives(data(101, 100));
     line.sends(["ack 1"]);
     line.receives(ack(1).seq(151).fin());
@@ -217,7 +217,7 @@ fn nothing_stands_behind_a_fin() {
 #[test]
 fn a_fin_keeps_out_of_a_closed_window() {
     // It takes a number, so it takes a place in the window (RFC 9293 §3.8.6.1).
-    let mut line = Line::established_by(&plain(), syn_ack().window(1000));
+    let mut line = TestConnection::established_by(&plain(), syn_ack().window(1000));
     line.writes(1000);
     line.sends(["1..1001"]);
     line.closes();
@@ -236,12 +236,12 @@ fn a_fin_keeps_out_of_a_closed_window() {
 
 #[test]
 fn closing_before_the_connection_is_open() {
-    let mut line = Line::syn_sent(&plain());
+    let mut line = TestConnection::syn_sent(&plain());
     line.closes();
     line.is(State::Closed);
     assert_eq!(line.events, [Event::Closed]);
     // RFC 9293 §3.10.4: SYN-RECEIVED queues it.
-    let mut line = Line::syn_received(&plain());
+    let mut line = TestConnection::syn_received(&plain());
     line.closes();
     line.is(State::SynReceived);
     line.receives(ack(1).seq(1));
@@ -252,7 +252,7 @@ fn closing_before_the_connection_is_open() {
 #[test]
 fn a_fin_behind_a_hole_is_reported() {
     // RFC 2018 §3: blocks are of sequence numbers, and a FIN has one.
-    let mut line = Line::established(&Config { sack: true, ..plain() });
+    let mut line = TestConnection::established(&Config { sack: true, ..plain() });
     line.receives(data(2001, 500).fin());
     line.sends(["ack 1 sack 2001..2502"]);
     // Again, and again the first block.
@@ -264,7 +264,7 @@ fn a_fin_behind_a_hole_is_reported() {
     line.sends(["ack 2502"]);
     line.is(State::CloseWait);
     // Alone.
-    let mut line = Line::established(&Config { sack: true, ..plain() });
+    let mut line = TestConnection::established(&Config { sack: true, ..plain() });
     line.receives(data(1001, 0).fin());
     line.sends(["ack 1 sack 1001..1002"]);
     line.receives(data(1, 1000));
@@ -276,7 +276,7 @@ fn a_fin_behind_a_hole_is_reported() {
 fn a_fin_that_is_reported_is_not_sent_again() {
     let config = Config { sack: true, dsack: true, ..plain() };
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
-        let mut line = Line::in_flight(&Config { recovery, ..config }, 4);
+        let mut line = TestConnection::in_flight(&Config { recovery, ..config }, 4);
         line.closes();
         line.sends(["4001..4001 FIN"]);
         line.at(200);
@@ -295,7 +295,7 @@ fn a_fin_that_came_twice_is_no_data_that_came_twice() {
     // Of two bytes sent again the peer had one, and the FIN: the other one was lost.
     let config =
         Config { sack: true, dsack: true, recovery: RecoveryKind::Sack, nagle: false, ..plain() };
-    let mut line = Line::established(&config);
+    let mut line = TestConnection::established(&config);
     for _ in 0..2 {
         line.writes(1);
         line.sends_some();
@@ -309,6 +309,6 @@ fn a_fin_that_came_twice_is_no_data_that_came_twice() {
     line.receives(ack(2));
     line.sends_some();
     line.receives(ack(4).sack(&[(2, 4)]));
-    assert_eq!(line.tcp.stats().undone, 0);
+    assert_eq!(line.tcp.stats().responses_undone, 0);
     assert!(line.cwnd() <= cwnd + 2000);
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_base::Duration;
 use driftway_tcp::{Clock, Config, DelayedAck};
 
@@ -13,7 +13,7 @@ fn delayed(on_tick: bool) -> Config {
 
 #[test]
 fn one_segment_waits_two_do_not() {
-    let mut line = Line::established(&delayed(false));
+    let mut line = TestConnection::established(&delayed(false));
     line.receives(data(1, 1000));
     line.quiet_until(299);
     line.at(300);
@@ -28,7 +28,7 @@ fn one_segment_waits_two_do_not() {
 
 #[test]
 fn the_timer_of_the_first_counts() {
-    let mut line = Line::established(&delayed(false));
+    let mut line = TestConnection::established(&delayed(false));
     line.receives(data(1, 1000));
     line.at(200);
     line.receives(ack(1).seq(1001));
@@ -40,7 +40,7 @@ fn the_timer_of_the_first_counts() {
 fn bsds_fast_timer_ticks_every_200_ms() {
     // Ticks at 150, 350, 550 ms …
     let clock = Clock { phase: Duration::from_millis(50), ..Clock::default() };
-    let mut line = Line::established(&Config { clock, ..delayed(true) });
+    let mut line = TestConnection::established(&Config { clock, ..delayed(true) });
     line.at(340);
     line.receives(data(1, 1000));
     line.at(350);
@@ -53,7 +53,7 @@ fn bsds_fast_timer_ticks_every_200_ms() {
 
 #[test]
 fn data_takes_the_acknowledgment_along() {
-    let mut line = Line::established(&delayed(false));
+    let mut line = TestConnection::established(&delayed(false));
     line.receives(data(1, 1000));
     line.writes(10);
     line.sends(["1..11"]);
@@ -65,7 +65,7 @@ fn data_takes_the_acknowledgment_along() {
 #[test]
 fn out_of_order_filling_and_old_segments_are_acknowledged_at_once() {
     // RFC 5681 §4.2
-    let mut line = Line::established(&delayed(false));
+    let mut line = TestConnection::established(&delayed(false));
     line.receives(data(1001, 1000));
     line.sends(["ack 1"]);
     line.receives(data(3001, 1000));
@@ -82,7 +82,7 @@ fn out_of_order_filling_and_old_segments_are_acknowledged_at_once() {
 
 #[test]
 fn a_fin_is_acknowledged_at_once() {
-    let mut line = Line::established(&delayed(false));
+    let mut line = TestConnection::established(&delayed(false));
     line.receives(data(1, 10).fin());
     line.sends(["ack 12"]);
 }

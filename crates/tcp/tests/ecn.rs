@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_base::Ecn;
 use driftway_tcp::Config;
 use driftway_wire::TcpFlags;
@@ -24,10 +24,10 @@ fn handshake_of_the_client() {
         (TcpFlags::ECE.with(TcpFlags::CWR), false),
         (TcpFlags::CWR, false),
     ] {
-        let mut line = Line::syn_sent(&with_ecn());
+        let mut line = TestConnection::syn_sent(&with_ecn());
         line.receives(syn_ack().with(answer));
         line.sends(["ack 1"]);
-        assert_eq!(line.tcp.agreed().ecn, agreed, "{answer:?}");
+        assert_eq!(line.tcp.negotiated().ecn, agreed, "{answer:?}");
         line.writes(10);
         line.sends(["1..11"]);
         assert_eq!(line.last[0].ecn == Ecn::Ect0, agreed);
@@ -41,7 +41,7 @@ fn handshake_of_the_server() {
         (TcpFlags::ECE, "SYN-ACK 1"),
         (TcpFlags(0), "SYN-ACK 1"),
     ] {
-        let mut line = Line::listening(&with_ecn());
+        let mut line = TestConnection::listening(&with_ecn());
         line.receives(syn().with(offer));
         line.sends([answer]);
         assert_eq!(line.last[0].ecn, Ecn::NotEct);
@@ -51,17 +51,17 @@ fn handshake_of_the_server() {
 #[test]
 fn a_syn_again_does_without() {
     // §6.1.1.1, in case something on the way objects; and the server then must not use it either.
-    let mut line = Line::syn_sent(&with_ecn());
+    let mut line = TestConnection::syn_sent(&with_ecn());
     line.at(1000);
     line.sends(["SYN"]);
     line.receives(syn_ack().with(TcpFlags::ECE));
     line.sends(["ack 1"]);
-    assert!(!line.tcp.agreed().ecn);
+    assert!(!line.tcp.negotiated().ecn);
     // But what the server marks all the same is echoed.
     line.receives(data(1, 10).marked());
     line.sends(["ack 11 ECE"]);
 
-    let mut line = Line::listening(&with_ecn());
+    let mut line = TestConnection::listening(&with_ecn());
     line.receives(syn().with(TcpFlags::ECE.with(TcpFlags::CWR)));
     line.sends(["SYN-ACK 1 ECE"]);
     line.receives(syn());
@@ -75,7 +75,7 @@ fn a_syn_again_does_without() {
 #[test]
 fn a_mark_is_echoed_until_the_sender_has_reduced() {
     // §6.1.3
-    let mut line = Line::established(&with_ecn());
+    let mut line = TestConnection::established(&with_ecn());
     line.receives(data(1, 10).marked());
     line.sends(["ack 11 ECE"]);
     line.receives(data(11, 10));
@@ -92,7 +92,7 @@ fn a_mark_is_echoed_until_the_sender_has_reduced() {
 #[test]
 fn an_echo_halves_the_window_once_a_round_trip() {
     // §6.1.2
-    let mut line = Line::in_flight(&with_ecn(), 8);
+    let mut line = TestConnection::in_flight(&with_ecn(), 8);
     line.receives(echo(1001));
     line.quiet();
     assert_eq!((line.cwnd(), line.ssthresh()), (4000, 4000));
@@ -112,7 +112,7 @@ fn an_echo_halves_the_window_once_a_round_trip() {
 #[test]
 fn a_loss_is_told_to_the_receiver_and_answers_marks_of_its_window() {
     // §6.1.2: CWR after a reduction for whatever reason.
-    let mut line = Line::in_flight(&with_ecn(), 8);
+    let mut line = TestConnection::in_flight(&with_ecn(), 8);
     for _ in 0..2 {
         line.receives(ack(1));
         line.quiet();
@@ -130,7 +130,7 @@ fn a_loss_is_told_to_the_receiver_and_answers_marks_of_its_window() {
 #[test]
 fn neither_acknowledgments_nor_probes_nor_retransmissions_are_capable() {
     // §6.1.4, §6.1.5, §6.1.6
-    let mut line = Line::established_by(&with_ecn(), syn_ack().window(1000));
+    let mut line = TestConnection::established_by(&with_ecn(), syn_ack().window(1000));
     assert_eq!(line.last[0].ecn, Ecn::NotEct);
     line.writes(3000);
     line.sends(["1..1001"]);
@@ -145,7 +145,7 @@ fn neither_acknowledgments_nor_probes_nor_retransmissions_are_capable() {
 
 #[test]
 fn an_echo_never_raises_the_window() {
-    let mut line = Line::in_flight(&Config { source_quench: true, ..with_ecn() }, 8);
+    let mut line = TestConnection::in_flight(&Config { source_quench: true, ..with_ecn() }, 8);
     line.does(|tcp, _| tcp.on_source_quench());
     assert_eq!(line.cwnd(), 1000);
     line.receives(echo(1));
@@ -158,14 +158,14 @@ fn an_echo_may_lead_to_slow_start_with_ssthresh_kept() {
     for (ece_slow_start, cwnd) in [(false, 4000), (true, 1000)] {
         let config = Config { ece_slow_start, initial_window: 8, ..with_ecn() };
         let answer = syn_ack().with(TcpFlags::ECE);
-        let mut line = Line::established_by(&config, answer);
+        let mut line = TestConnection::established_by(&config, answer);
         line.writes(8000);
         line.sends_some();
         let before = line.ssthresh();
         line.receives(echo(1));
         let kept = if ece_slow_start { before } else { 4000 };
         assert_eq!((line.cwnd(), line.ssthresh()), (cwnd, kept));
-        assert_eq!((line.tcp.stats().ecn_reductions, line.tcp.reductions()), (1, 1));
+        assert_eq!((line.tcp.stats().ecn_reductions, line.tcp.cwnd_reductions()), (1, 1));
         // Once a window of data.
         line.receives(echo(1001));
         assert_eq!(line.tcp.stats().ecn_reductions, 1);

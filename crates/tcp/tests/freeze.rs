@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::line::*;
-use driftway_base::{Act, Duration, RecoveryState, Release, Assign};
+use common::test_connection::*;
+use driftway_base::{Act, Assign, Duration, RecoveryState, Release};
 use driftway_tcp::{Config, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -26,7 +26,7 @@ fn limit(bytes: u32) -> Act {
 /// of which 1 s has passed before the freeze.
 #[test]
 fn frozen_the_timeout_keeps_its_back_off_and_what_was_left() {
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     for ms in [1100, 3100] {
         line.at(ms);
         line.sends(["1..1001"]);
@@ -46,7 +46,7 @@ fn frozen_the_timeout_keeps_its_back_off_and_what_was_left() {
 
 #[test]
 fn frozen_nothing_new_or_old_leaves_and_windows_are_kept() {
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     let windows = (line.cwnd(), line.ssthresh(), line.rto());
     line.acts(snooze());
     line.writes(5000);
@@ -59,7 +59,7 @@ fn frozen_nothing_new_or_old_leaves_and_windows_are_kept() {
 
 #[test]
 fn an_acknowledgment_while_frozen_counts_and_moves_neither_window_nor_timeout() {
-    let mut line = Line::in_flight(&Config { timestamps: true, ..plain() }, 4);
+    let mut line = TestConnection::in_flight(&Config { timestamps: true, ..plain() }, 4);
     let before = (line.cwnd(), line.rto(), line.tcp.stats().rtt_samples);
     line.at(700);
     line.acts(snooze());
@@ -80,7 +80,7 @@ fn an_acknowledgment_while_frozen_counts_and_moves_neither_window_nor_timeout() 
 #[test]
 fn what_was_on_its_way_while_frozen_is_no_sample() {
     for timestamps in [false, true] {
-        let mut line = Line::in_flight(&Config { timestamps, ..plain() }, 4);
+        let mut line = TestConnection::in_flight(&Config { timestamps, ..plain() }, 4);
         line.acts(snooze());
         line.at(50_000);
         line.acts(wake());
@@ -97,7 +97,7 @@ fn what_was_on_its_way_while_frozen_is_no_sample() {
 
 #[test]
 fn duplicates_are_counted_on_from_where_they_were() {
-    let mut line = Line::in_flight(&plain(), 6);
+    let mut line = TestConnection::in_flight(&plain(), 6);
     line.receives(ack(1));
     line.receives(ack(1));
     line.acts(snooze());
@@ -117,8 +117,8 @@ fn rack() -> Config {
 }
 
 /// `segments` in flight, a millisecond from one to the next, the first at 100 ms.
-fn spaced(segments: u32) -> Line {
-    let mut line = Line::established(&rack());
+fn spaced(segments: u32) -> TestConnection {
+    let mut line = TestConnection::established(&rack());
     for n in 0..segments {
         line.at(RTT + u64::from(n));
         line.writes(1000);
@@ -131,7 +131,10 @@ fn spaced(segments: u32) -> Line {
 /// freeze timers and yet stops what congestion control decides.
 fn holds() -> [Act; 2] {
     let (cwnd, release) = (Assign::Keep, Release::Resume);
-    [snooze(), Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: false, cwnd, release }]
+    [
+        snooze(),
+        Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: false, cwnd, release },
+    ]
 }
 
 #[test]
@@ -220,7 +223,7 @@ fn held_no_recovery_is_paced_and_its_end_leaves_the_window() {
 
 #[test]
 fn probes_of_a_closed_window_freeze_too() {
-    let mut line = Line::in_flight(&plain(), 1);
+    let mut line = TestConnection::in_flight(&plain(), 1);
     line.receives(ack(1001).window(0));
     line.writes(1000);
     line.at(1000);
@@ -235,7 +238,7 @@ fn probes_of_a_closed_window_freeze_too() {
 #[test]
 fn what_a_delayed_acknowledgment_waited_for_goes_on() {
     let config = Config { delayed_ack: Config::default().delayed_ack, ..plain() };
-    let mut line = Line::established(&config);
+    let mut line = TestConnection::established(&config);
     line.receives(data(1, 1000));
     line.acts(snooze());
     line.quiet_until(60_000);
@@ -248,7 +251,7 @@ fn what_a_delayed_acknowledgment_waited_for_goes_on() {
 /// RFC 5681 §4.1 would start over after an idle period; a snooze is none.
 #[test]
 fn standing_still_is_not_idleness() {
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     for number in [1001, 2001, 3001, 4001] {
         line.receives(ack(number));
     }
@@ -264,7 +267,7 @@ fn standing_still_is_not_idleness() {
 #[test]
 fn nor_is_it_the_silence_of_a_peer() {
     let config = Config { keep_alive: Some(MS(5000)), max_retries: 2, ..plain() };
-    let mut line = Line::established(&config);
+    let mut line = TestConnection::established(&config);
     line.at(4100);
     line.acts(snooze());
     line.quiet_until(600_000);
@@ -277,13 +280,19 @@ fn nor_is_it_the_silence_of_a_peer() {
 
 #[test]
 fn another_kind_of_hold_takes_the_back_off_back() {
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     for ms in [1100, 3100] {
         line.at(ms);
         line.sends(["1..1001"]);
     }
     let (cwnd, release) = (Assign::Keep, Release::Resume);
-    line.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: false, cwnd, release });
+    line.acts(Act::Hold {
+        probe: None,
+        rewind_snd_nxt: false,
+        freeze_timers: false,
+        cwnd,
+        release,
+    });
     line.acts(wake());
     line.at(4100);
     line.sends(["1..1001"]);
@@ -292,7 +301,8 @@ fn another_kind_of_hold_takes_the_back_off_back() {
 #[test]
 fn a_limit_bounds_what_is_outstanding_whatever_the_window() {
     for recovery in [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno] {
-        let mut line = Line::established(&Config { recovery, initial_window: 10, ..plain() });
+        let mut line =
+            TestConnection::established(&Config { recovery, initial_window: 10, ..plain() });
         line.acts(limit(2000));
         line.writes(20_000);
         line.sends(["1..1001", "1001..2001"]);
@@ -306,7 +316,7 @@ fn a_limit_bounds_what_is_outstanding_whatever_the_window() {
 
 #[test]
 fn a_limit_below_a_segment_is_a_segment() {
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.acts(limit(0));
     line.writes(2000);
     line.sends(["1..1001"]);

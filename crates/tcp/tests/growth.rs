@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::line::*;
-use driftway_base::{Act, Duration, Instant, Release, Assign};
-use driftway_tcp::growth::{AckedData, WindowGrowth, CongestionWindow, new};
+use common::test_connection::*;
+use driftway_base::{Act, Assign, Duration, Instant, Release};
+use driftway_tcp::growth::{AckedData, CongestionWindow, WindowGrowth, new};
 use driftway_tcp::{Config, GrowthKind};
 
 const MSS: u32 = 1000;
@@ -41,7 +41,7 @@ fn reduced() -> (Box<dyn WindowGrowth>, CongestionWindow) {
 
 #[test]
 fn slow_start_doubles_and_avoidance_adds_a_segment_a_round_trip() {
-    let mut line = Line::established(&Config { initial_window: 2, ..plain() });
+    let mut line = TestConnection::established(&Config { initial_window: 2, ..plain() });
     line.writes(1_000_000);
     line.sends_some();
     let mut acked = 1;
@@ -62,7 +62,7 @@ fn slow_start_doubles_and_avoidance_adds_a_segment_a_round_trip() {
 #[test]
 fn a_stretched_acknowledgment_earns_one_segment() {
     // RFC 5681 §3.1, equation 2.
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     line.receives(ack(3001));
     assert_eq!(line.cwnd(), 5000);
 }
@@ -125,9 +125,9 @@ fn one_acknowledgment_earns_cubic_no_more_than_half_of_the_window() {
 
 /// A connection's window after a loss, ten round trips, a `pause` that ends at the instant (ms) it
 /// returns, and five round trips.
-fn five_round_trips_after(pause: impl FnOnce(&mut Line, u64) -> u64) -> u32 {
+fn five_round_trips_after(pause: impl FnOnce(&mut TestConnection, u64) -> u64) -> u32 {
     let config = Config { growth: GrowthKind::Cubic, limited_transmit: false, ..plain() };
-    let mut line = Line::in_flight(&config, 10);
+    let mut line = TestConnection::in_flight(&config, 10);
     line.writes(10_000_000);
     line.sends_some();
     for _ in 0..3 {
@@ -136,7 +136,7 @@ fn five_round_trips_after(pause: impl FnOnce(&mut Line, u64) -> u64) -> u32 {
     line.sends_some();
     let mut ms = 200;
     let mut acked = 10_001;
-    let mut round_trips = |line: &mut Line, ms: &mut u64, count: u32| {
+    let mut round_trips = |line: &mut TestConnection, ms: &mut u64, count: u32| {
         for _ in 0..count {
             line.at(*ms);
             let end = line.tcp.view().snd_max.value().unwrap().since(OURS);
@@ -212,7 +212,7 @@ fn cubic_is_no_slower_than_reno_in_small_windows() {
 #[test]
 fn a_cubic_connection_reduces_by_three_tenths() {
     let config = Config { growth: GrowthKind::Cubic, limited_transmit: false, ..plain() };
-    let mut line = Line::in_flight(&config, 10);
+    let mut line = TestConnection::in_flight(&config, 10);
     for _ in 0..3 {
         line.receives(ack(1));
     }
@@ -224,7 +224,7 @@ fn a_cubic_connection_reduces_by_three_tenths() {
 fn source_quench_is_ignored_unless_asked_for() {
     // RFC 6633 §3; 4.4BSD starts over.
     for (source_quench, expected) in [(false, 8000), (true, 1000)] {
-        let mut line = Line::in_flight(&Config { source_quench, ..plain() }, 8);
+        let mut line = TestConnection::in_flight(&Config { source_quench, ..plain() }, 8);
         line.does(|tcp, _| tcp.on_source_quench());
         assert_eq!((line.cwnd(), line.tcp.stats().retransmissions), (expected, 0));
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_base::{Duration, Seq};
 use driftway_tcp::{Config, Event, State};
 use driftway_wire::TcpFlags;
@@ -10,7 +10,7 @@ use driftway_wire::TcpFlags;
 #[test]
 fn active_open() {
     // RFC 9293 §3.5, figure 6.
-    let mut line = Line::syn_sent(&plain());
+    let mut line = TestConnection::syn_sent(&plain());
     line.is(State::SynSent);
     line.at(RTT);
     line.receives(syn_ack());
@@ -21,7 +21,7 @@ fn active_open() {
 
 #[test]
 fn passive_open() {
-    let mut line = Line::syn_received(&plain());
+    let mut line = TestConnection::syn_received(&plain());
     assert_eq!(line.tcp.remote().port, 80);
     line.at(RTT);
     line.receives(ack(1).seq(1));
@@ -33,7 +33,7 @@ fn passive_open() {
 
 #[test]
 fn data_with_the_last_acknowledgment_of_the_handshake() {
-    let mut line = Line::syn_received(&plain());
+    let mut line = TestConnection::syn_received(&plain());
     line.receives(data(1, 100).fin());
     line.sends(["ack 102"]);
     line.is(State::CloseWait);
@@ -43,7 +43,7 @@ fn data_with_the_last_acknowledgment_of_the_handshake() {
 #[test]
 fn simultaneous_open() {
     // RFC 9293 §3.5, figure 8: SYNs cross, then SYN-ACKs.
-    let mut line = Line::syn_sent(&plain());
+    let mut line = TestConnection::syn_sent(&plain());
     line.receives(syn());
     line.sends(["SYN-ACK 1"]);
     line.is(State::SynReceived);
@@ -65,7 +65,7 @@ fn both_ends_of_a_simultaneous_open_agree() {
     let connect = |from, to, iss, stream| {
         driftway_tcp::Connection::connect(&config, from, to, Seq(iss), stream, Instant::ZERO)
     };
-    let mut pair = common::Pair::of(connect(a, b, 7, 1), connect(b, a, u32::MAX, 2));
+    let mut pair = common::Pair::from_connections(connect(a, b, 7, 1), connect(b, a, u32::MAX, 2));
     for end in &mut pair.ends {
         end.tcp.write(5000);
     }
@@ -81,7 +81,7 @@ fn both_ends_of_a_simultaneous_open_agree() {
 #[test]
 fn a_syn_is_sent_again_with_doubled_timeouts_and_given_up() {
     // RFC 6298 §5.5; RFC 9293 §3.8.3 (R2 for SYNs).
-    let mut line = Line::syn_sent(&Config { max_syn_retries: 2, ..plain() });
+    let mut line = TestConnection::syn_sent(&Config { max_syn_retries: 2, ..plain() });
     line.at(1000);
     line.sends(["SYN"]);
     line.at(3000);
@@ -97,7 +97,7 @@ fn a_syn_is_sent_again_with_doubled_timeouts_and_given_up() {
 #[test]
 fn a_lost_syn_costs_the_initial_window_and_a_timeout_of_three_seconds() {
     // RFC 5681 §3.1, RFC 6298 §5.7, Karn: its round trip is not measured.
-    let mut line = Line::syn_sent(&plain());
+    let mut line = TestConnection::syn_sent(&plain());
     line.at(1000);
     line.sends(["SYN"]);
     line.at(1100);
@@ -113,7 +113,7 @@ fn a_lost_syn_costs_the_initial_window_and_a_timeout_of_three_seconds() {
 
 #[test]
 fn a_lost_syn_ack_is_sent_again_by_timer_and_for_the_syn_again() {
-    let mut line = Line::syn_received(&plain());
+    let mut line = TestConnection::syn_received(&plain());
     line.at(500);
     line.receives(syn());
     line.sends(["SYN-ACK 1"]);
@@ -129,7 +129,7 @@ fn a_lost_syn_ack_is_sent_again_by_timer_and_for_the_syn_again() {
 fn a_wrong_acknowledgment_in_syn_sent_is_reset() {
     // RFC 9293 §3.10.7.3, first check; §3.5, figure 9 (recovery from an old duplicate).
     for wrong in [0, 2, 1 << 30] {
-        let mut line = Line::syn_sent(&plain());
+        let mut line = TestConnection::syn_sent(&plain());
         line.receives(ack(wrong).seq(0).with(TcpFlags::SYN));
         line.sends([format!("RST {wrong}").as_str()]);
         line.is(State::SynSent);
@@ -153,7 +153,7 @@ fn a_syn_that_has_not_left_cannot_be_acknowledged() {
 #[test]
 fn listen_answers_an_acknowledgment_with_a_reset_and_ignores_resets() {
     // RFC 9293 §3.10.7.2
-    let mut line = Line::listening(&plain());
+    let mut line = TestConnection::listening(&plain());
     line.receives(rst(1));
     line.quiet();
     line.receives(ack(77));
@@ -166,7 +166,7 @@ fn listen_answers_an_acknowledgment_with_a_reset_and_ignores_resets() {
 #[test]
 fn another_syn_before_the_connection_is_open_goes_back_to_listen() {
     // RFC 9293 §3.10.7.4, fourth check.
-    let mut line = Line::syn_received(&plain());
+    let mut line = TestConnection::syn_received(&plain());
     line.receives(syn().seq(500));
     line.quiet();
     line.is(State::Listen);
@@ -177,7 +177,7 @@ fn another_syn_before_the_connection_is_open_goes_back_to_listen() {
 
 #[test]
 fn what_is_written_before_the_connection_is_open_goes_when_it_is() {
-    let mut line = Line::syn_sent(&plain());
+    let mut line = TestConnection::syn_sent(&plain());
     line.writes(1500);
     line.quiet();
     line.at(RTT);
@@ -189,7 +189,7 @@ fn what_is_written_before_the_connection_is_open_goes_when_it_is() {
 #[test]
 fn an_unacceptable_segment_before_the_connection_is_open_is_answered() {
     // RFC 9293 §3.10.7.4, first check holds in SYN-RECEIVED, too.
-    let mut line = Line::syn_received(&plain());
+    let mut line = TestConnection::syn_received(&plain());
     line.receives(data(1, 10).seq(70_000));
     line.sends(["ack 1"]);
     line.receives(ack(9).seq(1));
@@ -200,13 +200,13 @@ fn an_unacceptable_segment_before_the_connection_is_open_is_answered() {
 #[test]
 fn a_hard_error_ends_an_attempt_and_nothing_else() {
     // RFC 9293 §3.9.2.2, RFC 5927 §6.1
-    let mut line = Line::syn_sent(&plain());
+    let mut line = TestConnection::syn_sent(&plain());
     line.does(|tcp, now| tcp.on_unreachable(now, false, Some(OURS)));
     line.is(State::SynSent);
     line.does(|tcp, now| tcp.on_unreachable(now, true, None));
     line.is(State::Closed);
     assert_eq!(line.events, [Event::Reset]);
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.does(|tcp, now| tcp.on_unreachable(now, true, None));
     line.is(State::Established);
 }

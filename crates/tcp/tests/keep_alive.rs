@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_base::Duration;
 use driftway_tcp::{Config, Event, State};
 
@@ -13,12 +13,12 @@ fn watched() -> Config {
 #[test]
 fn off_unless_asked_for() {
     // MUST-25
-    Line::established(&plain()).quiet_until(100_000_000);
+    TestConnection::established(&plain()).quiet_until(100_000_000);
 }
 
 #[test]
 fn a_probe_after_silence_asks_with_a_number_too_low() {
-    let mut line = Line::established(&watched());
+    let mut line = TestConnection::established(&watched());
     line.at(10_100);
     line.sends(["ack 1"]);
     let segment = line.last[0].segment;
@@ -31,7 +31,7 @@ fn a_probe_after_silence_asks_with_a_number_too_low() {
 
 #[test]
 fn whatever_arrives_puts_it_off() {
-    let mut line = Line::established(&watched());
+    let mut line = TestConnection::established(&watched());
     line.at(6000);
     line.receives(data(1, 10));
     line.sends(["ack 11"]);
@@ -45,7 +45,7 @@ fn whatever_arrives_puts_it_off() {
 
 #[test]
 fn a_silent_peer_is_given_up() {
-    let mut line = Line::established(&watched());
+    let mut line = TestConnection::established(&watched());
     for ms in [10_100, 20_100] {
         line.at(ms);
         line.sends(["ack 1"]);
@@ -59,7 +59,7 @@ fn a_silent_peer_is_given_up() {
 #[test]
 fn none_while_data_is_outstanding() {
     // MUST-24: the retransmission timer watches over the peer then.
-    let mut line = Line::established(&Config { max_retries: 15, ..watched() });
+    let mut line = TestConnection::established(&Config { max_retries: 15, ..watched() });
     line.at(9000);
     line.writes(10);
     line.sends(["1..11"]);
@@ -74,7 +74,7 @@ fn none_while_data_is_outstanding() {
 
 #[test]
 fn the_answer_to_one_changes_nothing_else() {
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.receives(data(1, 1));
     line.sends(["ack 2"]);
     line.receives(ack(1).seq(1));

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_tcp::{Config, State};
 
 fn lcd() -> Config {
@@ -10,13 +10,13 @@ fn lcd() -> Config {
 }
 
 /// A router has no route for the segment at `number`.
-fn unreachable(line: &mut Line, number: u32) {
+fn unreachable(line: &mut TestConnection, number: u32) {
     line.does(|tcp, now| tcp.on_unreachable(now, false, Some(OURS + number)));
 }
 
 /// One segment, timed out at 1.1 s and again at 3.1 s.
-fn with_two_timeouts(config: &Config) -> Line {
-    let mut line = Line::in_flight(config, 1);
+fn with_two_timeouts(config: &Config) -> TestConnection {
+    let mut line = TestConnection::in_flight(config, 1);
     line.at(1100);
     line.sends(["1..1001"]);
     line.at(3100);
@@ -26,7 +26,7 @@ fn with_two_timeouts(config: &Config) -> Line {
 
 #[test]
 fn a_router_without_a_route_takes_one_back_off_back() {
-    let mut line = Line::in_flight(&lcd(), 8);
+    let mut line = TestConnection::in_flight(&lcd(), 8);
     line.at(1100);
     line.sends(["1..1001"]);
     line.at(1200);
@@ -71,7 +71,7 @@ fn what_is_overdue_goes_at_once() {
 
 #[test]
 fn only_the_segment_at_the_left_edge_counts_and_only_after_its_timeout() {
-    let mut line = Line::in_flight(&lcd(), 8);
+    let mut line = TestConnection::in_flight(&lcd(), 8);
     unreachable(&mut line, 1);
     line.at(1100);
     line.sends(["1..1001"]);
@@ -102,7 +102,7 @@ fn without_the_switch_nothing_changes() {
 fn giving_up_takes_as_long_as_with_back_offs() {
     // Without a word from a router: timeouts at 1.1, 3.1 and 7.1 s, the end at 15.1 s.
     let config = Config { max_retries: 3, ..lcd() };
-    let mut line = Line::in_flight(&config, 1);
+    let mut line = TestConnection::in_flight(&config, 1);
     for ms in [1100, 3100, 7100] {
         line.at(ms);
         line.sends(["1..1001"]);
@@ -111,7 +111,7 @@ fn giving_up_takes_as_long_as_with_back_offs() {
     line.quiet_until(15_100);
     line.is(State::Closed);
     // With one after each retransmission, every second and to the same end.
-    let mut line = Line::in_flight(&config, 1);
+    let mut line = TestConnection::in_flight(&config, 1);
     for second in 0..14 {
         line.at(1100 + second * 1000);
         line.sends(["1..1001"]);

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_tcp::{Config, RecoveryKind};
 
 /// Four segments fill the window, more waits.
-fn full(config: &Config) -> Line {
-    let mut line = Line::established(&Config { initial_window: 4, ..*config });
+fn full(config: &Config) -> TestConnection {
+    let mut line = TestConnection::established(&Config { initial_window: 4, ..*config });
     line.writes(20_000);
     line.sends(["1..1001", "1001..2001", "2001..3001", "3001..4001"]);
     line
@@ -57,7 +57,7 @@ fn with_sack_by_what_has_left_the_network() {
 #[test]
 fn not_beyond_the_peers_window() {
     let config = Config { initial_window: 4, ..plain() };
-    let mut line = Line::established_by(&config, syn_ack().window(4000));
+    let mut line = TestConnection::established_by(&config, syn_ack().window(4000));
     line.writes(20_000);
     assert_eq!(line.sends_some().len(), 4);
     line.receives(ack(1).window(4000));

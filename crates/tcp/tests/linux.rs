@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_base::{Duration, Instant};
 use driftway_tcp::growth::{AckedData, CongestionWindow, new, slow_start};
 use driftway_tcp::{Config, GrowthKind, RecoveryKind};
@@ -16,12 +16,13 @@ fn sack() -> Config {
 #[test]
 fn slow_start_opens_by_all_that_is_acknowledged() {
     for (slow_start_by_bytes, cwnd) in [(false, 5000), (true, 7000)] {
-        let mut line = Line::in_flight(&Config { slow_start_by_bytes, ..plain() }, 4);
+        let mut line = TestConnection::in_flight(&Config { slow_start_by_bytes, ..plain() }, 4);
         line.receives(ack(3001));
         assert_eq!(line.cwnd(), cwnd);
     }
     // To ssthresh, and the rest is congestion avoidance's.
-    let acked = AckedData { bytes: 3000, mss: 1000, byte_counting: true, srtt: None, cwnd_limited: true };
+    let acked =
+        AckedData { bytes: 3000, mss: 1000, byte_counting: true, srtt: None, cwnd_limited: true };
     let mut window = CongestionWindow { cwnd: 9000, ssthresh: 10_000 };
     let rest = slow_start(&mut window, acked).map(|rest| rest.bytes);
     assert_eq!((window.cwnd, rest), (10_000, Some(2000)));
@@ -36,7 +37,7 @@ fn slow_start_opens_by_all_that_is_acknowledged() {
 fn a_loss_takes_a_part_of_the_window_used_or_not() {
     for (ssthresh_from_cwnd, ssthresh) in [(false, 3000), (true, 5000)] {
         let config = Config { ssthresh_from_cwnd, initial_window: 10, ..sack() };
-        let mut line = Line::established(&config);
+        let mut line = TestConnection::established(&config);
         line.writes(6000);
         line.sends_some();
         line.receives(ack(1).sack(&[(1001, 4001)]));
@@ -49,7 +50,7 @@ fn a_timeout_in_fast_recovery_leaves_ssthresh() {
     // RFC 5681 §3.1: half of the window that fast recovery has, which is half.
     for (recovery_keeps_ssthresh, ssthresh) in [(false, 2500), (true, 5000)] {
         let config = Config { recovery_keeps_ssthresh, ..sack() };
-        let mut line = Line::in_flight(&config, 10);
+        let mut line = TestConnection::in_flight(&config, 10);
         line.at(200);
         line.receives(ack(1).sack(&[(1001, 4001)]));
         assert_eq!(
@@ -67,7 +68,7 @@ fn the_minimum_bounds_the_variation_and_not_the_sum() {
     // RFC 6298 §2.4: 100 + 4 · 50 ms, and less with each steady round trip.
     for (linux_rto, first, tenth) in [(false, 300, 200), (true, 300, 300)] {
         let config = Config { linux_rto, min_rto: MS(200), timestamps: true, ..plain() };
-        let mut line = Line::established(&config);
+        let mut line = TestConnection::established(&config);
         assert_eq!(line.rto(), MS(first));
         for n in 1..30_u32 {
             line.writes(988);
@@ -92,7 +93,7 @@ fn the_timer_starts_anew_with_the_retransmission_of_the_head() {
             rearm_with_head,
             ..plain()
         };
-        let mut line = Line::in_flight(&config, 10);
+        let mut line = TestConnection::in_flight(&config, 10);
         line.writes(10_000);
         line.at(200);
         line.receives(ack(1).sack(&[(1001, 4001)]));
@@ -114,7 +115,7 @@ fn the_timer_starts_anew_with_the_retransmission_of_the_head() {
 fn f_rto_is_tried_with_each_timeout_of_a_segment() {
     for (f_rto_again, undone) in [(false, 0), (true, 1)] {
         let config = Config { f_rto: true, f_rto_again, limited_transmit: false, ..sack() };
-        let mut line = Line::in_flight(&config, 8);
+        let mut line = TestConnection::in_flight(&config, 8);
         line.writes(9000);
         for ms in [1100, 3100] {
             line.at(ms);
@@ -124,7 +125,7 @@ fn f_rto_is_tried_with_each_timeout_of_a_segment() {
         line.receives(ack(1001));
         line.sends_some();
         line.receives(ack(2001));
-        assert_eq!(line.tcp.stats().undone, undone);
+        assert_eq!(line.tcp.stats().responses_undone, undone);
     }
 }
 
@@ -138,23 +139,23 @@ fn a_report_that_was_overtaken_counts() {
         // Older than the timeout of a second.
         (true, 4099, 1),
     ] {
-        let mut line = Line::in_flight(&Config { disordered_acks, ..config }, 6);
+        let mut line = TestConnection::in_flight(&Config { disordered_acks, ..config }, 6);
         line.at(200);
         line.receives(ack(1).timestamps(5100, 100));
         line.sends_some();
         line.receives(report.timestamps(value, 100));
-        assert_eq!(line.tcp.stats().refused, refused);
+        assert_eq!(line.tcp.stats().segments_rejected, refused);
         assert_eq!(line.tcp.stats().fast_retransmits, u64::from(refused == 0));
         line.sends_some();
     }
     // Not so what brings data, or news of the window or of what has arrived.
     for peer in [report.carrying(10), report.window(0), report.acking(1001), report.seq(2)] {
-        let mut line = Line::in_flight(&Config { disordered_acks: true, ..config }, 6);
+        let mut line = TestConnection::in_flight(&Config { disordered_acks: true, ..config }, 6);
         line.at(200);
         line.receives(ack(1).timestamps(5100, 100));
         line.sends_some();
         line.receives(peer.timestamps(5099, 100));
-        assert_eq!(line.tcp.stats().refused, 1);
+        assert_eq!(line.tcp.stats().segments_rejected, 1);
         line.sends_some();
     }
 }

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_tcp::Config;
 
 #[test]
 fn a_small_segment_waits_for_the_acknowledgment() {
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.writes(10);
     line.sends(["1..11"]);
     line.writes(20);
@@ -19,7 +19,7 @@ fn a_small_segment_waits_for_the_acknowledgment() {
 
 #[test]
 fn full_segments_do_not_wait() {
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.writes(10);
     line.sends(["1..11"]);
     line.writes(1999);
@@ -30,7 +30,7 @@ fn full_segments_do_not_wait() {
 
 #[test]
 fn nor_does_the_end_of_the_stream() {
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.writes(10);
     line.sends(["1..11"]);
     line.writes(5);
@@ -40,7 +40,7 @@ fn nor_does_the_end_of_the_stream() {
 
 #[test]
 fn without_it_everything_goes() {
-    let mut line = Line::established(&Config { nagle: false, ..plain() });
+    let mut line = TestConnection::established(&Config { nagle: false, ..plain() });
     line.writes(10);
     line.sends(["1..11"]);
     line.writes(20);

@@ -2,18 +2,19 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_base::Known;
 use driftway_tcp::{Config, State};
 
-fn mss(line: &Line) -> Known<u32> {
+fn mss(line: &TestConnection) -> Known<u32> {
     line.tcp.view().mss
 }
 
 #[test]
 fn the_smaller_mss_counts_and_536_where_the_peer_says_nothing() {
     // RFC 9293 §3.7.1
-    let of = |peer| mss(&Line::established_by(&plain(), syn_ack().options(|o| o.mss = peer)));
+    let of =
+        |peer| mss(&TestConnection::established_by(&plain(), syn_ack().options(|o| o.mss = peer)));
     assert_eq!(of(Some(700)), Known::Exact(700));
     assert_eq!(of(Some(9000)), Known::Exact(1000));
     assert_eq!(of(None), Known::Exact(536));
@@ -23,15 +24,15 @@ fn the_smaller_mss_counts_and_536_where_the_peer_says_nothing() {
 #[test]
 fn the_syn_offers_what_is_configured_and_the_answer_what_both_want() {
     let config = Config { sack: true, timestamps: true, window_scale: true, ecn: true, ..plain() };
-    let mut line = Line::syn_sent(&config);
+    let mut line = TestConnection::syn_sent(&config);
     let options = line.last[0].segment.options;
     assert!(options.sack_permitted && options.timestamps.is_some());
     assert_eq!((options.mss, options.window_scale), (Some(1000), Some(0)));
     line.at(RTT);
     line.receives(syn_ack());
     line.sends(["ack 1"]);
-    assert_eq!(line.tcp.agreed(), driftway_tcp::NegotiatedOptions::default());
-    let mut line = Line::listening(&config);
+    assert_eq!(line.tcp.negotiated(), driftway_tcp::NegotiatedOptions::default());
+    let mut line = TestConnection::listening(&config);
     line.receives(syn().timestamps(7, 0));
     line.sends(["SYN-ACK 1"]);
     let options = line.last[0].segment.options;
@@ -43,13 +44,13 @@ fn the_syn_offers_what_is_configured_and_the_answer_what_both_want() {
 fn options_come_out_of_the_segment() {
     // RFC 6691: 12 bytes of timestamps, 36 of four SACK blocks.
     let config = Config { timestamps: true, ..plain() };
-    let mut line = Line::established(&config);
+    let mut line = TestConnection::established(&config);
     line.writes(3000);
     line.sends(["1..989", "989..1977", "1977..2965"]);
     for sent in &line.last {
         assert_eq!(sent.segment.payload.len + sent.segment.options.len(), 1000);
     }
-    let mut line = Line::established(&Config { sack: true, ..plain() });
+    let mut line = TestConnection::established(&Config { sack: true, ..plain() });
     line.receives(data(1001, 1000));
     line.sends(["ack 1 sack 1001..2001"]);
     line.writes(2000);
@@ -63,8 +64,9 @@ fn options_come_out_of_the_segment() {
 #[test]
 fn timestamps_are_echoed_from_the_left_edge() {
     // RFC 7323 §4.3, and its three cases: delayed acknowledgments, a hole, a filled hole.
-    let mut line = Line::established(&Config { timestamps: true, ..plain() });
-    let echo = |line: &Line| line.last.last().unwrap().segment.options.timestamps.unwrap().echo;
+    let mut line = TestConnection::established(&Config { timestamps: true, ..plain() });
+    let echo =
+        |line: &TestConnection| line.last.last().unwrap().segment.options.timestamps.unwrap().echo;
     assert_eq!(echo(&line), 5000);
     line.receives(data(1, 1000).timestamps(5001, 1));
     line.sends(["ack 1001"]);
@@ -84,7 +86,7 @@ fn a_delayed_acknowledgment_echoes_the_first_segment() {
         on_tick: false,
     };
     let config = Config { timestamps: true, delayed_ack: Some(delayed), ..plain() };
-    let mut line = Line::established(&config);
+    let mut line = TestConnection::established(&config);
     line.receives(data(1, 1000).timestamps(5001, 1));
     line.receives(data(1001, 1000).timestamps(5002, 1));
     line.sends(["ack 2001"]);
@@ -94,7 +96,7 @@ fn a_delayed_acknowledgment_echoes_the_first_segment() {
 #[test]
 fn each_echo_measures_and_weighs_less_in_a_large_flight() {
     // RFC 7323 §4.2: four segments in flight make two samples a round trip.
-    let mut line = Line::established(&Config { timestamps: true, mss: 1012, ..plain() });
+    let mut line = TestConnection::established(&Config { timestamps: true, mss: 1012, ..plain() });
     let samples = line.tcp.stats().rtt_samples;
     line.writes(4000);
     assert_eq!(line.sends_some().len(), 4);
@@ -112,12 +114,12 @@ fn each_echo_measures_and_weighs_less_in_a_large_flight() {
 #[test]
 fn paws_refuses_the_past() {
     // RFC 7323 §5.3
-    let mut line = Line::established(&Config { timestamps: true, ..plain() });
+    let mut line = TestConnection::established(&Config { timestamps: true, ..plain() });
     line.receives(data(1, 10).timestamps(6000, 1));
     line.sends(["ack 11"]);
     line.receives(data(11, 10).timestamps(5999, 1));
     line.sends(["ack 11"]);
-    assert_eq!(line.tcp.stats().refused, 1);
+    assert_eq!(line.tcp.stats().segments_rejected, 1);
     line.receives(data(11, 10).timestamps(6000, 1));
     line.sends(["ack 21"]);
     // §5.2: resets are not subject to it.
@@ -128,7 +130,7 @@ fn paws_refuses_the_past() {
 #[test]
 fn after_24_days_a_timestamp_says_nothing() {
     // RFC 7323 §5.5
-    let mut line = Line::established(&Config { timestamps: true, ..plain() });
+    let mut line = TestConnection::established(&Config { timestamps: true, ..plain() });
     line.at(25 * 24 * 3600 * 1000);
     line.receives(data(1, 10).timestamps(4000, 1));
     line.sends(["ack 11"]);
@@ -139,7 +141,7 @@ fn after_24_days_a_timestamp_says_nothing() {
 #[test]
 fn sack_blocks_most_recent_first() {
     // RFC 2018 §4
-    let mut line = Line::established(&Config { sack: true, ..plain() });
+    let mut line = TestConnection::established(&Config { sack: true, ..plain() });
     line.receives(data(1001, 1000));
     line.sends(["ack 1 sack 1001..2001"]);
     line.receives(data(3001, 1000));
@@ -155,7 +157,7 @@ fn sack_blocks_most_recent_first() {
 #[test]
 fn three_blocks_fit_beside_timestamps_four_without() {
     for (timestamps, most) in [(false, 4), (true, 3)] {
-        let mut line = Line::established(&Config { sack: true, timestamps, ..plain() });
+        let mut line = TestConnection::established(&Config { sack: true, timestamps, ..plain() });
         for n in 1..=5 {
             line.receives(data(1 + n * 2000, 1000).timestamps(5000, 1));
             line.sends_some();
@@ -169,7 +171,7 @@ fn three_blocks_fit_beside_timestamps_four_without() {
 #[test]
 fn what_arrives_twice_is_reported_once() {
     // RFC 2883 §4: below the acknowledgment, inside a block, and in part.
-    let mut line = Line::established(&Config { sack: true, dsack: true, ..plain() });
+    let mut line = TestConnection::established(&Config { sack: true, dsack: true, ..plain() });
     line.receives(data(1, 1000));
     line.sends(["ack 1001"]);
     line.receives(data(1, 1000));

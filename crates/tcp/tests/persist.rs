@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_tcp::{Config, Event, RecoveryKind, State};
 
 /// 1000 bytes acknowledged, 2000 waiting, no window; it is 100 ms.
-fn persisting(config: &Config) -> Line {
-    let mut line = Line::established_by(config, syn_ack().window(1000));
+fn persisting(config: &Config) -> TestConnection {
+    let mut line = TestConnection::established_by(config, syn_ack().window(1000));
     line.writes(3000);
     line.sends(["1..1001"]);
     line.receives(ack(1001).window(0));
@@ -96,7 +96,7 @@ fn a_peer_that_answers_is_never_given_up() {
 #[test]
 fn a_silly_window_is_used_after_a_while() {
     // RFC 9293 §3.8.6.2.1, rule 4: the override timeout.
-    let mut line = Line::established_by(&plain(), syn_ack().window(5000));
+    let mut line = TestConnection::established_by(&plain(), syn_ack().window(5000));
     line.writes(6000);
     assert_eq!(line.sends_some().len(), 5);
     line.receives(ack(5001).window(300));
@@ -110,7 +110,7 @@ fn a_silly_window_is_used_after_a_while() {
 #[test]
 fn a_window_taken_back_leads_to_probes_and_not_to_timeouts() {
     // RFC 9293 §3.8.6 (MUST-34): robust against shrinking; 4.4BSD goes back to SND.UNA.
-    let mut line = Line::in_flight(&plain(), 5);
+    let mut line = TestConnection::in_flight(&plain(), 5);
     let cwnd = line.cwnd();
     line.at(200);
     line.receives(ack(2001).window(0));
@@ -137,7 +137,7 @@ fn under_every_recovery_a_silent_peer_whose_window_is_closed_is_probed_on_and_on
     let kinds = [RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::RackTlp];
     for (recovery, blocks) in kinds.into_iter().flat_map(|k| [(k, &[][..]), (k, &[(2001, 3001)])]) {
         let sack = recovery != RecoveryKind::NewReno;
-        let mut line = Line::in_flight(&Config { recovery, sack, ..plain() }, 4);
+        let mut line = TestConnection::in_flight(&Config { recovery, sack, ..plain() }, 4);
         line.at(200);
         line.receives(ack(1001).window(0).sack(if sack { blocks } else { &[] }));
         for ms in [1200, 3200, 7200, 15_200, 31_200] {
@@ -158,7 +158,7 @@ fn under_every_recovery_a_silent_peer_whose_window_is_closed_is_probed_on_and_on
 
 #[test]
 fn in_flight_data_that_is_acknowledged_meanwhile_is_not_sent_again() {
-    let mut line = Line::in_flight(&plain(), 3);
+    let mut line = TestConnection::in_flight(&plain(), 3);
     line.receives(ack(1001).window(0));
     line.receives(ack(3001).window(0));
     line.quiet_until(100_000);

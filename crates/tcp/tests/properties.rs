@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::line::{Line, OURS, THEIRS, ack, plain, syn_ack};
-use common::{Fate, MS, Pair, address};
+use common::test_connection::{OURS, THEIRS, TestConnection, ack, plain, syn_ack};
+use common::{MS, Pair, WireAction, address};
 use driftway_base::{
-    Act, Duration, Ecn, Endpoint, Instant, ProbeSize, ProbeSpacing, RandomStream, Release,
-    Retransmit, Seq, SeqRange, Assign,
+    Act, Assign, Duration, Ecn, Endpoint, Instant, ProbeSize, ProbeSpacing, RandomStream, Release,
+    Retransmit, Seq, SeqRange,
 };
 use driftway_tcp::{Clock, Config, Connection, DelayedAck, Event, State, recovery_growth_pairs};
 use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
@@ -24,65 +24,78 @@ fn configs() -> impl Strategy<Value = Config> {
         any::<bool>().prop_map(|on_tick| Some(DelayedAck { timeout: MS(200), on_tick })),
     ];
     let switches = proptest::array::uniform12(any::<bool>());
-    (0..recovery_growth_pairs().count(), clock, delayed, switches, 48_u16..1500, 1_u32..100_000, 1_u32..12)
-        .prop_map(|(pair, clock, delayed_ack, switches, mss, receive_buffer, initial_window)| {
-            let [sack, timestamps, window_scale, ecn, nagle, limited_transmit, more @ ..] =
-                switches;
-            let [prr, dsack, eifel, f_rto, lcd, window_validation] = more;
-            let (recovery, growth) = recovery_growth_pairs().nth(pair).expect("there are so many");
-            // Of the segment size, so that kept cases stay what they are.
-            let by = |bit: u16| mss >> bit & 1 == 1;
-            Config {
-                recovery,
-                growth,
-                mss,
-                receive_buffer,
-                clock,
-                delayed_ack,
-                sack,
-                timestamps,
-                window_scale,
-                ecn,
-                nagle,
-                limited_transmit,
-                window_validation,
-                prr,
-                dsack,
-                eifel,
-                f_rto,
-                lcd,
-                slow_start_by_bytes: by(0),
-                ssthresh_from_cwnd: by(1),
-                recovery_keeps_ssthresh: by(2),
-                linux_rto: by(3),
-                rearm_with_head: by(4),
-                f_rto_again: by(5),
-                disordered_acks: by(6),
-                rfc_793_rto: by(7),
-                recover_guard: !by(8),
-                ece_slow_start: by(9),
-                initial_window,
-                // A random wire without memory ends sooner or later.
-                max_retries: 60,
-                max_syn_retries: 60,
-                max_rto: Duration::from_secs(4),
-                persist_max: Duration::from_secs(4),
-                ..Config::default()
-            }
-        })
+    (
+        0..recovery_growth_pairs().count(),
+        clock,
+        delayed,
+        switches,
+        48_u16..1500,
+        1_u32..100_000,
+        1_u32..12,
+    )
+        .prop_map(
+            |(pair, clock, delayed_ack, switches, mss, receive_buffer, initial_window)| {
+                let [sack, timestamps, window_scale, ecn, nagle, limited_transmit, more @ ..] =
+                    switches;
+                let [prr, dsack, eifel, f_rto, lcd, window_validation] = more;
+                let (recovery, growth) =
+                    recovery_growth_pairs().nth(pair).expect("there are so many");
+                // Of the segment size, so that kept cases stay what they are.
+                let by = |bit: u16| mss >> bit & 1 == 1;
+                Config {
+                    recovery,
+                    growth,
+                    mss,
+                    receive_buffer,
+                    clock,
+                    delayed_ack,
+                    sack,
+                    timestamps,
+                    window_scale,
+                    ecn,
+                    nagle,
+                    limited_transmit,
+                    window_validation,
+                    prr,
+                    dsack,
+                    eifel,
+                    f_rto,
+                    lcd,
+                    slow_start_by_bytes: by(0),
+                    ssthresh_from_cwnd: by(1),
+                    recovery_keeps_ssthresh: by(2),
+                    linux_rto: by(3),
+                    rearm_with_head: by(4),
+                    f_rto_again: by(5),
+                    disordered_acks: by(6),
+                    rfc_793_rto: by(7),
+                    recover_guard: !by(8),
+                    ece_slow_start: by(9),
+                    initial_window,
+                    // A random wire without memory ends sooner or later.
+                    max_retries: 60,
+                    max_syn_retries: 60,
+                    max_rto: Duration::from_secs(4),
+                    persist_max: Duration::from_secs(4),
+                    ..Config::default()
+                }
+            },
+        )
 }
 
 /// A wire that loses, duplicates, marks and reorders.
 fn bad_wire(pair: &mut Pair, seed: u64, loss: u64) {
     let mut random = RandomStream::new(seed, "wire", 0);
-    pair.fate = Box::new(move |_, _, _| {
+    pair.policy = Box::new(move |_, _, _| {
         let delay = MS(20 + random.uniform_below(30));
         match random.uniform_below(100) {
-            n if n < loss => Fate::Lose,
-            n if n < loss + 4 => Fate::Twice(delay, delay + MS(random.uniform_below(300))),
-            n if n < loss + 10 => Fate::Deliver(delay + MS(random.uniform_below(200))),
-            n if n < loss + 14 => Fate::Marked(delay),
-            _ => Fate::Deliver(delay),
+            n if n < loss => WireAction::Drop,
+            n if n < loss + 4 => {
+                WireAction::Duplicate(delay, delay + MS(random.uniform_below(300)))
+            }
+            n if n < loss + 10 => WireAction::Deliver(delay + MS(random.uniform_below(200))),
+            n if n < loss + 14 => WireAction::DeliverMarked(delay),
+            _ => WireAction::Deliver(delay),
         }
     });
 }
@@ -167,8 +180,11 @@ fn check_streams_complete(pair: &Pair, app: &Application, held: bool) -> Result<
 /// say (RFC 7323 §2.4).
 fn check_right_edges(pair: &Pair) -> Result<(), TestCaseError> {
     for end in &pair.ends {
-        let shift =
-            if end.tcp.negotiated().window_scale { end.tcp.config().receive_window_shift() } else { 0 };
+        let shift = if end.tcp.negotiated().window_scale {
+            end.tcp.config().receive_window_shift()
+        } else {
+            0
+        };
         let mut edge: Option<Seq> = None;
         for (at, sent) in &end.sent {
             let flags = sent.segment.flags;
@@ -186,7 +202,8 @@ fn check_right_edges(pair: &Pair) -> Result<(), TestCaseError> {
 
 fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
     let view = tcp.view();
-    let [una, max, rcv_nxt] = [view.snd_una, view.snd_max, view.rcv_nxt].map(|s| s.value().unwrap());
+    let [una, max, rcv_nxt] =
+        [view.snd_una, view.snd_max, view.rcv_nxt].map(|s| s.value().unwrap());
     let setting = |random: &mut RandomStream| match random.uniform_below(3) {
         0 => Assign::Keep,
         1 => Assign::Initial,
@@ -197,7 +214,11 @@ fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
             probe: (random.uniform_below(2) == 0).then(|| ProbeSpacing {
                 first: MS(random.uniform_below(3000)),
                 max: MS(random.uniform_below(5000)),
-                size: if random.uniform_below(2) == 0 { ProbeSize::Byte } else { ProbeSize::Segment },
+                size: if random.uniform_below(2) == 0 {
+                    ProbeSize::Byte
+                } else {
+                    ProbeSize::Segment
+                },
             }),
             rewind_snd_nxt: random.uniform_below(2) == 0,
             freeze_timers: random.uniform_below(2) == 0,
@@ -218,11 +239,17 @@ fn random_act(random: &mut RandomStream, tcp: &Connection) -> Act {
         5 => Act::ReduceCwnd,
         6 => Act::SetTimeoutResponse {
             keep_rto: random.uniform_below(2) == 0,
-            retransmit: if random.uniform_below(2) == 0 { Retransmit::LossRecovery } else { Retransmit::Oldest },
+            retransmit: if random.uniform_below(2) == 0 {
+                Retransmit::LossRecovery
+            } else {
+                Retransmit::Oldest
+            },
             cwnd: setting(random),
             ssthresh: setting(random),
         },
-        7 => Act::LimitCwnd { cwnd: (random.uniform_below(2) == 0).then(|| random.uniform_below(20_000) as u32) },
+        7 => Act::LimitCwnd {
+            cwnd: (random.uniform_below(2) == 0).then(|| random.uniform_below(20_000) as u32),
+        },
         _ => Act::SendAcks {
             ack: rcv_nxt - random.uniform_below(2000) as u32,
             window: random.uniform_below(3) as u32 * 30_000,
@@ -258,9 +285,9 @@ proptest! {
             keep_alive: Some(Duration::from_secs(5)), ..config };
         let mut pair = Pair::new(&few(client), &few(server));
         let mut count = 0;
-        pair.fate = Box::new(move |_, _, _| {
+        pair.policy = Box::new(move |_, _, _| {
             count += 1;
-            if count > alive { Fate::Lose } else { Fate::Deliver(MS(20)) }
+            if count > alive { WireAction::Drop } else { WireAction::Deliver(MS(20)) }
         });
         let mut app = Application::new(seed, bytes);
         for end in &mut pair.ends {
@@ -317,23 +344,23 @@ proptest! {
 }
 
 /// A connection in each state, with data in flight where there can be any.
-fn in_state(n: usize, config: &Config) -> Line {
+fn in_state(n: usize, config: &Config) -> TestConnection {
     let fin = || ack(1).fin();
     let mut line = match n {
-        0 => Line::listening(config),
-        1 => Line::syn_sent(config),
-        2 => Line::syn_received(&Config { ecn: false, ..*config }),
-        _ => Line::established_by(config, syn_ack()),
+        0 => TestConnection::listening(config),
+        1 => TestConnection::syn_sent(config),
+        2 => TestConnection::syn_received(&Config { ecn: false, ..*config }),
+        _ => TestConnection::established_by(config, syn_ack()),
     };
     if n > 3 {
         line.does(|tcp, _| tcp.write(20_000));
         line.sends_some();
     }
-    let closes = |line: &mut Line| {
+    let closes = |line: &mut TestConnection| {
         line.does(|tcp, _| tcp.close());
         line.sends_some();
     };
-    let receives = |line: &mut Line, peer| {
+    let receives = |line: &mut TestConnection, peer| {
         line.receives(peer);
         line.sends_some();
     };
@@ -367,7 +394,13 @@ fn offset_near_window() -> impl Strategy<Value = u32> {
 }
 
 fn segments() -> impl Strategy<Value = TcpSegment> {
-    let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), offset_near_window(), offset_near_window());
+    let options = (
+        any::<Option<u16>>(),
+        any::<Option<u8>>(),
+        any::<bool>(),
+        offset_near_window(),
+        offset_near_window(),
+    );
     let flags = prop_oneof![Just(0x10), Just(0x11), Just(0x12), Just(0x02), any::<u8>()];
     let lens = prop_oneof![Just(0_u32), Just(1), 0_u32..3000, Just(65_535)];
     (
@@ -422,14 +455,14 @@ proptest! {
             }
             line.now = now;
             let taken = line.does(|tcp, now| {
-                tcp.on_segment(now, address(2), &segment, Ecn::from_bits(ecn)).taken
+                tcp.on_segment(now, address(2), &segment, Ecn::from_bits(ecn)).accepted
             });
             prop_assert!(taken.len <= segment.payload.len);
             line.sends_some();
             let view = line.tcp.view();
             prop_assert!(view.cwnd.value().unwrap() > 0);
             prop_assert!(view.ssthresh.value().unwrap() > 0);
-            prop_assert!(line.tcp.acknowledged() <= 20_000);
+            prop_assert!(line.tcp.acknowledged_bytes() <= 20_000);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::line::*;
-use common::{DELAY, Fate, Pair};
+use common::test_connection::*;
+use common::{DELAY, Pair, WireAction};
 use driftway_base::RecoveryState;
 use driftway_tcp::{Config, RecoveryKind};
 
@@ -14,7 +14,7 @@ fn config(prr: bool) -> Config {
 
 /// What goes for each of the reports of 14 segments of which the first is lost.
 fn segments_per_ack(prr: bool) -> Vec<usize> {
-    let mut line = Line::in_flight(&config(prr), 14);
+    let mut line = TestConnection::in_flight(&config(prr), 14);
     line.writes(50_000);
     let reports = 2..=14;
     let counts = reports.map(|n| {
@@ -34,7 +34,7 @@ fn what_goes_goes_evenly() {
 
 #[test]
 fn recovery_ends_at_ssthresh() {
-    let mut line = Line::in_flight(&config(true), 14);
+    let mut line = TestConnection::in_flight(&config(true), 14);
     line.writes(50_000);
     for n in 2..=14 {
         line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
@@ -52,7 +52,7 @@ fn an_acknowledgment_that_ends_one_recovery_and_begins_another_begins_another_ac
     // RFC 9937 §6: the counters start with each recovery, from the ssthresh at which the last ended.
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
         let config = Config { recovery, initial_window: 20, ..config(true) };
-        let mut line = Line::established(&config);
+        let mut line = TestConnection::established(&config);
         line.acts(driftway_base::Act::Resume {
             cwnd: driftway_base::Assign::Value(20_000),
             ssthresh: driftway_base::Assign::Keep,
@@ -89,7 +89,7 @@ fn an_acknowledgment_that_ends_one_recovery_and_begins_another_begins_another_ac
 #[test]
 fn after_heavy_losses_it_grows_back_to_ssthresh_a_segment_a_report_and_one_more_where_it_is_safe() {
     // Of fourteen, all but the last four are lost, with a ssthresh of seven.
-    let mut line = Line::in_flight(&config(true), 14);
+    let mut line = TestConnection::in_flight(&config(true), 14);
     line.writes(50_000);
     let sent = [11, 12, 13, 14].map(|n| {
         line.receives(ack(1).sack(&[(10_001, n * 1000 + 1)]));
@@ -103,7 +103,7 @@ fn after_heavy_losses_it_grows_back_to_ssthresh_a_segment_a_report_and_one_more_
 
 #[test]
 fn a_timeout_ends_it() {
-    let mut line = Line::in_flight(&config(true), 14);
+    let mut line = TestConnection::in_flight(&config(true), 14);
     for n in 2..=5 {
         line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
         line.sends_some();
@@ -125,15 +125,15 @@ fn longest_silence_ms(prr: bool) -> u64 {
         Config { timestamps: true, window_scale: true, receive_buffer: 1 << 20, ..config(prr) };
     let mut pair = Pair::new(&config, &config);
     let (mut count, mut last) = (0, 0);
-    pair.fate = Box::new(move |from, _, transmit| {
+    pair.policy = Box::new(move |from, _, transmit| {
         if from == 1 || transmit.segment.payload.is_empty() {
-            return Fate::Deliver(DELAY);
+            return WireAction::Deliver(DELAY);
         }
         // Our timestamps are the time in milliseconds.
         let now = transmit.segment.options.timestamps.map_or(0, |t| u64::from(t.value));
         count += 1;
         last = (now + 50).max(last + 4);
-        if count == 60 { Fate::Lose } else { Fate::Deliver(common::MS(last - now)) }
+        if count == 60 { WireAction::Drop } else { WireAction::Deliver(common::MS(last - now)) }
     });
     pair.ends[0].tcp.write(400_000);
     while pair.ends[1].read < 400_000 {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_base::{Known, RecoveryState};
 use driftway_tcp::{Config, RecoveryKind};
 
@@ -21,22 +21,22 @@ mod signature;
 mod tahoe;
 
 /// `segments` in flight, `more` bytes waiting behind them.
-fn with_data_in_flight(recovery: RecoveryKind, segments: u32, more: u64) -> Line {
+fn with_data_in_flight(recovery: RecoveryKind, segments: u32, more: u64) -> TestConnection {
     let sack = recovery == RecoveryKind::Sack;
     let config = Config { recovery, sack, limited_transmit: false, ..plain() };
-    let mut line = Line::in_flight(&config, segments);
+    let mut line = TestConnection::in_flight(&config, segments);
     line.writes(more);
     line.quiet();
     line
 }
 
-fn duplicates(line: &mut Line, number: u32, count: u32) {
+fn duplicates(line: &mut TestConnection, number: u32, count: u32) {
     for _ in 0..count {
         line.receives(ack(number));
     }
 }
 
-fn phase(line: &Line) -> RecoveryState {
+fn phase(line: &TestConnection) -> RecoveryState {
     line.tcp.view().recovery.value().unwrap()
 }
 
@@ -56,7 +56,7 @@ fn what_is_no_duplicate() {
     assert!(!begins([ack(1), ack(1), ack(1).fin()], 8), "a FIN");
     assert!(!begins([ack(1), ack(1), ack(1).window(50_000)], 8), "another window");
     assert!(!begins([ack(1), ack(1), ack(1001)], 8), "an advance");
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     duplicates(&mut line, 1, 4);
     assert_eq!(line.tcp.stats().fast_retransmits, 0, "nothing outstanding");
 }

@@ -2,14 +2,14 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_tcp::{Config, Event, State, reset_for};
 use driftway_wire::TcpFlags;
 
 #[test]
 fn exactly_the_next_number_resets() {
     // RFC 5961 §3.2
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.receives(rst(2)); // inside the window
     line.sends(["ack 1"]);
     line.receives(rst(70_000)); // outside
@@ -26,7 +26,7 @@ fn exactly_the_next_number_resets() {
 fn a_syn_in_an_open_connection_is_challenged() {
     // RFC 5961 §4.2: whether it is the old one again or lies in the window.
     for number in [0, 1, 500, 3_000_000] {
-        let mut line = Line::established(&plain());
+        let mut line = TestConnection::established(&plain());
         line.receives(syn().seq(number));
         line.sends(["ack 1"]);
         line.is(State::Established);
@@ -36,7 +36,7 @@ fn a_syn_in_an_open_connection_is_challenged() {
 #[test]
 fn challenges_are_limited_to_ten_a_second() {
     // RFC 5961 §7
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     for _ in 0..10 {
         line.receives(rst(2));
         line.sends(["ack 1"]);
@@ -51,7 +51,7 @@ fn challenges_are_limited_to_ten_a_second() {
 #[test]
 fn acknowledgments_out_of_range_are_challenged() {
     // RFC 5961 §5.2; the largest window the peer has shown is 60,000.
-    let mut line = Line::in_flight(&plain(), 2);
+    let mut line = TestConnection::in_flight(&plain(), 2);
     line.receives(ack(2002));
     line.sends(["ack 1"]);
     line.receives(data(1, 10).acking(2002));
@@ -65,7 +65,7 @@ fn acknowledgments_out_of_range_are_challenged() {
 /// As ns-2.35 has it: what is too old is not answered; what was never sent still is.
 #[test]
 fn old_acknowledgments_can_go_unanswered() {
-    let mut line = Line::in_flight(&Config { challenge_old_acks: false, ..plain() }, 2);
+    let mut line = TestConnection::in_flight(&Config { challenge_old_acks: false, ..plain() }, 2);
     line.receives(ack(1).acking(1_u32.wrapping_sub(60_001)));
     line.quiet();
     line.receives(ack(2002));
@@ -74,7 +74,7 @@ fn old_acknowledgments_can_go_unanswered() {
 
 #[test]
 fn a_segment_without_an_acknowledgment_is_dropped() {
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.receives(data(1, 10).flags(TcpFlags::PSH));
     line.quiet();
     line.receives(data(1, 10));
@@ -83,7 +83,7 @@ fn a_segment_without_an_acknowledgment_is_dropped() {
 
 #[test]
 fn refused() {
-    let mut line = Line::syn_sent(&plain());
+    let mut line = TestConnection::syn_sent(&plain());
     line.receives(rst(0)); // acknowledges nothing: RFC 9293 §3.10.7.3
     line.is(State::SynSent);
     line.receives(ack(1).seq(0).flags(TcpFlags::RST.with(TcpFlags::ACK)));
@@ -94,7 +94,7 @@ fn refused() {
 #[test]
 fn a_reset_sends_a_half_open_server_back_to_listen() {
     // RFC 9293 §3.10.7.4, second check, and the user need not know.
-    let mut line = Line::syn_received(&plain());
+    let mut line = TestConnection::syn_received(&plain());
     line.writes(10);
     line.receives(rst(1));
     line.is(State::Listen);
@@ -104,7 +104,7 @@ fn a_reset_sends_a_half_open_server_back_to_listen() {
     line.receives(ack(1).seq(1));
     line.sends(["1..11"]);
     // Unless the user has closed meanwhile.
-    let mut line = Line::syn_received(&plain());
+    let mut line = TestConnection::syn_received(&plain());
     line.closes();
     line.receives(rst(1));
     line.is(State::Closed);
@@ -113,7 +113,7 @@ fn a_reset_sends_a_half_open_server_back_to_listen() {
 
 #[test]
 fn a_reset_of_a_simultaneous_open_is_a_refusal() {
-    let mut line = Line::syn_sent(&plain());
+    let mut line = TestConnection::syn_sent(&plain());
     line.receives(syn());
     line.sends(["SYN-ACK 1"]);
     line.receives(rst(1));
@@ -124,14 +124,14 @@ fn a_reset_of_a_simultaneous_open_is_a_refusal() {
 #[test]
 fn abort_tells_the_peer_where_it_knows_us() {
     // RFC 9293 §3.10.5
-    let mut line = Line::in_flight(&plain(), 2);
+    let mut line = TestConnection::in_flight(&plain(), 2);
     line.does(|tcp, _| tcp.abort());
     line.sends(["RST 2001"]);
     line.is(State::Closed);
     assert_eq!(line.events, [Event::Closed]);
     line.does(|tcp, _| tcp.abort());
     assert_eq!(line.events.len(), 1);
-    let mut line = Line::syn_sent(&plain());
+    let mut line = TestConnection::syn_sent(&plain());
     line.does(|tcp, _| tcp.abort());
     line.quiet();
     assert_eq!(line.events, [Event::Closed]);
@@ -139,7 +139,7 @@ fn abort_tells_the_peer_where_it_knows_us() {
 
 #[test]
 fn after_a_timeout_the_reset_still_bears_the_number_the_peer_expects() {
-    let mut line = Line::in_flight(&plain(), 3);
+    let mut line = TestConnection::in_flight(&plain(), 3);
     line.at(1100);
     line.sends(["1..1001"]);
     line.does(|tcp, _| tcp.abort());
@@ -149,7 +149,7 @@ fn after_a_timeout_the_reset_still_bears_the_number_the_peer_expects() {
 #[test]
 fn a_closed_connection_answers_with_resets() {
     // RFC 9293 §3.10.7.1
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.receives(rst(1));
     line.receives(data(1, 10).acking(33));
     line.sends(["RST 33"]);
@@ -165,7 +165,7 @@ fn a_closed_connection_answers_with_resets() {
 #[test]
 fn a_reset_that_only_costs_the_last_acknowledgment_is_a_close() {
     let closed_with = |unacknowledged: u64| {
-        let mut line = Line::established(&plain());
+        let mut line = TestConnection::established(&plain());
         line.receives(ack(1).fin());
         line.sends(["ack 2"]);
         line.writes(unacknowledged);

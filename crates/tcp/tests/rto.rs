@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_base::{Duration, Known};
 use driftway_tcp::{Clock, Config, Event, RecoveryKind, State};
 
@@ -12,14 +12,14 @@ fn fine() -> Config {
     Config { min_rto: MS(200), ..plain() }
 }
 
-fn srtt(line: &Line) -> Duration {
+fn srtt(line: &TestConnection) -> Duration {
     line.tcp.view().srtt.value().flatten().expect("there was a sample")
 }
 
 #[test]
 fn measured_once_a_round_trip() {
     // RFC 6298 §2.2, §2.3: 100 ms; then 100 + (300 − 100)/8, of one segment and not of three.
-    let mut line = Line::established(&fine());
+    let mut line = TestConnection::established(&fine());
     assert_eq!((srtt(&line), line.rto()), (MS(100), MS(300)));
     line.writes(3000);
     line.sends(["1..1001", "1001..2001", "2001..3001"]);
@@ -38,7 +38,7 @@ fn measured_once_a_round_trip() {
 fn doubled_until_something_new_is_measured() {
     // RFC 6298 §5.5; Karn's algorithm (§3): what went twice measures nothing, and the doubled
     // timeout stays until something does.
-    let mut line = Line::established(&plain());
+    let mut line = TestConnection::established(&plain());
     line.writes(1000);
     line.sends(["1..1001"]);
     for ms in [1100, 3100, 7100] {
@@ -65,7 +65,7 @@ fn doubled_until_something_new_is_measured() {
 
 #[test]
 fn bounded_above() {
-    let mut line = Line::established(&Config { max_rto: MS(2500), ..plain() });
+    let mut line = TestConnection::established(&Config { max_rto: MS(2500), ..plain() });
     line.writes(1000);
     line.sends(["1..1001"]);
     for ms in [1100, 3100, 5600, 8100] {
@@ -76,7 +76,7 @@ fn bounded_above() {
 
 #[test]
 fn given_up_after_as_many_retries_as_configured() {
-    let mut line = Line::established(&Config { max_retries: 2, ..plain() });
+    let mut line = TestConnection::established(&Config { max_retries: 2, ..plain() });
     line.writes(1000);
     line.sends(["1..1001"]);
     line.at(1100);
@@ -93,7 +93,7 @@ fn given_up_after_as_many_retries_as_configured() {
 #[test]
 fn an_acknowledgment_of_something_restarts_it_of_everything_stops_it() {
     // RFC 6298 §5.2, §5.3
-    let mut line = Line::in_flight(&plain(), 3);
+    let mut line = TestConnection::in_flight(&plain(), 3);
     line.at(150);
     line.receives(ack(1001));
     line.quiet_until(1149);
@@ -107,7 +107,7 @@ fn an_acknowledgment_of_something_restarts_it_of_everything_stops_it() {
 #[test]
 fn a_timeout_starts_over_with_one_segment() {
     // RFC 5681 §3.1: cwnd one segment, ssthresh half of the flight; go-back-N in slow start.
-    let mut line = Line::in_flight(&plain(), 8);
+    let mut line = TestConnection::in_flight(&plain(), 8);
     line.at(1100);
     line.sends(["1..1001"]);
     assert_eq!((line.cwnd(), line.ssthresh()), (1000, 4000));
@@ -122,7 +122,7 @@ fn a_timeout_starts_over_with_one_segment() {
 #[test]
 fn a_second_timeout_of_the_same_segment_leaves_ssthresh() {
     // RFC 5681 §3.1
-    let mut line = Line::in_flight(&plain(), 8);
+    let mut line = TestConnection::in_flight(&plain(), 8);
     line.at(1100);
     line.sends(["1..1001"]);
     line.at(3100);
@@ -136,7 +136,7 @@ fn a_second_timeout_of_the_same_segment_leaves_ssthresh() {
 fn a_timeout_in_recovery_halves_the_window_and_not_what_is_reported() {
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
         let config = Config { recovery, sack: true, limited_transmit: false, ..plain() };
-        let mut line = Line::in_flight(&config, 14);
+        let mut line = TestConnection::in_flight(&config, 14);
         line.writes(40_000);
         for n in 4..=14 {
             line.receives(ack(1).sack(&[(1001, n * 1000 + 1)]));
@@ -162,7 +162,7 @@ fn a_timeout_in_recovery_halves_the_window_and_not_what_is_reported() {
 fn an_idle_connection_starts_over_with_the_initial_window() {
     // RFC 5681 §4.1; validation, which is another rule, would see the pause, too.
     let config = Config { initial_window: 2, window_validation: false, ..plain() };
-    let mut line = Line::established(&config);
+    let mut line = TestConnection::established(&config);
     line.writes(20_000);
     line.sends(["1..1001", "1001..2001"]);
     let mut acked = 1;
@@ -188,7 +188,7 @@ fn an_idle_connection_starts_over_with_the_initial_window() {
 fn bsds_slow_timer_ticks_every_half_second() {
     // Ticks at 400, 900, 1400 ms …: a timeout of two ticks is 0.5 to 1 s away.
     let clock = Clock::uniform(MS(500), MS(100));
-    let mut line = Line::established(&Config { clock, ..plain() });
+    let mut line = TestConnection::established(&Config { clock, ..plain() });
     // No tick fell into the first round trip.
     assert_eq!((srtt(&line), line.rto()), (MS(0), MS(1000)));
     line.at(399);
@@ -211,7 +211,7 @@ fn bsds_slow_timer_ticks_every_half_second() {
 fn ns2_counts_in_100_or_10_ms_and_linux_in_1() {
     for (tick, round_trip) in [(100, 200), (10, 130), (1, 127)] {
         let clock = Clock { rtt_tick: MS(tick), ..Clock::default() };
-        let mut line = Line::syn_sent(&Config { clock, min_rto: MS(1), ..plain() });
+        let mut line = TestConnection::syn_sent(&Config { clock, min_rto: MS(1), ..plain() });
         line.at(150);
         line.receives(syn_ack());
         line.sends(["ack 1"]);

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::line::*;
-use driftway_base::{Act, Duration, Release, Assign};
+use common::test_connection::*;
+use driftway_base::{Act, Assign, Duration, Release};
 use driftway_tcp::{Config, RecoveryKind};
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -13,8 +13,8 @@ fn timers() -> Config {
 }
 
 /// Four segments that have left at 100, 300, 500 and 700 ms; the timeout is 1 s.
-fn spaced() -> Line {
-    let mut line = Line::established(&timers());
+fn spaced() -> TestConnection {
+    let mut line = TestConnection::established(&timers());
     for n in 0..4 {
         line.at(100 + 200 * n);
         line.writes(1000);
@@ -39,13 +39,13 @@ fn what_is_lost_comes_back_at_the_spacing_at_which_it_left() {
 #[test]
 fn the_timeout_doubles_and_the_window_falls_once_for_what_was_sent_before() {
     let mut line = spaced();
-    let reductions = line.tcp.reductions();
+    let reductions = line.tcp.cwnd_reductions();
     for (due, rto) in [(1100, 2), (1300, 2), (1500, 2), (1700, 2)] {
         line.at(due);
         line.sends_some();
         assert_eq!((line.tcp.rtt().rto(), line.cwnd()), (MS(rto * 1000), 1000), "{due}");
     }
-    assert_eq!(line.tcp.reductions(), reductions + 1);
+    assert_eq!(line.tcp.cwnd_reductions(), reductions + 1);
     // The first that goes again is lost once more: 2 s later the next event begins.
     line.quiet_until(3099);
     line.at(3100);
@@ -53,7 +53,7 @@ fn the_timeout_doubles_and_the_window_falls_once_for_what_was_sent_before() {
     assert_eq!(line.tcp.rtt().rto(), MS(4000));
     line.at(3300);
     line.sends(["1001..2001"]);
-    assert_eq!((line.tcp.rtt().rto(), line.tcp.reductions()), (MS(4000), reductions + 2));
+    assert_eq!((line.tcp.rtt().rto(), line.tcp.cwnd_reductions()), (MS(4000), reductions + 2));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn one_that_is_acknowledged_in_time_does_not_go_again() {
 #[test]
 fn one_that_is_reported_does_not_go_again() {
     let config = Config { sack: true, ..timers() };
-    let mut line = Line::established(&config);
+    let mut line = TestConnection::established(&config);
     for n in 0..4 {
         line.at(100 + 200 * n);
         line.writes(1000);
@@ -145,7 +145,13 @@ fn a_hold_that_ends_starts_all_timers_anew() {
     let mut line = spaced();
     line.at(900);
     let (cwnd, release) = (Assign::Keep, Release::Resume);
-    line.acts(Act::Hold { probe: None, rewind_snd_nxt: false, freeze_timers: false, cwnd, release });
+    line.acts(Act::Hold {
+        probe: None,
+        rewind_snd_nxt: false,
+        freeze_timers: false,
+        cwnd,
+        release,
+    });
     line.quiet_until(10_900);
     line.acts(Act::Resume { cwnd: Assign::Keep, ssthresh: Assign::Keep, rto: Assign::Keep });
     line.quiet_until(11_899);
@@ -155,7 +161,7 @@ fn a_hold_that_ends_starts_all_timers_anew() {
 
 #[test]
 fn a_fin_has_a_timer_too() {
-    let mut line = Line::established(&timers());
+    let mut line = TestConnection::established(&timers());
     line.writes(500);
     line.sends(["1..501"]);
     line.at(300);

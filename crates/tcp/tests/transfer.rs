@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Fate, MS, Pair, Wire};
+use common::{MS, Pair, WireAction, WirePolicy};
 use driftway_base::{Instant, RandomStream};
 use driftway_tcp::{Config, Event, State, recovery_growth_pairs};
 
@@ -17,13 +17,13 @@ fn config(recovery: driftway_tcp::RecoveryKind, growth: driftway_tcp::GrowthKind
 }
 
 /// Loses, duplicates and delays at random.
-fn bad_wire(seed: u64) -> Wire {
+fn bad_wire(seed: u64) -> WirePolicy {
     let mut random = RandomStream::new(seed, "bad-wire", 0);
     Box::new(move |_, _, _| match random.uniform_below(100) {
-        0..4 => Fate::Lose,
-        4..6 => Fate::Twice(MS(50), MS(50 + random.uniform_below(100))),
-        6..10 => Fate::Deliver(MS(50 + random.uniform_below(60))),
-        _ => Fate::Deliver(MS(50)),
+        0..4 => WireAction::Drop,
+        4..6 => WireAction::Duplicate(MS(50), MS(50 + random.uniform_below(100))),
+        6..10 => WireAction::Deliver(MS(50 + random.uniform_below(60))),
+        _ => WireAction::Deliver(MS(50)),
     })
 }
 
@@ -38,7 +38,7 @@ fn both_streams_arrive_whole_under_every_recovery() {
                 ..config(recovery, growth)
             };
             let mut pair = Pair::new(&config, &config);
-            pair.fate = bad_wire(n as u64);
+            pair.policy = bad_wire(n as u64);
             while !pair.ends.iter().all(|end| end.tcp.state() == State::Established) {
                 assert!(pair.step(), "the connection opens");
             }
@@ -83,10 +83,10 @@ fn sequence_numbers_come_round_and_offsets_go_on() {
     };
     let mut pair = Pair::new(&config, &config);
     let mut count = 0_u64;
-    pair.fate = Box::new(move |_, _, t| {
+    pair.policy = Box::new(move |_, _, t| {
         count += u64::from(!t.segment.payload.is_empty());
         let lost = !t.segment.payload.is_empty() && count.is_multiple_of(5_000);
-        if lost { Fate::Lose } else { Fate::Deliver(MS(5)) }
+        if lost { WireAction::Drop } else { WireAction::Deliver(MS(5)) }
     });
     let bytes = 66_000 * 65_535;
     pair.ends[0].tcp.write(bytes);
@@ -116,10 +116,10 @@ fn what_was_said_of_a_number_is_forgotten_before_it_turns_around() {
     };
     let mut pair = Pair::new(&config, &config);
     let mut count = 0_u64;
-    pair.fate = Box::new(move |_, _, t| {
+    pair.policy = Box::new(move |_, _, t| {
         count += u64::from(!t.segment.payload.is_empty());
         let lost = !t.segment.payload.is_empty() && [200, 45_000].contains(&count);
-        if lost { Fate::Lose } else { Fate::Deliver(MS(5)) }
+        if lost { WireAction::Drop } else { WireAction::Deliver(MS(5)) }
     });
     let bytes = 46_000 * 65_535;
     pair.ends[0].tcp.write(bytes);

@@ -3,22 +3,22 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_tcp::{Config, RecoveryKind};
 
 #[path = "undo/dsack.rs"]
 mod dsack;
 #[path = "undo/eifel.rs"]
 mod eifel;
-#[path = "undo/forward.rs"]
+#[path = "undo/f_rto.rs"]
 mod f_rto;
 #[path = "undo/signature.rs"]
 mod signature;
 
-fn windows(line: &Line) -> (u32, u32) {
+fn windows(line: &TestConnection) -> (u32, u32) {
     (line.cwnd(), line.ssthresh())
 }
 
-fn undo_count(line: &Line) -> u64 {
-    line.tcp.stats().undone
+fn undo_count(line: &TestConnection) -> u64 {
+    line.tcp.stats().responses_undone
 }

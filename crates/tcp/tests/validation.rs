@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_base::{Act, Assign};
 use driftway_tcp::{Config, GrowthKind};
 
@@ -13,7 +13,7 @@ fn config(initial_window: u32) -> Config {
 
 /// The next `count` segments are acknowledged one by one, 10 ms apart, by a peer with a window of
 /// `window` bytes; `acked` is what was acknowledged before, and after.
-fn receive_acks(line: &mut Line, acked: &mut u32, count: u32, window: u16) {
+fn receive_acks(line: &mut TestConnection, acked: &mut u32, count: u32, window: u16) {
     for _ in 0..count {
         *acked += 1000;
         let next = (line.now.as_nanos() / 1_000_000) + 10;
@@ -24,15 +24,15 @@ fn receive_acks(line: &mut Line, acked: &mut u32, count: u32, window: u16) {
 }
 
 /// A bulk transfer to a peer with a window of so many bytes.
-fn bulk(config: &Config, window: u16) -> (Line, u32) {
-    let mut line = Line::established_by(config, syn_ack().window(window));
+fn bulk(config: &Config, window: u16) -> (TestConnection, u32) {
+    let mut line = TestConnection::established_by(config, syn_ack().window(window));
     line.writes(10_000_000);
     line.sends_some();
     (line, 1)
 }
 
 /// Congestion avoidance with that window.
-fn enter_congestion_avoidance(line: &mut Line, cwnd: u32) {
+fn enter_congestion_avoidance(line: &mut TestConnection, cwnd: u32) {
     let (cwnd, ssthresh) = (Assign::Value(cwnd), Assign::Value(2000));
     line.acts(Act::Resume { cwnd, ssthresh, rto: Assign::Keep });
     line.sends_some();
@@ -73,7 +73,7 @@ fn congestion_avoidance_waits_until_the_window_is_full() {
 fn what_the_application_does_not_fill_does_not_grow() {
     // Linux's example: of 10 segments 9 are used, and slow start may go to 18; with 5, it stays.
     for (written, expected) in [(9, 18_000), (5, 10_000), (1, 10_000)] {
-        let mut line = Line::established(&config(10));
+        let mut line = TestConnection::established(&config(10));
         let mut acked = 1;
         for _ in 0..20 {
             line.writes(written * 1000);
@@ -86,7 +86,7 @@ fn what_the_application_does_not_fill_does_not_grow() {
 
 #[test]
 fn growth_goes_on_when_the_application_fills_the_window_again() {
-    let mut line = Line::established(&config(10));
+    let mut line = TestConnection::established(&config(10));
     enter_congestion_avoidance(&mut line, 10_000);
     let mut acked = 1;
     for _ in 0..20 {
@@ -104,7 +104,7 @@ fn growth_goes_on_when_the_application_fills_the_window_again() {
 #[test]
 fn a_round_trip_in_which_it_was_full_counts_to_its_end() {
     // The last segments of a burst are acknowledged after the application has nothing left.
-    let mut line = Line::in_flight(&plain(), 8);
+    let mut line = TestConnection::in_flight(&plain(), 8);
     let mut acked = 1;
     receive_acks(&mut line, &mut acked, 8, 60_000);
     assert_eq!(line.cwnd(), 16_000);
@@ -113,7 +113,7 @@ fn a_round_trip_in_which_it_was_full_counts_to_its_end() {
 #[test]
 fn a_window_that_is_not_full_for_a_timeout_falls_half_the_way_to_what_is_used() {
     // RFC 2861 §3.1, as Linux has it.
-    let mut line = Line::in_flight(&config(10), 10);
+    let mut line = TestConnection::in_flight(&config(10), 10);
     let mut acked = 1;
     receive_acks(&mut line, &mut acked, 10, 60_000);
     line.writes(20_000);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::line::*;
+use common::test_connection::*;
 use driftway_tcp::{Config, State};
 
 fn with_buffer(bytes: u32) -> Config {
@@ -11,7 +11,7 @@ fn with_buffer(bytes: u32) -> Config {
 
 #[test]
 fn the_window_closes_as_data_waits_and_opens_as_it_is_read() {
-    let mut line = Line::established(&with_buffer(4000));
+    let mut line = TestConnection::established(&with_buffer(4000));
     line.keep_unread();
     assert_eq!(line.announced(), 4000);
     for (start, left) in [(1, 3000), (1001, 2000), (2001, 1000), (3001, 0)] {
@@ -30,7 +30,7 @@ fn the_window_closes_as_data_waits_and_opens_as_it_is_read() {
 #[test]
 fn an_answer_shows_no_silly_window() {
     // RFC 9293 §3.8.6.2.2: from zero it opens by a segment or half the buffer at least.
-    let mut line = Line::established(&with_buffer(4000));
+    let mut line = TestConnection::established(&with_buffer(4000));
     line.keep_unread();
     for start in [1, 1001, 2001, 3001] {
         line.receives(data(start, 1000));
@@ -50,23 +50,23 @@ fn an_answer_shows_no_silly_window() {
 
 #[test]
 fn what_lies_beyond_the_window_is_cut_off() {
-    let mut line = Line::established(&with_buffer(1500));
+    let mut line = TestConnection::established(&with_buffer(1500));
     line.keep_unread();
     line.receives(data(1, 1000));
     line.sends(["ack 1001"]);
     line.receives(data(1001, 1000));
     line.sends(["ack 1501"]);
-    assert_eq!((line.announced(), line.tcp.readable()), (0, 1500));
+    assert_eq!((line.announced(), line.tcp.readable_bytes()), (0, 1500));
     line.receives(data(1501, 1000));
     line.sends(["ack 1501"]);
-    assert_eq!(line.tcp.readable(), 1500);
+    assert_eq!(line.tcp.readable_bytes(), 1500);
 }
 
 #[test]
 fn acceptability() {
     // RFC 9293 §3.10.7.4, table 6; the window is 1 to 4001 here.
     let answer = |peer: Peer| {
-        let mut line = Line::established(&with_buffer(4000));
+        let mut line = TestConnection::established(&with_buffer(4000));
         line.receives(peer);
         line.sends_some().concat()
     };
@@ -84,7 +84,7 @@ fn acceptability() {
 #[test]
 fn with_a_zero_window_acknowledgments_still_count() {
     // RFC 9293 §3.10.7.4: special allowance.
-    let mut line = Line::established(&with_buffer(1000));
+    let mut line = TestConnection::established(&with_buffer(1000));
     line.keep_unread();
     line.receives(data(1, 1000));
     line.sends(["ack 1001"]);
@@ -92,16 +92,16 @@ fn with_a_zero_window_acknowledgments_still_count() {
     line.sends(["1..1001", "1001..2001"]);
     line.receives(data(1001, 1).acking(1001));
     line.sends(["ack 1001"]);
-    assert_eq!(line.tcp.acknowledged(), 1000);
+    assert_eq!(line.tcp.acknowledged_bytes(), 1000);
     line.receives(ack(2001).seq(1001));
-    assert_eq!(line.tcp.acknowledged(), 2000);
+    assert_eq!(line.tcp.acknowledged_bytes(), 2000);
     line.receives(rst(1001)); // and so do resets
     line.is(State::Closed);
 }
 
 #[test]
 fn the_peers_window_limits_what_is_sent() {
-    let mut line = Line::established_by(&plain(), syn_ack().window(2500));
+    let mut line = TestConnection::established_by(&plain(), syn_ack().window(2500));
     line.writes(10_000);
     line.sends(["1..1001", "1001..2001"]);
     // Silly window avoidance (RFC 9293 §3.8.6.2.1): 500 of a possible 2500 is not worth a segment.
@@ -114,7 +114,7 @@ fn the_peers_window_limits_what_is_sent() {
 #[test]
 fn half_of_the_largest_window_is_worth_a_segment() {
     // RFC 9293 §3.8.6.2.1, rule 3.
-    let mut line = Line::established_by(&plain(), syn_ack().window(800));
+    let mut line = TestConnection::established_by(&plain(), syn_ack().window(800));
     line.writes(10_000);
     line.sends(["1..801"]);
     line.receives(ack(801).window(399));
@@ -126,7 +126,7 @@ fn half_of_the_largest_window_is_worth_a_segment() {
 #[test]
 fn an_old_window_is_not_believed() {
     // RFC 9293 §3.10.7.4: WL1 and WL2.
-    let mut line = Line::in_flight(&plain(), 4);
+    let mut line = TestConnection::in_flight(&plain(), 4);
     line.receives(ack(3001).window(5000));
     line.receives(ack(2001).window(100)); // overtaken
     assert_eq!(line.tcp.view().peer_window.value(), Some(5000));
@@ -143,14 +143,14 @@ fn scaled_windows_count_both_ways() {
     let config =
         Config { window_scale: true, receive_buffer: 200_000, initial_window: 4, ..plain() };
     let answer = syn_ack().window(2000).options(|o| o.window_scale = Some(3));
-    let mut line = Line::established_by(&config, answer);
+    let mut line = TestConnection::established_by(&config, answer);
     assert_eq!(line.announced(), 50_000); // 200,000 >> 2
     assert_eq!(line.tcp.view().peer_window.value(), Some(2000));
     line.receives(data(1, 1).window(2000));
     line.sends_some();
     assert_eq!(line.tcp.view().peer_window.value(), Some(16_000));
     // A peer that does not scale gets, and gives, plain windows.
-    let mut line = Line::syn_sent(&config);
+    let mut line = TestConnection::syn_sent(&config);
     assert_eq!(line.last[0].segment.window, 65_535);
     line.receives(syn_ack());
     line.sends(["ack 1"]);
@@ -162,7 +162,7 @@ fn shifts_over_fourteen_count_as_fourteen() {
     // RFC 7323 §2.3
     let config = Config { window_scale: true, ..plain() };
     let answer = syn_ack().options(|o| o.window_scale = Some(15));
-    let mut line = Line::established_by(&config, answer);
+    let mut line = TestConnection::established_by(&config, answer);
     line.receives(data(1, 1).window(3));
     line.sends_some();
     assert_eq!(line.tcp.view().peer_window.value(), Some(3 << 14));

@@ -300,8 +300,8 @@ impl AodvLossNotification {
         let _reserved: [u8; 3] = from.read_array()?;
         let link = FailedLink { from: from.address()?, to: from.address()? };
         let reporter = from.address()?;
-        let list =
-            ConnList::decode(from.0).map_err(|_| DecodeError::AodvMessage { kind: LOSS_NOTIFICATION })?;
+        let list = ConnList::decode(from.0)
+            .map_err(|_| DecodeError::AodvMessage { kind: LOSS_NOTIFICATION })?;
         Ok(Self { link, reporter, list })
     }
 }

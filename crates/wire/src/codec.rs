@@ -6,8 +6,8 @@ use crate::checksum::Checksum;
 use crate::cursor::{Writer, set_checksum};
 use crate::ip::{ICMP, NO_NEXT_HEADER, ParsedHeader, TCP, UDP};
 use crate::{
-    AODV_PORT, AodvMessage, Body, DSR_PROTOCOL, DsrHeader, IcmpMessage, IpHeader, Packet, Payload, RoutedPacket,
-    TcpSegment, UdpDatagram,
+    AODV_PORT, AodvMessage, Body, DSR_PROTOCOL, DsrHeader, IcmpMessage, IpHeader, Packet, Payload,
+    RoutedPacket, TcpSegment, UdpDatagram,
 };
 
 /// Why a packet cannot be encoded.

@@ -48,7 +48,7 @@ use driftway_base::{Endpoint, FlowKey, Seq};
 
 use crate::cursor::{Reader, Writer};
 use crate::{
-    Body, DecodeError, DsrHeader, DsrOption, EncodeError, IpHeader, AddressList, Packet, TcpFlags,
+    AddressList, Body, DecodeError, DsrHeader, DsrOption, EncodeError, IpHeader, Packet, TcpFlags,
     TcpSegment, Timestamps,
 };
 
@@ -362,7 +362,8 @@ impl ConnInfo {
                 return Err(MALFORMED);
             }
             for _ in 0..count {
-                let run = SegmentRun { start: Seq(from.u32()?), len: from.u16()?, count: from.u8()? };
+                let run =
+                    SegmentRun { start: Seq(from.u32()?), len: from.u16()?, count: from.u8()? };
                 if run.len == 0 || run.count == 0 || !runs.push_run(run) {
                     return Err(MALFORMED);
                 }
@@ -475,14 +476,16 @@ impl DsrHeader {
 
     /// Has it a connection list, of whatever content?
     pub fn has_conn_list(&self) -> bool {
-        self.extra_options().any(|option| matches!(option, DsrOption::Other { kind: CONN_LIST_OPTION, .. }))
+        self.extra_options()
+            .any(|option| matches!(option, DsrOption::Other { kind: CONN_LIST_OPTION, .. }))
     }
 
     /// Puts this list in place of the one that it has; an empty one takes that out. `false` if there
     /// is no room.
     pub fn set_conn_list(&mut self, list: &ConnList) -> bool {
         self.remove_options(CONN_LIST_OPTION);
-        list.is_empty() || self.add_option(DsrOption::Other { kind: CONN_LIST_OPTION, data: list.as_bytes() })
+        list.is_empty()
+            || self.add_option(DsrOption::Other { kind: CONN_LIST_OPTION, data: list.as_bytes() })
     }
 
     /// The nodes that have salvaged the packet before the one at which its source route begins; the

@@ -4,8 +4,8 @@ use driftway_base::Ipv4Addr;
 
 use crate::cursor::{Reader, Writer};
 use crate::{
-    DSR_PROTOCOL, DecodeError, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrRequestOrOptions, DsrOption, DsrReply,
-    DsrRequest, DsrSourceRoute, EncodeError, AddressList,
+    AddressList, DSR_PROTOCOL, DecodeError, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrOption,
+    DsrReply, DsrRequest, DsrRequestOrOptions, DsrSourceRoute, EncodeError,
 };
 
 // Option types (RFC 4728 §6.2 to §6.9, §7.2).
@@ -133,7 +133,8 @@ impl DsrHeader {
                 once(self.request().is_none() && !errors)?;
                 let (id, target) = (from.u16().map_err(wrong)?, from.address().map_err(wrong)?);
                 let route = read_list(from).ok_or(DecodeError::DsrOption { kind })?;
-                self.request_or_options = DsrRequestOrOptions::Request(DsrRequest { id, target, route });
+                self.request_or_options =
+                    DsrRequestOrOptions::Request(DsrRequest { id, target, route });
             }
             REPLY => {
                 once(self.reply.is_none())?;

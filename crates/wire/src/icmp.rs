@@ -115,8 +115,12 @@ impl IcmpMessage {
             Self::Unreachable { code, .. } => (UNREACHABLE, code.number(), (0, code.mtu())),
             Self::SourceQuench { .. } => (SOURCE_QUENCH, 0, (0, 0)),
             Self::TimeExceeded { reassembly, .. } => (TIME_EXCEEDED, reassembly.into(), (0, 0)),
-            Self::RouteFailed { link, .. } => (ROUTE_NOTIFICATION, FAILED, address_halves(link.from)),
-            Self::RouteRestored { link, .. } => (ROUTE_NOTIFICATION, RESTORED, address_halves(link.from)),
+            Self::RouteFailed { link, .. } => {
+                (ROUTE_NOTIFICATION, FAILED, address_halves(link.from))
+            }
+            Self::RouteRestored { link, .. } => {
+                (ROUTE_NOTIFICATION, RESTORED, address_halves(link.from))
+            }
         };
         to.u8(kind)?;
         to.u8(code)?;

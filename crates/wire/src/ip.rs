@@ -120,7 +120,8 @@ impl ParsedHeader {
             return Err(DecodeError::Version(first >> 4));
         }
         let len = usize::from(first & 0xf) * 4;
-        let options_len = len.checked_sub(IPV4_HEADER_LEN as usize).ok_or(DecodeError::HeaderLength)?;
+        let options_len =
+            len.checked_sub(IPV4_HEADER_LEN as usize).ok_or(DecodeError::HeaderLength)?;
         let tos = from.u8()?;
         let (total_len, identification, fragment) = (from.u16()?, from.u16()?, from.u16()?);
         let (ttl, protocol, _checksum) = (from.u8()?, from.u8()?, from.u16()?);

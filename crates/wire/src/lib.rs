@@ -48,19 +48,20 @@ mod tcp_options;
 mod udp;
 
 pub use aodv::{
-    AODV_PORT, AODV_UNREACHABLE_MAX, AodvError, AodvLossNotification, AodvMessage, AodvReply, AodvRequest,
+    AODV_PORT, AODV_UNREACHABLE_MAX, AodvError, AodvLossNotification, AodvMessage, AodvReply,
+    AodvRequest,
 };
 pub use arp::{ARP_LEN, ArpMessage, ArpOperation, HardwareAddr};
 pub use codec::{DecodeError, Decoded, EncodeError};
 pub use conn_list::{
-    LostAck, CONN_LIST_OPTION, CONN_LIST_MAX, ConnInfo, ConnList, ConnPackets, RELAYS_MAX, SegmentRun, SegmentRuns,
-    SALVAGERS_OPTION,
+    CONN_LIST_MAX, CONN_LIST_OPTION, ConnInfo, ConnList, ConnPackets, LostAck, RELAYS_MAX,
+    SALVAGERS_OPTION, SegmentRun, SegmentRuns,
 };
 pub use dsr::{
-    DSR_PROTOCOL, DSR_ERRORS_MAX, DSR_ROUTE_MAX, DsrError, DsrErrorKind, DsrFlow, DsrHeader, DsrReply,
-    DsrRequest, DsrSourceRoute, AddressList,
+    AddressList, DSR_ERRORS_MAX, DSR_PROTOCOL, DSR_ROUTE_MAX, DsrError, DsrErrorKind, DsrFlow,
+    DsrHeader, DsrReply, DsrRequest, DsrSourceRoute,
 };
-pub use dsr_options::{DsrRequestOrOptions, DsrExtraOptions, DsrOption};
+pub use dsr_options::{DsrExtraOptions, DsrOption, DsrRequestOrOptions};
 pub use icmp::{IcmpMessage, QuotedPacket, UnreachableCode};
 pub use ip::{Body, IPV4_HEADER_LEN, IpHeader, IpOptions, Packet};
 pub use payload::Payload;

@@ -73,7 +73,8 @@ impl TcpSegment {
         segment.window = from.u16()?;
         let _checksum = from.u16()?;
         segment.urgent = from.u16()?;
-        let options_len = header_len.checked_sub(TCP_HEADER_LEN).ok_or(DecodeError::HeaderLength)?;
+        let options_len =
+            header_len.checked_sub(TCP_HEADER_LEN).ok_or(DecodeError::HeaderLength)?;
         let options = from.slice(options_len as usize).map_err(|_| DecodeError::HeaderLength)?;
         segment.options = TcpOptions::read(options)?;
         segment.payload.len = from.0.len() as u32;

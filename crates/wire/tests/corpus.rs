@@ -134,8 +134,11 @@ fn dsr_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let flow = Some(DsrFlow { id: 3, hops: 2 });
     let established = DsrHeader { flow, timeout_s: Some(60), source_route: route(0), ..none };
     vec![
-        ("dsr-request", routed(nothing, DsrHeader { request_or_options, ..none })),
-        ("dsr-request-with-error", routed(nothing, DsrHeader { request_or_options, errors: told, ..none })),
+        ("dsr-request", routed(nothing, DsrHeader { request_or_options: lead, ..none })),
+        (
+            "dsr-request-with-error",
+            routed(nothing, DsrHeader { request_or_options: lead, errors: told, ..none }),
+        ),
         ("dsr-reply", routed(nothing, DsrHeader { reply, source_route: route(0), ..none })),
         ("dsr-errors", routed(nothing, DsrHeader { errors: of_flows, ..none })),
         ("dsr-data", routed(udp(13), DsrHeader { source_route: route(0), ..none })),

@@ -46,9 +46,10 @@ fn bytes(hex: &str) -> Vec<u8> {
 /// Next header 59 (none), flags, length of the options; then type, length and so on.
 #[test]
 fn a_request() {
-    let lead = DsrRequestOrOptions::Request(DsrRequest { id: 0x0102, target: D, route: nodes(&[B, C]) });
+    let lead =
+        DsrRequestOrOptions::Request(DsrRequest { id: 0x0102, target: D, route: nodes(&[B, C]) });
     let expected = bytes("3b 00 0010  01 0e 0102 0a000004 0a000002 0a000003");
-    assert_eq!(header(DsrHeader { request_or_options, ..NONE }), expected);
+    assert_eq!(header(DsrHeader { request_or_options: lead, ..NONE }), expected);
 }
 
 #[test]
@@ -176,7 +177,8 @@ fn what_has_a_field_or_no_room_is_no_further_option() {
     assert!(dsr.add_option(DsrOption::Other { kind: 0x11, data: &[0; 68] }));
     assert!(!dsr.add_option(DsrOption::AckRequest { id: 1 }));
     let request = DsrRequest { id: 1, target: D, route: AddressList::EMPTY };
-    let mut asking = DsrHeader { request_or_options: DsrRequestOrOptions::Request(request), ..NONE };
+    let mut asking =
+        DsrHeader { request_or_options: DsrRequestOrOptions::Request(request), ..NONE };
     assert!(!asking.add_option(DsrOption::AckRequest { id: 1 }));
     assert_eq!(asking.request(), Some(&request));
 }
@@ -303,7 +305,14 @@ fn any_header() -> impl Strategy<Value = DsrHeader> {
     )
         .prop_map(|(flow, request, reply, errors, more, timeout_s, source_route)| {
             let lead = request.map_or(DsrRequestOrOptions::None, DsrRequestOrOptions::Request);
-            let mut header = DsrHeader { flow, request_or_options: lead, reply, timeout_s, source_route, ..NONE };
+            let mut header = DsrHeader {
+                flow,
+                request_or_options: lead,
+                reply,
+                timeout_s,
+                source_route,
+                ..NONE
+            };
             // What there is no room for is not in it.
             for error in errors {
                 header.add_option(DsrOption::Error(error));

@@ -150,7 +150,7 @@ fn route_notifications_byte_by_byte() {
     }
     let mut other_code = encoded(&Packet::icmp_error(HOST, &forwarded(), failed).unwrap());
     other_code[21] = 2;
-    packets::repair(&mut other_code);
+    packets::fix_checksums(&mut other_code);
     assert_eq!(Packet::decode(&other_code), Err(DecodeError::IcmpMessage { kind: 253, code: 2 }));
 }
 

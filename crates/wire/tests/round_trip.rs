@@ -3,7 +3,7 @@
 mod packets;
 
 use driftway_wire::*;
-use packets::{encoded, packet, payload_bytes, repair, without_stream};
+use packets::{encoded, fix_checksums, packet, payload_bytes, without_stream};
 use proptest::prelude::*;
 
 proptest! {
@@ -81,7 +81,7 @@ proptest! {
             bytes[at] = byte;
         }
         bytes.truncate(bytes.len() - cut);
-        repair(&mut bytes);
+        fix_checksums(&mut bytes);
         if let Ok(Decoded { packet, payload }) = Packet::decode(&bytes) {
             let mut again = vec![0; packet.len() as usize];
             match packet.encode(&mut again, |_, to| to.copy_from_slice(payload)) {
@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// `repair` is what carries the test above past the checksums.
+/// `fix_checksums` is what carries the test above past the checksums.
 #[test]
 fn repaired_packets_are_accepted() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
@@ -103,11 +103,11 @@ fn repaired_packets_are_accepted() {
         .run(&packet(60), |packet| {
             let mut bytes = encoded(&packet);
             let original = bytes.clone();
-            repair(&mut bytes);
+            fix_checksums(&mut bytes);
             prop_assert_eq!(&bytes, &original);
             bytes[8] ^= 0xff;
             bytes[12] ^= 0xff;
-            repair(&mut bytes);
+            fix_checksums(&mut bytes);
             prop_assert!(Packet::decode(&bytes).is_ok());
             Ok(())
         })
@@ -170,7 +170,7 @@ fn a_total_length_inside_the_options_is_refused() {
     packet.ip.options = IpOptions::new(&[1; 8]).unwrap();
     let mut bytes = encoded(&packet);
     bytes[3] = 27;
-    repair(&mut bytes);
+    fix_checksums(&mut bytes);
     assert_eq!(Packet::decode(&bytes), Err(DecodeError::HeaderLength));
 }
 
@@ -191,10 +191,10 @@ fn a_quoted_fragment_is_refused_unless_it_is_the_first() {
     });
     let mut bytes = encoded(&error.unwrap());
     bytes[34] |= 0x20; // more fragments
-    repair(&mut bytes);
+    fix_checksums(&mut bytes);
     assert!(Packet::decode(&bytes).is_ok());
     bytes[35] |= 0x01; // offset
-    repair(&mut bytes);
+    fix_checksums(&mut bytes);
     assert_eq!(Packet::decode(&bytes), Err(DecodeError::Fragment));
 }
 
@@ -204,7 +204,7 @@ fn fragments_are_refused() {
         let mut bytes = encoded(&udp_packet(5));
         bytes[at] |= bit;
         assert_eq!(Packet::decode(&bytes), Err(DecodeError::HeaderChecksum));
-        repair(&mut bytes);
+        fix_checksums(&mut bytes);
         assert_eq!(Packet::decode(&bytes), Err(DecodeError::Fragment));
     }
 }
@@ -214,7 +214,7 @@ fn each_refusal_has_its_reason() {
     let refused = |at: usize, byte: u8| {
         let mut bytes = encoded(&udp_packet(5));
         bytes[at] = byte;
-        repair(&mut bytes);
+        fix_checksums(&mut bytes);
         Packet::decode(&bytes).unwrap_err()
     };
     assert_eq!(refused(0, 0x65), DecodeError::Version(6));

@@ -53,34 +53,34 @@ macro_rules! standby_options {
             AidOption {
                 name: "probe_interval",
                 about: "from the beginning of a standby to its first probe, and between probes",
-                set: Set::Duration {
-                    at_least: StandbyOptions::LEAST_INTERVAL,
-                    at: |o| &mut o.$field.probe_interval,
+                field: OptionField::Duration {
+                    min: StandbyOptions::MIN_INTERVAL,
+                    field: |o| &mut o.$field.probe_interval,
                 },
             },
             AidOption {
                 name: "after",
                 about: "the window and the timeout after a standby: the old ones, or defaults",
-                set: Set::Choice(&[
-                    ("old", |o| o.$field.after = After::Old),
-                    ("defaults", |o| o.$field.after = After::Defaults),
+                field: OptionField::Choice(&[
+                    ("old", |o| o.$field.after_standby = AfterStandby::Previous),
+                    ("defaults", |o| o.$field.after_standby = AfterStandby::Defaults),
                 ]),
             },
             AidOption {
                 name: "default_rto",
                 about: "with `after = \"defaults\"`, the timeout",
-                set: Set::Duration {
-                    at_least: StandbyOptions::LEAST_INTERVAL,
-                    at: |o| &mut o.$field.default_rto,
+                field: OptionField::Duration {
+                    min: StandbyOptions::MIN_INTERVAL,
+                    field: |o| &mut o.$field.default_rto,
                 },
             },
             AidOption {
                 name: "default_cwnd",
                 about: "with `after = \"defaults\"`, the window in segments",
-                set: Set::Count {
-                    least: 1,
-                    most: StandbyOptions::MOST_CWND,
-                    at: |o| &mut o.$field.default_cwnd,
+                field: OptionField::Count {
+                    min: 1,
+                    max: StandbyOptions::MAX_CWND,
+                    field: |o| &mut o.$field.default_cwnd,
                 },
             },
             $($other,)*

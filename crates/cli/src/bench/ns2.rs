@@ -108,7 +108,7 @@ fn row(
     let mut ours = Vec::new();
     for seed in 1..=runs {
         let (result, used) = run_in_process(Path::new(&point.job.file), &point.job.set, seed)?;
-        ours.push((RunMetrics::of_run(&result, flow_seconds), used));
+        ours.push((RunMetrics::of_run(&result, lasts), used));
     }
     let name = &case.about.name;
     let missing = || Failure::Failed(format!("{name} {}: nothing to compare", point.name));

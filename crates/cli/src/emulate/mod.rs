@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Write, stderr, stdout};
 use std::process::ExitCode;
 
 use driftway_host::{
-    Emulation, NamespaceReaper, PathEnd, RunningEmulation, available, current_executable,
+    Emulation, NamespaceReaper, PathEnd, RunningEmulation, check_requirements, current_executable,
 };
 use driftway_scenario::{Network, Path, Scenario, Size};
 use indicatif::{ProgressBar, ProgressStyle};

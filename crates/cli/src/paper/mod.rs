@@ -131,19 +131,19 @@ pub fn run_study(
         results: &results,
     });
     match record_dir {
-        Some(dir) => record_results(plan, &stored_results, dir)?,
-        None => check_recorded_results(plan, &stored_results, &document)?,
+        Some(dir) => record_results(plan, &kept, dir)?,
+        None => check_recorded_results(plan, &kept, &document)?,
     }
     check_recorded_verdicts(&document)
 }
 
 /// Writes the results and the README's tables beside the paper.
 fn record_results(plan: &Plan, kept: &StoredResults, dir: &Path) -> Result<(), Failure> {
-    let text = stored_results
+    let text = kept
         .write()
         .map_err(|error| Failure::Failed(format!("{}: {error}", stored_results::RESULTS_FILE)))?;
     write_to_paper_dir(dir, stored_results::RESULTS_FILE, &text)?;
-    for (file, text) in citations::tables(plan, stored_results)? {
+    for (file, text) in citations::tables(plan, kept)? {
         write_to_paper_dir(dir, &file, &text)?;
     }
     Ok(())

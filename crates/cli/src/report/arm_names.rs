@@ -122,7 +122,7 @@ pub fn label(set: &[Keys], index: usize, named: &[&String]) -> (String, String) 
     let (mut parts, mut subject) = (Vec::new(), None);
     for (at, key) in named.iter().enumerate() {
         let part = match set[index].get(*key) {
-            Some(text) => Some(value_label(key, text)),
+            Some(text) => Some(setting_label(key, text)),
             None => missing_value_label(set, index, &named[..at], key),
         };
         if key.ends_with(".aid") && subject.is_none() {
@@ -137,7 +137,7 @@ pub fn label(set: &[Keys], index: usize, named: &[&String]) -> (String, String) 
 }
 
 /// What a key's value is called in a label.
-fn value_label(key: &str, text: &str) -> String {
+fn setting_label(key: &str, text: &str) -> String {
     let name = key_label(key);
     let which = match key.split('.').collect::<Vec<_>>()[..] {
         ["flow", number, ..] if number != "0" => {
@@ -170,7 +170,7 @@ fn missing_value_label(
 ) -> Option<String> {
     if key.ends_with(".tcp.preset") {
         let key = key.replace(".preset", ".recovery");
-        return set[index].get(&key).map(|text| value_label(&key, text));
+        return set[index].get(&key).map(|text| setting_label(&key, text));
     }
     let alike =
         |other: &&Keys| before.iter().all(|k| key_value(other, k) == key_value(&set[index], k));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use driftway_scenario::{Aid, Size, Time};
-use driftway_shim::{Config, CwndAfterOutage, Shim};
+use driftway_shim::{Config, Shim};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde_json::Value;
@@ -228,8 +228,8 @@ impl StartArgs {
             undo_ack: !self.no_undo_ack,
             hold_back: self.hold_back,
             cwnd: match self.cwnd {
-                CwndAfterOutage::Keep => CwndAfterOutage::Keep,
-                CwndAfterOutage::Reset => CwndAfterOutage::Reset,
+                CwndAfterOutage::Keep => driftway_shim::CwndAfterOutage::Keep,
+                CwndAfterOutage::Reset => driftway_shim::CwndAfterOutage::Reset,
             },
             probe_min,
             probe_max,
@@ -340,7 +340,7 @@ mod test {
             read(&["--cwnd", "reset", "--store", "1 MB", "--suspect-after", "2", "--hold-back"]);
         let config = config.unwrap().config();
         assert!(config.hold_back);
-        assert_eq!((config.cwnd, config.store), (CwndAfterOutage::Reset, 1_000_000));
+        assert_eq!((config.cwnd, config.store), (driftway_shim::CwndAfterOutage::Reset, 1_000_000));
         assert_eq!(config.suspect_after, Some(2));
         let suspects = |words: &[&str]| read(words).unwrap().config().suspect_after;
         assert_eq!(suspects(&["--suspect-after", "never"]), None);

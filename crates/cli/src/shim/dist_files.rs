@@ -33,7 +33,7 @@ fn manual_pages() -> Vec<(String, String)> {
 fn the_manual_is_what_help_says() {
     let pages = manual_pages();
     assert!(pages.len() >= 12, "{}", pages.len());
-    let folder = fs::read_dir(place("man")).unwrap();
+    let folder = fs::read_dir(dist_path("man")).unwrap();
     let files = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     for file in files {
         assert!(pages.iter().any(|(name, _)| *name == file), "dist/man/{file} is of no command");

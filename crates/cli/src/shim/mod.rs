@@ -18,8 +18,8 @@ use std::os::fd::AsFd;
 use std::thread;
 
 use driftway_host::{
-    DedicatedUser, Heartbeat, ShimDaemon, Watchdog, doubts, drop_privileges, missing_capability,
-    raise_priority,
+    DedicatedUser, Heartbeat, ShimDaemon, Watchdog, drop_privileges, missing_capability,
+    raise_priority, startup_warnings,
 };
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};

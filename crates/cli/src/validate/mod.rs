@@ -76,7 +76,7 @@ fn run(
     stored: &[StoredRuns; 2],
     ns2: Option<&Ns2Simulator>,
 ) -> Result<Document, Failure> {
-    let seeds = |of: &CaseInfo| args.runs.map_or(of.seeds, |runs| run_count.get());
+    let seeds = |of: &CaseInfo| args.runs.map_or(of.seeds, |runs| runs.get());
     let mut work = Vec::new();
     for case in &cases.cases {
         let ours = seeds(&case.about);

@@ -138,7 +138,7 @@ fn check_says_what_would_run_and_shows_what_reads_back() {
 
 #[test]
 fn check_takes_several_files_and_reports_each_error() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let scenario = fs::read_to_string(bench.path("s.toml")).unwrap();
     bench.file("t.toml", &scenario.replace("two lossy hops", "the second"));
     let both = bench.stdout(&["check", "s.toml", "t.toml"]);
@@ -152,7 +152,7 @@ fn check_takes_several_files_and_reports_each_error() {
 
 #[test]
 fn check_shows_documentation_unless_it_is_to_be_brief() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let (full, brief) = (
         bench.stdout(&["check", "s.toml", "--show"]),
         bench.stdout(&["check", "--show=brief", "s.toml"]),
@@ -167,7 +167,7 @@ fn check_shows_documentation_unless_it_is_to_be_brief() {
 
 #[test]
 fn the_schema_of_scenarios_is_json() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     let schema: Value = serde_json::from_str(&bench.stdout(&["check", "--schema"])).unwrap();
     assert_eq!(schema["properties"]["duration"]["$ref"], "#/$defs/Time");
     bench.driftway(&["check", "s.toml", "--schema"]).assert().code(2);
@@ -175,7 +175,7 @@ fn the_schema_of_scenarios_is_json() {
 
 #[test]
 fn shells_complete_commands_and_options() {
-    let bench = Bench::new();
+    let bench = TestDir::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = bench.stdout(&["completions", shell]);
         assert!(script.contains("emulate") && script.contains("pcap"), "{shell}");

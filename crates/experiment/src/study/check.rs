@@ -60,10 +60,10 @@ pub fn check_names(file: &TomlFile, study: &Study) -> Result<(), Error> {
         ("figure", "id", figure_names(study)),
         ("reading", "name", study.readings.iter().map(|of| of.name.as_str()).collect()),
     ] {
-        for (number, name) in check_names.iter().enumerate() {
+        for (number, name) in names.iter().enumerate() {
             let wrong = if name.trim().is_empty() {
                 "this name is empty"
-            } else if check_names[..number].contains(name) {
+            } else if names[..number].contains(name) {
                 "this name is there twice\nchoose another"
             } else {
                 continue;
@@ -101,7 +101,7 @@ fn check_kernel(file: &TomlFile, study: &Study, kernel: &Kernel) -> Result<(), E
         }
     }
     for (key, arms) in [("arms", &kernel.arms), ("twins", &kernel.twins)] {
-        for (number, arm) in figure_arms.iter().enumerate() {
+        for (number, arm) in arms.iter().enumerate() {
             find_name(file, &keys!["kernel", key, number], "arm", arm, &arm_names(study))?;
         }
     }
@@ -146,10 +146,10 @@ pub fn find_name<K: AsRef<str>>(
     name: &str,
     names: &[&str],
 ) -> Result<usize, Error> {
-    check_names.iter().position(|known| *known == name).ok_or_else(|| {
-        let near = nearest(name, check_names.iter().copied());
+    names.iter().position(|known| *known == name).ok_or_else(|| {
+        let near = nearest(name, names.iter().copied());
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let known = check_names.join(", ");
+        let known = names.join(", ");
         file.error(keys, &format!("there is no {what} `{name}`\n{near}known are {known}"))
     })
 }
@@ -200,8 +200,8 @@ pub type AxisSteps = Vec<(Coordinate, Settings, Option<String>)>;
 /// # Errors
 /// It is none.
 pub fn axis_steps(file: &TomlFile, axis: &Axis, figure: usize) -> Result<(AxisSteps, Unit), Error> {
-    let (by_key, by_points) = (!axis_steps.key.0.is_empty(), !axis_steps.points.is_empty());
-    if by_key == by_points || by_key == axis_steps.values.is_empty() {
+    let (by_key, by_points) = (!axis.key.0.is_empty(), !axis.points.is_empty());
+    if by_key == by_points || by_key == axis.values.is_empty() {
         let help = "an axis has either `key` and `values`, or `points`";
         let message = format!("this is no axis\n{help}");
         return Err(file.error(&keys!["figure", figure, "x"], &message));
@@ -209,12 +209,12 @@ pub fn axis_steps(file: &TomlFile, axis: &Axis, figure: usize) -> Result<(AxisSt
     let steps: AxisSteps = if by_key {
         let set = |x: &Coordinate| {
             let value = SettingValue(coordinate_text(x));
-            axis_steps.key.0.iter().map(move |key| (key.clone(), value.clone())).collect()
+            axis.key.0.iter().map(move |key| (key.clone(), value.clone())).collect()
         };
-        axis_steps.values.iter().map(|x| (x.clone(), set(x), None)).collect()
+        axis.values.iter().map(|x| (x.clone(), set(x), None)).collect()
     } else {
         let step = |point: &Point| (point.at.clone(), point.set.clone(), point.name.clone());
-        axis_steps.points.iter().map(step).collect()
+        axis.points.iter().map(step).collect()
     };
     let table = if by_key { "values" } else { "points" };
     let mut unit = None;
@@ -263,7 +263,7 @@ pub fn check_measures(
     }
     for (at, curve) in figure.paper.iter().enumerate() {
         let keys = |key: &str| keys!["figure", number, "paper", at, key];
-        find_name(file, &keys("arm"), "arm in this figure", &curve.arm, figure_arms)?;
+        find_name(file, &keys("arm"), "arm in this figure", &curve.arm, arms)?;
         find_measure(file, figure, &keys("metric"), curve.metric.as_deref())?;
         for (point, (x_of, _)) in curve.points.iter().enumerate() {
             if figure.x.is_some() && axis_position(x_of).is_none_or(|(_, unit)| unit != x) {
@@ -309,15 +309,15 @@ pub fn check_trace(
         let message = "a trace is of one point\nleave `x` out, and `set` where on it that is";
         return Err(file.error(&keys!["figure", number, "x"], message));
     }
-    if check_trace.draw.is_empty() {
+    if trace.draw.is_empty() {
         let message = "nothing is drawn\nit can be \"sequence\", \"cwnd\", \"rto\"";
         return Err(file.error(&keys!["figure", number, "trace", "draw"], message));
     }
-    let (unit, right) = match check_trace.against {
+    let (unit, right) = match trace.against {
         TraceAxis::Time => (Unit::Second, "a time such as \"16 s\""),
         TraceAxis::Transmission => (Unit::One, "the number of a transmission, from 1"),
     };
-    for (key, end) in [("from", &check_trace.from), ("to", &check_trace.to)] {
+    for (key, end) in [("from", &trace.from), ("to", &trace.to)] {
         if let Some(end) = end
             && axis_position(end).is_none_or(|(_, of)| of != unit)
         {
@@ -336,7 +336,7 @@ pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, S
             continue;
         }
         let flows = measured_flows(measure, scenario);
-        if measured_flows.is_empty() {
+        if flows.is_empty() {
             let count = scenario.flows.len();
             return wrong(match measure.of {
                 FlowSelector::Flow(flow) => {
@@ -347,12 +347,12 @@ pub fn check_flows(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, S
         }
         let is_transfer =
             |flow: &usize| matches!(scenario.flows[*flow].application, Application::Transfer(_));
-        if measure.metric == COMPLETION_METRIC && !measured_flows.iter().all(is_transfer) {
-            let flows: Vec<String> = measured_flows.iter().map(usize::to_string).collect();
+        if measure.metric == COMPLETION_METRIC && !flows.iter().all(is_transfer) {
+            let flows: Vec<String> = flows.iter().map(usize::to_string).collect();
             return wrong(format!("flow {} is no transfer, so it never completes", list(&flows)));
         }
     }
-    let flow = figure.trace.as_ref().map_or(0, |trace| check_trace.flow);
+    let flow = figure.trace.as_ref().map_or(0, |trace| trace.flow);
     if flow >= scenario.flows.len() {
         return Err((0, format!("there is no flow {flow} to trace")));
     }
@@ -366,13 +366,11 @@ pub const COMPLETION_METRIC: &str = "completion_s";
 pub fn measured_flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
     let flows = scenario.flows.iter().enumerate();
     match measure.of {
-        FlowSelector::Flow(number) => {
-            measured_flows.map(|(at, _)| at).filter(|&at| at == number).collect()
-        }
+        FlowSelector::Flow(number) => flows.map(|(at, _)| at).filter(|&at| at == number).collect(),
         _ => {
             let is_tcp = |flow: &Flow| flow.transport == Transport::Tcp;
             let any = scenario.flows.iter().any(is_tcp);
-            measured_flows.filter(|(_, flow)| !any || is_tcp(flow)).map(|(at, _)| at).collect()
+            flows.filter(|(_, flow)| !any || is_tcp(flow)).map(|(at, _)| at).collect()
         }
     }
 }

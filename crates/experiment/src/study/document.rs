@@ -227,23 +227,21 @@ pub fn count_statements(readings: &[ReadingResult], statements: &[StatementResul
     let readings = readings.iter().map(|reading| Some(reading.name.clone()));
     let counts = readings.chain([None]).map(|reading| {
         let mut counts = Counts { reading, ..Counts::default() };
-        for statement in statements.iter().filter(|of| of.reading == count_statements.reading) {
+        for statement in statements.iter().filter(|of| of.reading == counts.reading) {
             match statement.counted {
-                CountedAs::Number => count_statements.numbers.add(statement.verdict),
-                CountedAs::Order => count_statements.orders.add(statement.verdict),
-                CountedAs::Capped => {
-                    count_statements.capped += u64::from(statement.verdict.is_some())
-                }
-                CountedAs::Ours => count_statements.ours.add(statement.verdict),
+                CountedAs::Number => counts.numbers.add(statement.verdict),
+                CountedAs::Order => counts.orders.add(statement.verdict),
+                CountedAs::Capped => counts.capped += u64::from(statement.verdict.is_some()),
+                CountedAs::Ours => counts.ours.add(statement.verdict),
             }
         }
-        count_statements
+        counts
     });
     let any = |of: &Counts| {
         of.reading.is_some()
             || of.capped + of.numbers.total() + of.orders.total() + of.ours.total() > 0
     };
-    count_statements.filter(any).collect()
+    counts.filter(any).collect()
 }
 
 /// What came of a statement.

@@ -128,7 +128,7 @@ pub fn difference(plus: &[Vec<Sample>], minus: &[Vec<Sample>]) -> Option<Measure
 }
 
 fn any_censored(cells: &[Vec<Sample>]) -> bool {
-    cells.iter().flatten().any(|sample| read_sample.is_censored)
+    cells.iter().flatten().any(|sample| sample.is_censored)
 }
 
 /// The ratio of two means. Its interval is that of the mean of a − r·b over the seeds, divided by
@@ -223,7 +223,7 @@ mod test {
         gap[1].value = None;
         let measured = difference(&[samples(&[2.0, 3.0, 4.0])], &[gap.clone()]).unwrap();
         assert_eq!((measured.mean, measured.n, measured.missing), (1.0, 2, 1));
-        gap.iter_mut().for_each(|sample| read_sample.value = None);
+        gap.iter_mut().for_each(|sample| sample.value = None);
         assert_eq!(mean(&gap), None);
     }
 
@@ -247,7 +247,7 @@ mod test {
         };
         let flows = vec![flow(Some(30.0), 2.0, 1), flow(None, 2.0, 3)];
         let drops = [("red".to_owned(), 4)].into();
-        let run = RunResult { measured_flows, drops, ..RunResult::default() };
+        let run = RunResult { flows, drops, ..RunResult::default() };
         let read = |metric: &str, of| {
             let measure = Measure { metric: metric.into(), label: String::new(), of };
             read_sample(&measure, &scenario(), &run)

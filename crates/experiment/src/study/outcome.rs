@@ -86,13 +86,13 @@ impl StudyOutcome<'_> {
         let arms = planned.arms.iter().enumerate().map(|(row, &arm)| {
             let point = |&x: &usize| {
                 let samples = self.samples(Cell { figure: number, measure: y, arm: row, x });
-                let late = samples.iter().filter(|sample| read_sample.is_censored).count();
+                let late = samples.iter().filter(|sample| sample.is_censored).count();
                 point_result(planned.points[x].value, mean(&samples), late)
             };
             ArmResult {
                 arm,
                 name: self.plan.study.arms[arm].name.clone(),
-                points: points.iter().map(point_result).collect(),
+                points: points.iter().map(point).collect(),
             }
         });
         let curves = figure.paper.iter().filter(|curve| this(&curve.metric));
@@ -156,7 +156,7 @@ impl StudyOutcome<'_> {
                 DifferenceResult {
                     arm: arm.clone(),
                     against: against.clone(),
-                    points: self.selection.points[number].iter().map(point_result).collect(),
+                    points: self.selection.points[number].iter().map(point).collect(),
                 }
             })
             .collect()
@@ -248,7 +248,7 @@ impl StudyOutcome<'_> {
                 Some(Some(Verdict::Agrees)) => 0,
             };
             let strain = |m: &Option<_>| m.as_ref().map_or(0.0, |m| distance(&said, m));
-            rank(va).cmp(&rank(vb)).then(distance(a).total_cmp(&distance(b)))
+            rank(va).cmp(&rank(vb)).then(strain(a).total_cmp(&strain(b)))
         });
         let Some((case, Some(worst), found)) = worst else {
             result.verdict = Some(Verdict::Differs);
@@ -307,7 +307,7 @@ impl StudyOutcome<'_> {
             .iter()
             .filter_map(|&cell| {
                 let samples = self.samples(cell);
-                let late = samples.iter().filter(|sample| read_sample.is_censored).count();
+                let late = samples.iter().filter(|sample| sample.is_censored).count();
                 let arm = self.plan.figures[cell.figure].arms[cell.arm];
                 let name = &self.plan.study.arms[arm].name;
                 (late > 0).then(|| format!("{late} of {seeds} transfers of {name}"))

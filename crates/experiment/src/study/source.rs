@@ -77,9 +77,9 @@ impl Source {
             format!("there is no paper `{name}`")
         };
         let names = paper_names();
-        let near = nearest(name, paper_names.iter().map(String::as_str));
+        let near = nearest(name, names.iter().map(String::as_str));
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let known: Vec<&str> = paper_names.iter().map(String::as_str).collect();
+        let known: Vec<&str> = names.iter().map(String::as_str).collect();
         let known = known.join(", ");
         let help = format!("{near}known are {known}; a directory with a {PAPER_FILE} does as well");
         Err(Error::refused_with(message, help))
@@ -259,11 +259,11 @@ pub fn paper_names() -> BTreeSet<String> {
     let mut names = built_in_papers();
     // Where there is no such directory, there are none in it.
     let here = std::fs::read_dir(PAPERS_DIR).into_iter().flatten().flatten();
-    paper_names.extend(
+    names.extend(
         here.filter(|entry| entry.path().join(PAPER_FILE).is_file())
             .map(|entry| entry.file_name().to_string_lossy().into_owned()),
     );
-    paper_names
+    names
 }
 
 fn built_in_papers() -> BTreeSet<String> {

@@ -99,13 +99,13 @@ pub fn case_result(
     ran: &[PointRuns],
     (stored, beside): (&StoredRuns, bool),
 ) -> CaseResult {
-    let about = &case_result.about;
+    let about = &case.about;
     let point = |(point, ran): (&Point, &PointRuns)| {
         let lasts = flow_seconds(&point.job.scenario);
         let ours: Vec<RunMetrics> = ran
             .ours
             .iter()
-            .map(|(run, user_s)| RunMetrics::of_run(run, flow_seconds).with_user(*user_s))
+            .map(|(run, user_s)| RunMetrics::of_run(run, lasts).with_user(*user_s))
             .collect();
         let kept: Vec<RunMetrics> = stored
             .runs(&about.name, &point.name)
@@ -135,7 +135,7 @@ pub fn case_result(
         name: about.name.clone(),
         title: about.title.clone(),
         axis: about.axis.clone(),
-        against: case_result.against,
+        against: case.against,
         beside,
         judge: about.judge,
         agrees: agrees(about.judge, &ratios, log_ratio),
@@ -177,7 +177,7 @@ fn interval(estimate: Estimate) -> Interval {
 impl Document {
     /// What was judged and does not agree.
     pub fn differing(&self) -> Vec<&str> {
-        let cases = self.cases.iter().map(|case| (case_result.agrees, case_result.name.as_str()));
+        let cases = self.cases.iter().map(|case| (case.agrees, case.name.as_str()));
         let formulas = self.formulas.iter().map(|of| (of.agrees, of.name.as_str()));
         cases.chain(formulas).filter(|(agrees, _)| *agrees == Some(false)).map(|(_, n)| n).collect()
     }

@@ -6,7 +6,7 @@ use std::thread;
 use driftway_host::{Namespace, ShimSettings};
 
 use crate::estimate::Estimate;
-use crate::shimmed::Shimmed;
+use crate::shimmed::RunningShim;
 
 /// The longest retransmission timeout (Linux 6.15), and how often one may happen before a connection is
 /// given up: fifteen of them would be fifteen seconds.
@@ -32,13 +32,13 @@ impl Arm {
     }
 
     /// Prepares a namespace, before its connections begin.
-    pub fn apply(self, namespace: &Namespace) -> Option<Shimmed> {
+    pub fn apply(self, namespace: &Namespace) -> Option<RunningShim> {
         if self == Self::Sysctl {
             for (setting, value) in SYSCTLS {
                 namespace.set_sysctl(setting, value).expect("it takes this value");
             }
         }
-        (self == Self::Shim).then(|| Shimmed::start(namespace, &ShimSettings::default()))
+        (self == Self::Shim).then(|| RunningShim::start(namespace, &ShimSettings::default()))
     }
 }
 

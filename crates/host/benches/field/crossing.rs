@@ -5,8 +5,10 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::thread::{self, JoinHandle};
 
-use driftway_base::{Probability, Duration};
-use driftway_host::{ImpairmentCounts, Impairer, Impairment, Namespace, RealClock, Tun, urgent};
+use driftway_base::{Duration, Probability};
+use driftway_host::{
+    Impairer, Impairment, ImpairmentCounts, Namespace, RealClock, Tun, enable_realtime_scheduling,
+};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;

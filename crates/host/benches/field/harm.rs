@@ -5,11 +5,11 @@ use std::thread;
 use std::{io::Read, io::Write};
 
 use driftway_base::{Duration, Instant};
-use driftway_host::{PathEnd, EmulationReport, kernel_tcp};
+use driftway_host::{EmulationReport, PathEnd, kernel_tcp};
 
 use crate::emulate::scenario;
 use crate::estimate::Estimate;
-use crate::shimmed::{Path, Transfer, Until};
+use crate::shimmed::{RunningPath, Transfer, Until};
 use crate::{LINK, late, pair, shim};
 
 const LASTS: Duration = Duration::from_secs(20);
@@ -87,11 +87,11 @@ fn mbps(bytes: u64, lasted: Duration) -> f64 {
 }
 
 fn one(link: &str, seed: u64, with: bool) -> Vec<f64> {
-    let path = Path::start(&scenario(link, ""), seed, true);
+    let path = RunningPath::start(&scenario(link, ""), seed, true);
     let shim = shim(&path, with);
     let end = Instant::ZERO + LASTS;
     let arrived = Transfer::start(&path, "cubic", Until::Time(end)).finish();
-    shim.map(crate::shimmed::Shimmed::stop);
+    shim.map(crate::shimmed::RunningShim::stop);
     late::end(path);
     vec![mbps(arrived.bytes_by(end), LASTS)]
 }
@@ -107,7 +107,7 @@ fn reordering(seed: u64, with: bool) -> Vec<f64> {
 
 /// Bytes each way on one connection at once.
 fn both_ways(seed: u64, with: bool) -> Vec<f64> {
-    let path = Path::start(&scenario(LINK, ""), seed, true);
+    let path = RunningPath::start(&scenario(LINK, ""), seed, true);
     let shim = shim(&path, with);
     let [_, far] = path.addresses;
     let to = SocketAddrV4::new(far, 7100);
@@ -142,20 +142,20 @@ fn both_ways(seed: u64, with: bool) -> Vec<f64> {
         writer.join().expect("it writes");
         reader.join().expect("it reads")
     });
-    shim.map(crate::shimmed::Shimmed::stop);
+    shim.map(crate::shimmed::RunningShim::stop);
     late::end(path);
     vec![mbps(bytes.iter().sum(), LASTS)]
 }
 
 fn short_flows(seed: u64, with: bool) -> Vec<f64> {
     const FLOWS: u16 = 100;
-    let path = Path::start(&scenario(LINK, ""), seed, true);
+    let path = RunningPath::start(&scenario(LINK, ""), seed, true);
     let shim = shim(&path, with);
     for n in 0..FLOWS {
         Transfer::start_at(&path, 8000 + n, "cubic", Until::Bytes(20_000)).finish();
     }
     let took = path.clock.now().since(Instant::ZERO);
-    shim.map(crate::shimmed::Shimmed::stop);
+    shim.map(crate::shimmed::RunningShim::stop);
     late::end(path);
     vec![f64::from(FLOWS) / took.as_secs_f64()]
 }
@@ -163,14 +163,14 @@ fn short_flows(seed: u64, with: bool) -> Vec<f64> {
 fn thousand_flows(seed: u64, with: bool) -> Vec<f64> {
     const FLOWS: u16 = 1000;
     let fast = LINK.replace("10 Mbit/s", "100 Mbit/s").replace("80", "800").replace("40", "400");
-    let path = Path::start(&scenario(&fast, ""), seed, true);
+    let path = RunningPath::start(&scenario(&fast, ""), seed, true);
     let shim = shim(&path, with);
     let flows: Vec<_> = (0..FLOWS)
         .map(|n| Transfer::start_at(&path, 8000 + n, "cubic", Until::Bytes(50_000)))
         .collect();
     flows.into_iter().for_each(|flow| drop(flow.finish()));
     let took = path.clock.now().since(Instant::ZERO);
-    shim.map(crate::shimmed::Shimmed::stop);
+    shim.map(crate::shimmed::RunningShim::stop);
     late::end(path);
     vec![f64::from(FLOWS) / took.as_secs_f64()]
 }
@@ -181,7 +181,7 @@ fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, EmulationR
     // CUBIC needs tens of seconds to give up what it has: both begin at nearly the same time.
     const FROM: Duration = Duration::from_secs(10);
     const TO: Duration = Duration::from_secs(70);
-    let path = Path::start(&scenario(link, ""), seed, ecn);
+    let path = RunningPath::start(&scenario(link, ""), seed, ecn);
     let (from, end) = (Instant::ZERO + FROM, Instant::ZERO + TO);
     let older = Transfer::start_at(&path, 7001, "cubic", Until::Time(end));
     path.sleep_until(Duration::from_millis(250));
@@ -201,7 +201,7 @@ fn beside(link: &str, seed: u64, with: bool, ecn: bool) -> (f64, f64, EmulationR
         let arrived = transfer.finish();
         (arrived.bytes_by(end) - arrived.bytes_by(from)) as f64
     });
-    shim.map(crate::shimmed::Shimmed::stop);
+    shim.map(crate::shimmed::RunningShim::stop);
     let report = late::end(path);
     let round_trip = round_trips.iter().sum::<f64>() / round_trips.len() as f64;
     (older / (older + newer), round_trip, report)

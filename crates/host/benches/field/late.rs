@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use driftway_host::EmulationReport;
 
-use crate::shimmed::Path;
+use crate::shimmed::RunningPath;
 
 static PATHS: AtomicU64 = AtomicU64::new(0);
 static LATE_PATHS: AtomicU64 = AtomicU64::new(0);
 
 /// Ends the path's work, and enters whether it kept up.
-pub fn end(path: Path) -> EmulationReport {
+pub fn end(path: RunningPath) -> EmulationReport {
     let report = path.running.stop().expect("the path fails");
     PATHS.fetch_add(1, Ordering::Relaxed);
     LATE_PATHS.fetch_add(u64::from(!report.warnings().is_empty()), Ordering::Relaxed);

@@ -6,9 +6,6 @@
 //! `harm`; these three). `make field-soak` is the word `soak`: transfers under every fault, checked
 //! byte by byte, `SOAK_BYTES` (10⁹) each; words behind it say which (`soak silent killed`). Linux's default congestion control plays no part: each row names its own.
 
-#[path = "../../tests/kernel/stream_digest.rs"]
-#[allow(dead_code, reason = "tests use more of it")]
-mod ledger;
 #[path = "../../tests/kernel/on_path.rs"]
 mod on_path;
 #[path = "../../tests/kernel/pair.rs"]
@@ -17,6 +14,9 @@ mod pair;
 #[path = "../../tests/kernel/shimmed.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod shimmed;
+#[path = "../../tests/kernel/stream_digest.rs"]
+#[allow(dead_code, reason = "tests use more of it")]
+mod stream_digest;
 #[path = "../../tests/kernel/wired.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod wired;
@@ -35,13 +35,13 @@ use std::process::ExitCode;
 use std::thread;
 
 use driftway_base::{Duration, Instant};
-use driftway_host::{RealClock, ShimSettings, available};
+use driftway_host::{RealClock, ShimSettings, check_requirements};
 use driftway_scenario::Scenario;
 
 use arms::{Arm, ByArm, run_all};
 use emulate::{cut, scenario};
-use shimmed::{Path, Shimmed, Transfer, Until};
-use wired::{Cut, TwoWays};
+use shimmed::{RunningPath, RunningShim, Transfer, Until};
+use wired::{Cut, TwoLinkNetwork};
 
 /// The path of all tables: 10 Mbit/s, 40 ms there and back, queues that mark above 60 kB.
 pub const LINK: &str = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\n\
@@ -60,8 +60,8 @@ pub fn pair<T: Send>(arm: impl Fn(bool) -> T + Sync) -> [T; 2] {
 }
 
 /// The shim in front of a path, if wanted.
-pub fn shim(path: &Path, with: bool) -> Option<Shimmed> {
-    with.then(|| Shimmed::start(path.near(), &ShimSettings::default()))
+pub fn shim(path: &RunningPath, with: bool) -> Option<RunningShim> {
+    with.then(|| RunningShim::start(path.near(), &ShimSettings::default()))
 }
 
 /// What the ends agree on, and what they learn.
@@ -88,10 +88,10 @@ fn carry(
     terms: Conditions,
     arm: Arm,
 ) -> TransferResult {
-    let path = Path::start(scenario, seed, terms.ecn);
+    let path = RunningPath::start(scenario, seed, terms.ecn);
     let shim = arm.apply(path.near());
     let arrived = Transfer::start(&path, growth, Until::Time(end)).finish();
-    shim.map(Shimmed::stop);
+    shim.map(RunningShim::stop);
     late::end(path);
     TransferResult {
         megabytes: arrived.bytes_by(end) as f64 / 1e6,
@@ -175,7 +175,7 @@ fn cuts(runs: u64, told: bool) {
 
 /// From the end of a cut to the first data (s), over routers, queues and cables of the kernel's own.
 fn cut_by_kernel_network(lasts: u64, told: bool, arm: Arm) -> Vec<f64> {
-    let net = TwoWays::new().expect("this machine allows it");
+    let net = TwoLinkNetwork::new().expect("this machine allows it");
     let shim = arm.apply(&net.host);
     let clock = RealClock::start();
     let to = SocketAddrV4::new(wired::SERVER, wired::PORT);
@@ -185,17 +185,17 @@ fn cut_by_kernel_network(lasts: u64, told: bool, arm: Arm) -> Vec<f64> {
     let nap = |secs| thread::sleep(std::time::Duration::from_secs(secs));
     let cut = if told { Cut::Notified } else { Cut::Silent };
     nap(3);
-    net.routers[0].cut(cut);
+    net.routers[0].block(cut);
     nap(lasts);
-    net.routers[0].heal(cut);
+    net.routers[0].unblock(cut);
     let back = clock.now();
     let first = transfer.finish().first_after(back);
-    shim.map(Shimmed::stop);
+    shim.map(RunningShim::stop);
     vec![first.as_secs_f64()]
 }
 
 fn main() -> ExitCode {
-    if shimmed::is_meant() {
+    if shimmed::is_shim_process() {
         return shimmed::run();
     }
     if let Err(missing) = check_requirements() {

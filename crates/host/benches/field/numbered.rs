@@ -8,7 +8,7 @@ use std::thread;
 use driftway_host::Namespace;
 use socket2::{Domain, Socket, Type};
 
-use crate::ledger::{Ledger, pattern};
+use crate::stream_digest::{StreamDigest, pattern};
 
 /// What one of them carries (bytes).
 pub const EACH: u64 = 2_500_000;
@@ -26,7 +26,7 @@ pub fn send_all(
     to: SocketAddrV4,
     connections: u64,
     prepare: impl Fn(&Socket) -> io::Result<()>,
-) -> Vec<io::Result<Ledger>> {
+) -> Vec<io::Result<StreamDigest>> {
     let (mut sent, mut good) = (Vec::new(), 0);
     while good < connections && sent.len() < 4 * connections as usize {
         let one = connect(near, to, &prepare).and_then(|stream| send(stream, sent.len() as u64));
@@ -36,14 +36,14 @@ pub fn send_all(
     sent
 }
 
-fn send(mut stream: TcpStream, number: u64) -> io::Result<Ledger> {
+fn send(mut stream: TcpStream, number: u64) -> io::Result<StreamDigest> {
     stream.write_all(&number.to_be_bytes())?;
-    let (mut sent, mut buffer) = (Ledger::default(), [0; 65_536]);
+    let (mut sent, mut buffer) = (StreamDigest::default(), [0; 65_536]);
     while sent.bytes() < EACH {
         let room = (EACH - sent.bytes()).min(buffer.len() as u64) as usize;
         pattern(number, sent.bytes(), &mut buffer[..room]);
         let taken = stream.write(&buffer[..room])?;
-        sent.enter(number, &buffer[..taken]);
+        sent.update(number, &buffer[..taken]);
     }
     stream.shutdown(Shutdown::Write)?;
     match stream.read(&mut buffer)? {
@@ -81,7 +81,7 @@ fn connect(
 }
 
 /// By the number of the connection.
-pub type Received = Vec<(u64, io::Result<Ledger>)>;
+pub type Received = Vec<(u64, io::Result<StreamDigest>)>;
 
 pub fn listen(far: &Namespace, at: SocketAddrV4) -> io::Result<Socket> {
     let socket = far.run(|| Socket::new(Domain::IPV4, Type::STREAM, None))??;
@@ -120,12 +120,12 @@ pub fn receive_all(listener: &Socket, sent_all: &AtomicBool) -> Received {
     }
 }
 
-fn receive(mut stream: TcpStream, number: u64) -> io::Result<Ledger> {
-    let (mut received, mut buffer) = (Ledger::default(), vec![0; 65_536]);
+fn receive(mut stream: TcpStream, number: u64) -> io::Result<StreamDigest> {
+    let (mut received, mut buffer) = (StreamDigest::default(), vec![0; 65_536]);
     loop {
         match stream.read(&mut buffer)? {
             0 => return Ok(received),
-            len => received.enter(number, &buffer[..len]),
+            len => received.update(number, &buffer[..len]),
         }
     }
 }

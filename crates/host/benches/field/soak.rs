@@ -10,15 +10,15 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use driftway_base::RandomStream;
-use driftway_host::{PathEnd, Namespace, RealClock, ShimSettings};
+use driftway_host::{Namespace, PathEnd, RealClock, ShimSettings};
 use socket2::Socket;
 
 use crate::crossing::ReorderingLink;
 use crate::emulate::scenario;
-use crate::ledger::Ledger;
 use crate::numbered::{EACH, Received, listen, receive_all, send_all};
 use crate::pair::{THERE, pair, plug};
-use crate::shimmed::{Path, Process, Shimmed};
+use crate::shimmed::{RunningPath, RunningShim, ShimProcess};
+use crate::stream_digest::StreamDigest;
 
 /// Connections at once.
 const AT_ONCE: u64 = 16;
@@ -70,7 +70,7 @@ struct ShimTotals {
 }
 
 impl ShimTotals {
-    fn add(&mut self, shim: Shimmed) {
+    fn add(&mut self, shim: RunningShim) {
         let last = shim.stop();
         let [survived, undone] = self.counted.unwrap_or_default();
         self.counted = Some([survived + last.counts.survived, undone + last.counts.undone]);
@@ -191,7 +191,7 @@ fn carry_over(
 }
 
 impl Outcome {
-    fn record(&mut self, sent: Vec<io::Result<Ledger>>, received: Received) {
+    fn record(&mut self, sent: Vec<io::Result<StreamDigest>>, received: Received) {
         for (number, sent) in sent.into_iter().enumerate() {
             let arrived = received.iter().find(|(which, _)| *which == number as u64);
             match (sent, arrived) {
@@ -223,7 +223,7 @@ fn steadily(
     done: &AtomicBool,
     mut meanwhile: impl FnMut(),
 ) -> ShimTotals {
-    let shim = Shimmed::start(namespace, settings);
+    let shim = RunningShim::start(namespace, settings);
     ready.send(()).expect("somebody waits");
     while !done.load(Ordering::Relaxed) {
         meanwhile();
@@ -247,12 +247,12 @@ fn again_and_again(
         let lasts = 20 + random.uniform_below(3000);
         // Whoever waits for the first has it; nobody waits for others.
         if kill {
-            let shim = Process::start(namespace);
+            let shim = ShimProcess::start(namespace);
             ready.send(()).expect("it is kept");
             nap(lasts);
             shim.kill();
         } else {
-            let shim = Shimmed::start(namespace, &ShimSettings::default());
+            let shim = RunningShim::start(namespace, &ShimSettings::default());
             ready.send(()).expect("it is kept");
             nap(lasts);
             kept.add(shim);
@@ -270,7 +270,7 @@ fn emulated(
     bytes: u64,
     keep: impl FnOnce(&Namespace, &Sender<()>, &AtomicBool) -> ShimTotals + Send,
 ) -> Outcome {
-    let path = Path::start(&scenario(link, faults), 1, true);
+    let path = RunningPath::start(&scenario(link, faults), 1, true);
     let ends = PathEnd::BOTH.map(|end| path.running.namespace(end));
     let outcome =
         carry(ends, path.addresses[1], bytes, |ready, done| keep(path.near(), ready, done));
@@ -318,7 +318,12 @@ fn marks(bytes: u64) -> Outcome {
 }
 
 fn overflow(bytes: u64) -> Outcome {
-    with_one(&link([RATE, DELAY, "queue = { packets = 40 }", ""]), "", bytes, &ShimSettings::default())
+    with_one(
+        &link([RATE, DELAY, "queue = { packets = 40 }", ""]),
+        "",
+        bytes,
+        &ShimSettings::default(),
+    )
 }
 
 fn notified_cuts(bytes: u64) -> Outcome {

@@ -19,7 +19,7 @@ use std::thread;
 use std::time::Duration;
 
 use driftway_base::Instant;
-use driftway_host::{Namespace, RealClock, ShimDaemon, ShimSettings, available};
+use driftway_host::{Namespace, RealClock, ShimDaemon, ShimSettings, check_requirements};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use socket2::{Domain, Socket, Type};

@@ -21,7 +21,7 @@ use nix::net::if_::if_nametoindex;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::network::{DEVICE, HERE, tell};
+use crate::network::{DEVICE, HERE, netlink_request};
 
 const TABLE: u32 = 100;
 const LOCAL: u32 = 255;
@@ -61,7 +61,7 @@ fn set_up() -> io::Result<Tun> {
     route.header.kind = RouteType::Unicast;
     route.attributes.push(RouteAttribute::Oif(index));
     route.attributes.push(RouteAttribute::PrefSource(RouteAddress::Inet(HERE)));
-    tell(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)?;
+    netlink_request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)?;
     // FRA_IP_PROTO, of which the crate keeps the type to itself.
     let tcp = RuleAttribute::Other(DefaultNla::new(22, vec![6]));
     let comes_in = |name: &str| RuleAttribute::Iifname(name.to_owned());
@@ -71,9 +71,9 @@ fn set_up() -> io::Result<Tun> {
         rule(11, TABLE, &[comes_in(DEVICE), tcp]),
         rule(12, LOCAL, &[]),
     ] {
-        tell(RouteNetlinkMessage::NewRule(rule), NLM_F_CREATE | NLM_F_EXCL)?;
+        netlink_request(RouteNetlinkMessage::NewRule(rule), NLM_F_CREATE | NLM_F_EXCL)?;
     }
-    tell(RouteNetlinkMessage::DelRule(rule(0, LOCAL, &[])), 0)?;
+    netlink_request(RouteNetlinkMessage::DelRule(rule(0, LOCAL, &[])), 0)?;
     Ok(tun)
 }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use driftway_base::{Instant, Ipv4Addr, Signal};
 use driftway_link::{QueuePosition, Side};
-use driftway_node::{ReceiveOutcome, Host};
-use driftway_path::packet_accounting::{PacketDropReason, PacketTable, ConservationError};
+use driftway_node::{Host, ReceiveOutcome};
 use driftway_path::addresses::address;
-use driftway_path::{PathDriver, CROSS_TRAFFIC_STREAM, PathNetwork};
+use driftway_path::packet_accounting::{ConservationError, PacketDropReason, PacketTable};
+use driftway_path::{CROSS_TRAFFIC_STREAM, PathDriver, PathNetwork};
 use driftway_scenario::{Path, Time};
 use driftway_wire::{Body, DecodeError, IPV4_HEADER_LEN, IpHeader, Packet, Payload, UdpDatagram};
 
@@ -232,7 +232,8 @@ impl EmulatedPath {
     /// A packet is for a router, which may answer: an echo, a segment to a closed port.
     fn deliver_to_router(&mut self, node: usize, bytes: &[u8]) {
         let Ok(decoded) = Packet::decode(bytes) else { return };
-        if let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(self.now, &decoded.packet) {
+        if let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(self.now, &decoded.packet)
+        {
             let mut encoded = vec![0; answer.len() as usize];
             let copy = |_, to: &mut [u8]| to.copy_from_slice(decoded.payload);
             if answer.encode(&mut encoded, copy).is_ok() {
@@ -255,7 +256,8 @@ impl EmulatedPath {
                 }
             }
             None => {
-                if let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(self.now, packet) {
+                if let ReceiveOutcome::Reply(answer) = self.hosts[node].on_packet(self.now, packet)
+                {
                     driftway_path::send(self, node, answer, QueuePosition::Tail);
                 }
             }

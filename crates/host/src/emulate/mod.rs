@@ -5,9 +5,9 @@
 //! time, exact to the nanosecond; that we are late shows only where a packet leaves, is measured
 //! there, and does not add up from hop to hop.
 
-mod packet_bytes;
-mod lateness;
 mod emulated_path;
+mod lateness;
+mod packet_bytes;
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_scenario::{BitRate, HopChange, Fault, Path, Time};
+use driftway_scenario::{BitRate, Fault, HopChange, Path, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 
+pub use emulated_path::{DirectionCounts, EmulatedPath, EmulationCounts, PathEnd};
 pub use lateness::LatenessHistogram;
-pub use emulated_path::{EmulationCounts, DirectionCounts, PathEnd, EmulatedPath};
 
-use crate::{Namespace, RealClock, Tun, realtime};
+use crate::{Namespace, RealClock, Tun};
 
 /// All addresses of a path, its routers' and those of networks behind its ends: 10.0.0.0/8.
 const PREFIX: u8 = 8;
@@ -209,7 +209,8 @@ impl EmulationReport {
         let mut doubts = Vec::new();
         let (p99, tolerated) = (self.lateness.quantile(0.99), self.tolerated_lateness());
         if p99 > tolerated {
-            let besides = if self.is_realtime { "" } else { "; it may not use the real time class" };
+            let besides =
+                if self.is_realtime { "" } else { "; it may not use the real time class" };
             doubts.push(format!(
                 "one packet in a hundred was late by {} µs or more, over a tenth of the shortest \
                  hop's time ({} µs){besides}",
@@ -247,7 +248,8 @@ fn shortest_hop(path: &Path, mtu: u16) -> Duration {
                 delays.extend(delay);
             }
         }
-        let serialised = rates.into_iter().map(|BitRate(rate)| rate.transmission_time(mtu.into())).min();
+        let serialised =
+            rates.into_iter().map(|BitRate(rate)| rate.transmission_time(mtu.into())).min();
         let delayed = delays.into_iter().map(|delay| delay.bounds().0).min();
         serialised.unwrap_or_default() + delayed.unwrap_or_default()
     };
@@ -268,7 +270,7 @@ impl PacketLoop {
     fn run(mut self, stopped: &PipeReader) -> io::Result<LoopOutcome> {
         // By default the kernel lets a timer be 50 µs late to wake less often.
         prctl::set_timerslack(1)?;
-        let is_urgent = enable_realtime_scheduling();
+        let is_urgent = crate::enable_realtime_scheduling();
         let mut buffer = vec![0; LARGEST_PACKET].into_boxed_slice();
         let mut ready = [true; 2];
         loop {

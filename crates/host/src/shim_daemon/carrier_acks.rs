@@ -122,7 +122,14 @@ impl CarrierAcks {
         }
         let (seq, ack) = (segment.seq, segment.ack);
         let repeats = said(flow) == Some((ack, segment.window));
-        let loaded = cargo.map(|cargo| CarrierAck { flow, pending: cargo, seq, ack, priority, is_duplicate: repeats });
+        let loaded = cargo.map(|cargo| CarrierAck {
+            flow,
+            pending: cargo,
+            seq,
+            ack,
+            priority,
+            is_duplicate: repeats,
+        });
         match self.in_transit.get_mut(index) {
             Some(place) => *place = loaded,
             None => self.in_transit.push(loaded),
@@ -140,14 +147,17 @@ impl CarrierAcks {
         let CarrierAck { flow, pending: cargo, seq, ack, priority, is_duplicate: repeats } = loaded;
         // Where something on the way renumbers the connection, what was stored has other numbers; and a
         // carrier that comes late has an index that is another's by now.
-        let same = decode_segment(packet).is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
+        let same = decode_segment(packet)
+            .is_some_and(|(_, carrier)| (carrier.seq, carrier.ack) == (seq, ack));
         match cargo.packet {
             None if same => ExitAction::RouteObserved(flow, (!repeats).then_some(priority)),
             None => ExitAction::PassUnchanged(priority),
             Some(wanted) => {
                 let made = if same { substitute_segment(packet, &wanted) } else { None };
                 self.spare.push(wanted);
-                made.map_or(ExitAction::PassUnchanged(priority), |bytes| ExitAction::Substitute(bytes, priority, flow))
+                made.map_or(ExitAction::PassUnchanged(priority), |bytes| {
+                    ExitAction::Substitute(bytes, priority, flow)
+                })
             }
         }
     }
@@ -183,7 +193,8 @@ impl CarrierAcks {
     /// Flows whose packets have waited for too long, and whether a carrier had taken it, which then did not
     /// come to the exit. Nothing of theirs waits any more.
     pub fn expire(&mut self, now: Instant) -> Vec<(FlowKey, bool)> {
-        let late = |cargo: &PendingPacket| cargo.packet.is_some() && cargo.since + CARRIER_TIMEOUT <= now;
+        let late =
+            |cargo: &PendingPacket| cargo.packet.is_some() && cargo.since + CARRIER_TIMEOUT <= now;
         let waits = self.pending.iter().filter(|(_, cargo)| cargo.iter().any(late));
         let mut flows: Vec<_> = waits.map(|(flow, _)| (*flow, false)).collect();
         let loaded = self.in_transit.iter().flatten().filter(|loaded| late(&loaded.pending));
@@ -374,7 +385,9 @@ mod test {
         stored[28..32].copy_from_slice(&4_u32.to_be_bytes());
         carriers.enqueue(ms(0), FLOW, Some(&stored));
         let tag = carriers.on_local_out(&news, 3, older).unwrap();
-        let ExitAction::Substitute(bytes, ..) = carriers.on_postrouting(&news, tag) else { panic!("it leaves") };
+        let ExitAction::Substitute(bytes, ..) = carriers.on_postrouting(&news, tag) else {
+            panic!("it leaves")
+        };
         let (_, segment) = decode_segment(&bytes).unwrap();
         assert_eq!((segment.seq, segment.ack, segment.payload.len), (Seq(1000), Seq(5), 33));
     }
@@ -441,7 +454,11 @@ mod test {
         let whole = packet(FLOW, 1, 40, Ecn::NotEct, 64);
         for end in 0..whole.len() {
             let short = &whole[..end];
-            let _ = (flow_of(short), substitute_segment(short, &whole), substitute_segment(&whole, short));
+            let _ = (
+                flow_of(short),
+                substitute_segment(short, &whole),
+                substitute_segment(&whole, short),
+            );
         }
         assert_eq!(flow_of(&whole), Some(FLOW));
     }

@@ -7,15 +7,15 @@
 //! table, and until it has done so lets pass what nobody takes. No route, rule, address, device or
 //! setting is changed, so there is nothing to be put back.
 
-mod dead_man_switch;
 mod carrier_acks;
+mod dead_man_switch;
 mod inject;
-mod route_monitor;
 mod nfnetlink;
+mod nfqueue;
 mod owning_process;
 mod parked;
 mod privileges;
-mod nfqueue;
+mod route_monitor;
 mod rules;
 mod unseen;
 
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 
 use driftway_base::{Duration, FlowKey, Instant, Signal, SignalKind};
-use driftway_shim::{Config, Counts, PacketDisposition, FlowStatus, Shim, PacketDestination};
+use driftway_shim::{Config, Counts, FlowStatus, PacketDestination, PacketDisposition, Shim};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::{EfdFlags, EventFd};
@@ -35,16 +35,18 @@ use nix::sys::time::TimeSpec;
 use tracing::{debug, info, warn};
 
 pub use owning_process::owning_process;
-pub use privileges::{DedicatedUser, raise_priority, drop_all_privileges, drop_privileges, missing_capability};
+pub use privileges::{
+    DedicatedUser, drop_all_privileges, drop_privileges, missing_capability, raise_priority,
+};
 pub use unseen::UnseenCounts;
 
 use crate::RealClock;
-use dead_man_switch::DeadManSwitch;
 use carrier_acks::{CarrierAcks, ExitAction, flow_of};
+use dead_man_switch::DeadManSwitch;
 use inject::Injector;
-use route_monitor::{RouteMonitor, RouteStatus};
-use parked::ParkedPackets;
 use nfqueue::{HOOK_LOCAL_OUT, HOOK_POST_ROUTING, NfQueue, QueuedPacket};
+use parked::ParkedPackets;
+use route_monitor::{RouteMonitor, RouteStatus};
 use rules::Rules;
 use unseen::FragmentCounts;
 
@@ -120,7 +122,16 @@ pub struct DaemonCounts {
 impl DaemonCounts {
     /// Each count with its name, in the order of the fields.
     pub fn named_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let Self { outgoing, incoming, modified: changed, sent, injected: made_up, refused, unsent, route_events: news } = *self;
+        let Self {
+            outgoing,
+            incoming,
+            modified: changed,
+            sent,
+            injected: made_up,
+            refused,
+            unsent,
+            route_events: news,
+        } = *self;
         [
             ("outgoing", outgoing),
             ("incoming", incoming),
@@ -207,7 +218,7 @@ impl ShimDaemon {
             shim,
             clock,
             counts: DaemonCounts::default(),
-            fragments_at_start: FragmentCounts::parse()?,
+            fragments_at_start: FragmentCounts::read()?,
             unseen: UnseenCounts::default(),
             logged_outages: (0, 0),
             logged_states: Vec::new(),
@@ -331,8 +342,8 @@ impl ShimDaemon {
             return Ok(());
         }
         let headers = headers(packet);
-        let dead =
-            self.routes.has_unroutable() && flow_of(packet).is_some_and(|flow| self.routes.is_unroutable(flow));
+        let dead = self.routes.has_unroutable()
+            && flow_of(packet).is_some_and(|flow| self.routes.is_unroutable(flow));
         let fate = self.shim.on_outgoing(self.clock.now(), packet);
         if let (true, PacketDisposition::Pass, Some(flow)) = (dead, fate, flow_of(packet)) {
             self.counts.unsent += 1;
@@ -353,7 +364,12 @@ impl ShimDaemon {
     }
 
     /// Does with a packet, whose headers were these, what the shim wants.
-    fn apply_disposition(&mut self, waiting: QueuedPacket, fate: PacketDisposition, before: [u8; MAX_HEADERS_LEN]) -> io::Result<()> {
+    fn apply_disposition(
+        &mut self,
+        waiting: QueuedPacket,
+        fate: PacketDisposition,
+        before: [u8; MAX_HEADERS_LEN],
+    ) -> io::Result<()> {
         match fate {
             PacketDisposition::Pass if headers(self.queue.bytes(waiting)) != before => {
                 self.counts.modified += 1;
@@ -373,7 +389,9 @@ impl ShimDaemon {
                 self.shim.on_carrier_sent(flow);
                 self.queue.accept_replaced(waiting, &bytes, priority)?;
             }
-            ExitAction::PassUnchanged(priority) => self.queue.accept_with_priority(waiting, priority),
+            ExitAction::PassUnchanged(priority) => {
+                self.queue.accept_with_priority(waiting, priority)
+            }
             ExitAction::RouteObserved(flow, leaves) => {
                 self.routes.on_interface_observed(flow, waiting.out_interface);
                 match leaves {
@@ -503,8 +521,10 @@ impl ShimDaemon {
     fn answer_requests(&mut self) {
         // Nothing was written if it says that it would wait.
         let _ = self.status_handle.wake.read();
-        match self.rules.counts().and_then(|counts| Ok((counts, FragmentCounts::parse()?))) {
-            Ok((counts, now)) => self.unseen = UnseenCounts::since_start(&counts, self.fragments_at_start, now),
+        match self.rules.counts().and_then(|counts| Ok((counts, FragmentCounts::read()?))) {
+            Ok((counts, now)) => {
+                self.unseen = UnseenCounts::since_start(&counts, self.fragments_at_start, now)
+            }
             Err(error) => warn!(%error, "the kernel does not say what went by"),
         }
         while let Ok(question) = self.requests.try_recv() {
@@ -552,8 +572,11 @@ impl ShimDaemon {
         let (asked, judge) = (self.status_handle.wake.as_fd(), self.routes.results_fd());
         let fds = [self.queue.as_fd(), self.routes.as_fd(), asked, stop, judge];
         let mut watched = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        let wanted =
-            [self.shim.next_timeout(), self.carrier_acks.next_timeout(), self.routes.next_timeout()];
+        let wanted = [
+            self.shim.next_timeout(),
+            self.carrier_acks.next_timeout(),
+            self.routes.next_timeout(),
+        ];
         let next = wanted.into_iter().flatten().fold(self.dead_man_switch.due(), Instant::min);
         let timeout = if more { Duration::ZERO } else { self.clock.until(next) };
         match ppoll(&mut watched, Some(to_timespec(timeout)), None) {

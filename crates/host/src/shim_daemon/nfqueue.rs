@@ -170,7 +170,12 @@ impl NfQueue {
     ///
     /// # Errors
     /// What the kernel says of verdicts before.
-    pub fn accept_replaced(&mut self, waiting: QueuedPacket, bytes: &[u8], priority: u32) -> io::Result<()> {
+    pub fn accept_replaced(
+        &mut self,
+        waiting: QueuedPacket,
+        bytes: &[u8],
+        priority: u32,
+    ) -> io::Result<()> {
         self.make_room()?;
         self.verdicts.add(VERDICT, 0, ANY_FAMILY, QUEUE_NUMBER, |says| {
             says.bytes(2, &verdict(ACCEPT, waiting.id));

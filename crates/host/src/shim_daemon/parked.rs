@@ -39,7 +39,11 @@ impl ParkedPackets {
 
     /// The shim sends a packet of this flow: if it begins where the kept one does, it does for both.
     pub fn on_sent(&mut self, flow: FlowKey, packet: &[u8]) {
-        if self.packets.get(&flow).is_some_and(|kept| sequence_number(kept) == sequence_number(packet)) {
+        if self
+            .packets
+            .get(&flow)
+            .is_some_and(|kept| sequence_number(kept) == sequence_number(packet))
+        {
             self.packets.remove(&flow);
         }
     }

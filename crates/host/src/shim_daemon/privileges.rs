@@ -58,7 +58,8 @@ impl DedicatedUser {
     /// # Errors
     /// `/proc` can't be read.
     pub fn choose() -> io::Result<Option<Self>> {
-        let may = has_capability(Capability::CAP_SETUID)? && has_capability(Capability::CAP_SETGID)?;
+        let may =
+            has_capability(Capability::CAP_SETUID)? && has_capability(Capability::CAP_SETGID)?;
         if !geteuid().is_root() || !may {
             return Ok(None);
         }

@@ -144,13 +144,15 @@ impl RouteMonitor {
         if all {
             self.changed = false;
             self.recheck_at = now + RECHECK_INTERVAL;
-            self.next_review_at = now + REVIEW_INTERVAL + REVIEW_INTERVAL_PER_FLOW.times(flows.len() as u64);
+            self.next_review_at =
+                now + REVIEW_INTERVAL + REVIEW_INTERVAL_PER_FLOW.times(flows.len() as u64);
             let all: BTreeSet<_> = flows.iter().collect();
             self.unroutable.retain(|flow| all.contains(flow));
         }
         let seen = flows.iter().map(|flow| (*flow, None)).collect();
         let until = now + OBSERVATION_TIMEOUT + REVIEW_INTERVAL_PER_FLOW.times(flows.len() as u64);
-        self.review = Some(RouteReview { deadline: until, observed: seen, is_being_checked: false });
+        self.review =
+            Some(RouteReview { deadline: until, observed: seen, is_being_checked: false });
         true
     }
 
@@ -168,7 +170,8 @@ impl RouteMonitor {
         match &self.review {
             Some(look) => (!look.is_being_checked).then_some(look.deadline),
             None => {
-                let again = self.has_unroutable().then_some(self.recheck_at.max(self.next_review_at));
+                let again =
+                    self.has_unroutable().then_some(self.recheck_at.max(self.next_review_at));
                 let changed = self.changed.then_some(self.next_review_at);
                 changed.into_iter().chain(again).min()
             }
@@ -229,7 +232,9 @@ impl RouteChecker {
         let wake = Arc::clone(&ready);
         let waits = move || {
             for seen in asked {
-                let ways = seen.into_iter().map(|(flow, seen)| (flow, route_status_or_unknown(flow, seen)));
+                let ways = seen
+                    .into_iter()
+                    .map(|(flow, seen)| (flow, route_status_or_unknown(flow, seen)));
                 let gone = answer.send(ways.collect()).is_err();
                 if gone || wake.write(1).is_err() {
                     return;

@@ -5,12 +5,12 @@ use std::io;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_NETFILTER};
 use tracing::warn;
 
-use super::dead_man_switch;
 use super::carrier_acks::{TAG, TAG_MASK};
+use super::dead_man_switch;
 use super::inject::INJECTED_PRIORITY;
 use super::nfnetlink::{ACK, APPEND, Attributes, CREATE, DUMP, EXCLUSIVE, Message, Messages};
 use super::nfqueue::{HOOK_LOCAL_IN, HOOK_LOCAL_OUT, HOOK_POST_ROUTING, QUEUE_NUMBER};
-use super::unseen::{IPV4, IPV6, ProtocolClass, parse_counter_rule, comment_attribute};
+use super::unseen::{IPV4, IPV6, ProtocolClass, comment_attribute, parse_counter_rule};
 
 /// Its name; there is one in a network namespace.
 const TABLE: &str = "driftway";
@@ -233,7 +233,7 @@ pub fn table_owner() -> io::Result<Option<u32>> {
     }
     let owner = message.attributes().find(|(kind, _)| *kind == 7);
     let port =
-        table_owner.and_then(|(_, value)| value.first_chunk()).map(|port| u32::from_be_bytes(*port));
+        owner.and_then(|(_, value)| value.first_chunk()).map(|port| u32::from_be_bytes(*port));
     // A table that nobody owns is none of a process.
     Ok(port)
 }
@@ -423,7 +423,13 @@ impl Batch {
     }
 
     /// Counts what is of this kind, and lets it pass.
-    fn add_counter_rule(&mut self, chain: &str, interface: u32, name: Option<&str>, kind: &ProtocolClass) {
+    fn add_counter_rule(
+        &mut self,
+        chain: &str,
+        interface: u32,
+        name: Option<&str>,
+        kind: &ProtocolClass,
+    ) {
         for protocol in kind.protocols() {
             self.add_commented_rule(chain, Some(kind.name), |rule| {
                 rule.match_interface(interface, name);

@@ -20,8 +20,10 @@ pub const IPV4: [ProtocolClass; 3] = [
     ProtocolClass { name: "other", protocols: &[] },
 ];
 /// Of IPv6.
-pub const IPV6: [ProtocolClass; 2] =
-    [ProtocolClass { name: "ipv6_tcp", protocols: &[6] }, ProtocolClass { name: "ipv6_other", protocols: &[] }];
+pub const IPV6: [ProtocolClass; 2] = [
+    ProtocolClass { name: "ipv6_tcp", protocols: &[6] },
+    ProtocolClass { name: "ipv6_other", protocols: &[] },
+];
 
 impl ProtocolClass {
     /// What rules have to ask for, one each.
@@ -55,7 +57,15 @@ pub struct UnseenCounts {
 impl UnseenCounts {
     /// Each count with its name, in the order of the fields.
     pub fn named_counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        let Self { udp, tunnels, other, ipv6_tcp, ipv6_other, fragments_in: pieces_in, fragments_out: pieces_out } = *self;
+        let Self {
+            udp,
+            tunnels,
+            other,
+            ipv6_tcp,
+            ipv6_other,
+            fragments_in: pieces_in,
+            fragments_out: pieces_out,
+        } = *self;
         [
             ("udp", udp),
             ("tunnels", tunnels),
@@ -69,7 +79,11 @@ impl UnseenCounts {
     }
 
     /// Of what rules and the kernel have counted, the latter since `before`.
-    pub fn since_start(counts: &[(String, u64)], before: FragmentCounts, now: FragmentCounts) -> Self {
+    pub fn since_start(
+        counts: &[(String, u64)],
+        before: FragmentCounts,
+        now: FragmentCounts,
+    ) -> Self {
         let sum = |name: &str| {
             counts.iter().filter(|(kind, _)| kind == name).map(|(_, packets)| packets).sum()
         };
@@ -97,14 +111,14 @@ impl FragmentCounts {
     ///
     /// # Errors
     /// `/proc` can't be read, or says something else (RFC 4293's names are expected).
-    pub fn parse() -> io::Result<Self> {
+    pub fn read() -> io::Result<Self> {
         let text = fs::read_to_string("/proc/thread-self/net/snmp")?;
         Self::parse(&text).ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidData, "no pieces of packets in /proc/net/snmp")
         })
     }
 
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines().filter_map(|line| line.strip_prefix("Ip: "));
         let (names, values) = (lines.next()?, lines.next()?);
         let count = |wanted| {
@@ -164,9 +178,15 @@ mod test {
         let (second, _) = Message::parse_first(rest).unwrap();
         assert_eq!(parse_counter_rule(&second), None);
         let sums = [("udp".to_owned(), 7), ("other".to_owned(), 1), ("udp".to_owned(), 2)];
-        let (before, now) = (FragmentCounts { received: 4, created: 5 }, FragmentCounts { received: 6, created: 5 });
+        let (before, now) = (
+            FragmentCounts { received: 4, created: 5 },
+            FragmentCounts { received: 6, created: 5 },
+        );
         let unseen = UnseenCounts::since_start(&sums, before, now);
-        assert_eq!((unseen.udp, unseen.other, unseen.fragments_in, unseen.fragments_out), (9, 1, 2, 0));
+        assert_eq!(
+            (unseen.udp, unseen.other, unseen.fragments_in, unseen.fragments_out),
+            (9, 1, 2, 0)
+        );
     }
 
     #[test]

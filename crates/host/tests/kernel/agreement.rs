@@ -1,9 +1,9 @@
 //! What both sides offer is in use at both, and nothing else is.
 
 use driftway_host::Namespace;
-use driftway_tcp::{NegotiatedOptions, Config};
+use driftway_tcp::{Config, NegotiatedOptions};
 
-use crate::application::{Application, Opener, PEER, config, unimpaired, peer};
+use crate::application::{Application, Opener, PEER, config, peer, unimpaired};
 use crate::peer::{Options, Step};
 
 tests![what_both_offer_is_agreed_on_and_nothing_else];

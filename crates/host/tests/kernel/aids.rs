@@ -1,7 +1,7 @@
 //! Other aids than the shim's own, below this kernel's TCP.
 
-use driftway_aid::registry::find;
 use driftway_aid::options::OptionValue;
+use driftway_aid::registry::find;
 use driftway_base::{Duration, Instant};
 use driftway_host::{ShimDaemon, ShimSettings};
 use driftway_shim::{Config, Shim};

@@ -2,13 +2,15 @@
 
 use std::net::SocketAddrV4;
 
-use driftway_base::{Probability, Duration, Endpoint, Seq};
-use driftway_host::{ImpairedTun, ConnectionDriver, Impairment, KernelTcp, Namespace, kernel_state, kernel_tcp};
+use driftway_base::{Duration, Endpoint, Probability, Seq};
+use driftway_host::{
+    ConnectionDriver, ImpairedTun, Impairment, KernelTcp, Namespace, kernel_state, kernel_tcp,
+};
 use driftway_tcp::{Config, Event, State};
 
 use crate::echo::{KERNEL, US, cable};
-use crate::stream_digest::{StreamDigest, pattern};
 use crate::peer::{Options, Peer, Step};
+use crate::stream_digest::{StreamDigest, pattern};
 
 pub const KERNELS: SocketAddrV4 = SocketAddrV4::new(KERNEL, 5000);
 pub const OURS: SocketAddrV4 = SocketAddrV4::new(US, 6000);

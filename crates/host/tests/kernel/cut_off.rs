@@ -14,8 +14,8 @@ use nix::libc;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 
 use crate::shim_daemon::{cut, marking, millis, secs};
-use crate::stream_digest::{StreamDigest, pattern};
 use crate::shimmed::{RunningPath, RunningShim, Transfer, Until};
+use crate::stream_digest::{StreamDigest, pattern};
 use crate::wrapping::numbered;
 
 tests![
@@ -134,7 +134,11 @@ fn both_ends_close_in_a_cut() {
         }
     };
     let over = |state| matches!(state, State::TimeWait | State::Closed);
-    assert!(c.soon(|| PathEnd::BOTH.map(state).into_iter().all(over)), "{:?}", PathEnd::BOTH.map(state));
+    assert!(
+        c.soon(|| PathEnd::BOTH.map(state).into_iter().all(over)),
+        "{:?}",
+        PathEnd::BOTH.map(state)
+    );
     assert!(PathEnd::BOTH.map(state).contains(&State::TimeWait), "{:?}", PathEnd::BOTH.map(state));
     let counts = c.shim.snapshot().counts;
     assert_eq!((counts.outages, counts.survived), (1, 1), "{counts:?}");

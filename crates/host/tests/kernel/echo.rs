@@ -1,6 +1,6 @@
 //! Packets to and from the kernel over TUN: what we encode it takes, what it sends we decode.
 
-use driftway_base::{Probability, Duration, Ecn, Instant, Ipv4Addr, Seq};
+use driftway_base::{Duration, Ecn, Instant, Ipv4Addr, Probability, Seq};
 use driftway_host::{ImpairedTun, Impairment, Namespace, RealClock, Tun};
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, IpOptions, Packet, Payload, TcpFlags, TcpOptions, TcpSegment,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_host::{Emulation, PathEnd, RealClock, EmulationReport, RunningEmulation};
+use driftway_host::{Emulation, EmulationReport, PathEnd, RealClock, RunningEmulation};
 use driftway_scenario::{Network, Scenario};
 use driftway_wire::{Body, IcmpMessage, Packet, UnreachableCode};
 use socket2::{Domain, Protocol, Socket, Type};
@@ -132,7 +132,11 @@ fn round_trips() -> ((Vec<Duration>, Duration), EmulationReport) {
 
 /// Sends `bytes` from near to far through the kernels' TCP; gives what the sender knows and how long
 /// it took.
-fn transfer(running: &RunningEmulation, [near, far]: [Ipv4Addr; 2], bytes: u64) -> (Outcome, Duration) {
+fn transfer(
+    running: &RunningEmulation,
+    [near, far]: [Ipv4Addr; 2],
+    bytes: u64,
+) -> (Outcome, Duration) {
     let options = Options { congestion_control: "cubic", receive_buffer: None, sends: 0 };
     let (listens, to) = Peer::listen(
         running.namespace(PathEnd::Far),

@@ -4,7 +4,10 @@ use std::net::SocketAddrV4;
 use std::thread;
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq};
-use driftway_host::{ImpairedTun, ConnectionDriver, PathEnd, Namespace, RealClock, EmulationReport, RunningEmulation, Tun, urgent};
+use driftway_host::{
+    ConnectionDriver, EmulationReport, ImpairedTun, Namespace, PathEnd, RealClock,
+    RunningEmulation, Tun, enable_realtime_scheduling,
+};
 use driftway_scenario::Scenario;
 use driftway_tcp::{Config, Event, State};
 
@@ -60,7 +63,8 @@ fn emulated(scenario: &Scenario, seed: u64) -> (f64, EmulationReport) {
 /// Sends it all, and goes on until the other has it.
 fn send(cable: ImpairedTun, config: &Config) {
     let (local, remote) = (endpoint(HERE), endpoint(THERE));
-    let mut driver = ConnectionDriver::connect(cable, config, local, remote, Seq(1), BYTES as usize);
+    let mut driver =
+        ConnectionDriver::connect(cable, config, local, remote, Seq(1), BYTES as usize);
     let mut bytes = vec![0; BYTES as usize];
     pattern(1, 0, &mut bytes);
     assert_eq!(driver.write(&bytes), BYTES as usize);
@@ -100,7 +104,10 @@ fn receive(cable: ImpairedTun, config: &Config) -> (Duration, StreamDigest) {
 }
 
 /// Turns until the application, which looks at each packet at once, is done.
-fn turn_until(driver: &mut ConnectionDriver, mut application: impl FnMut(&mut ConnectionDriver) -> bool) {
+fn turn_until(
+    driver: &mut ConnectionDriver,
+    mut application: impl FnMut(&mut ConnectionDriver) -> bool,
+) {
     // A host that comes too late is not what is compared. Where it may not be urgent it may still be
     // in time.
     enable_realtime_scheduling();

@@ -4,11 +4,12 @@ use std::io::ErrorKind;
 use std::time::Duration as StdDuration;
 
 use driftway_base::Duration;
-use driftway_host::{ImpairmentCounts, Impairment, Namespace};
+use driftway_host::{Impairment, ImpairmentCounts, Namespace};
 use driftway_tcp::{Event, State};
 
 use crate::application::{
-    Application, UNIMPAIRED, Opener, PEER, impaired, both_ways, config, unimpaired, peer, kernel_side_state,
+    Application, Opener, PEER, UNIMPAIRED, both_ways, config, impaired, kernel_side_state, peer,
+    unimpaired,
 };
 use crate::peer::Step;
 
@@ -24,7 +25,10 @@ tests![
 ];
 
 /// Runs `case` over a good cable and over `bad` ones, opened from either side.
-fn everywhere(bad: Impairment, case: impl Fn(&Namespace, (u64, Impairment), Opener) -> Application) {
+fn everywhere(
+    bad: Impairment,
+    case: impl Fn(&Namespace, (u64, Impairment), Opener) -> Application,
+) {
     let mut met = ImpairmentCounts::default();
     for (seed, impairment) in (0..).zip([UNIMPAIRED, UNIMPAIRED, bad, bad, bad, bad]) {
         let opens = Opener::BOTH[seed as usize % 2];

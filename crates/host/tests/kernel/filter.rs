@@ -101,7 +101,7 @@ fn commit(mut messages: Messages) -> io::Result<()> {
     while answered < answers {
         let len = socket.recv(&mut &mut buffer[..], 0)?;
         let mut rest = &buffer[..len];
-        while let Some((message, behind)) = Message::first(rest) {
+        while let Some((message, behind)) = Message::parse_first(rest) {
             match message.answer() {
                 Some(0) => answered += 1,
                 Some(error) => return Err(io::Error::from_raw_os_error(error)),

@@ -8,8 +8,8 @@ use driftway_base::{Duration, Instant};
 use driftway_host::{Namespace, RealClock};
 use nix::sys::signal::Signal;
 
-use crate::shim_daemon::{millis, secs};
 use crate::pair::{THERE, pair};
+use crate::shim_daemon::{millis, secs};
 use crate::shimmed::{ReceivedStream, ShimProcess, Transfer, Until};
 
 tests![

@@ -7,8 +7,8 @@ use std::thread;
 use driftway_base::{Duration, Instant};
 use driftway_host::{KernelTimer, Namespace, RealClock, ShimSettings, kernel_tcp};
 
-use crate::shim_daemon::{millis, secs};
 use crate::pair::{DEVICE, HERE, THERE};
+use crate::shim_daemon::{millis, secs};
 use crate::shimmed::{RunningShim, Transfer, Until};
 use crate::wired;
 

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use driftway_host::{KernelTimer, Namespace, kernel_tcp};
 
-use crate::stream_digest::{StreamDigest, find_mismatch, pattern};
 use crate::peer::{Options, Outcome, Peer, Step};
+use crate::stream_digest::{StreamDigest, find_mismatch, pattern};
 
 tests![
     a_pattern_shows_what_was_lost_doubled_or_moved,

@@ -20,19 +20,19 @@ mod echo;
 mod emulate;
 mod emulate_lab;
 mod endings;
-mod shim_daemon;
 mod filter;
 mod giving_up;
 mod hangs;
 mod hold_back;
-mod stream_digest;
 mod loopback;
 mod namespaces;
 mod no_harm;
 mod on_path;
 mod pair;
 mod peer;
+mod shim_daemon;
 mod shimmed;
+mod stream_digest;
 mod transfer;
 mod trouble;
 mod unseen;
@@ -42,7 +42,7 @@ mod wrapping;
 
 use std::process::ExitCode;
 
-use driftway_host::available;
+use driftway_host::check_requirements;
 use libtest_mimic::{Arguments, Completion, Trial, run};
 
 /// Its name and what it does.

@@ -7,19 +7,19 @@ use std::thread;
 
 use driftway_aid::registry::find;
 use driftway_base::{Duration, Instant};
-use driftway_host::{ShimDaemon, RealClock, ShimSettings};
+use driftway_host::{RealClock, ShimDaemon, ShimSettings};
 use driftway_shim::{Config, Counts, Shim};
 use netlink_packet_route::rule::{RuleAttribute, RuleUidRange};
 use socket2::Socket;
 
-use crate::shim_daemon::{millis, secs};
 use crate::filter::{
     self, Expression, FORWARD, INPUT, OUTPUT, OUTPUT_MANGLE, OUTPUT_NAT, POSTROUTING_NAT,
 };
 use crate::on_path::{PacketCapture, forge_unreachable, forger};
+use crate::shim_daemon::{millis, secs};
 use crate::shimmed::{ReceivedStream, RunningShim, Transfer, Until};
 use crate::wired::{
-    self, Cut, GATEWAYS, HERE, MAIN, PORT, SECOND, SERVER, SIDES, TwoLinkNetwork, UPLINKS, NextHop,
+    self, Cut, GATEWAYS, HERE, MAIN, NextHop, PORT, SECOND, SERVER, SIDES, TwoLinkNetwork, UPLINKS,
 };
 
 tests![
@@ -71,7 +71,11 @@ fn arms<T: Send>(arm: impl Fn(bool) -> T + Sync) -> [T; 2] {
 }
 
 /// A socket in the host's namespace.
-fn connected_socket(net: &TwoLinkNetwork, uid: u32, prepare: impl FnOnce(&Socket) + Send) -> Socket {
+fn connected_socket(
+    net: &TwoLinkNetwork,
+    uid: u32,
+    prepare: impl FnOnce(&Socket) + Send,
+) -> Socket {
     let make = || {
         let socket = wired::socket(uid)?;
         prepare(&socket);

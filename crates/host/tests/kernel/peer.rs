@@ -195,7 +195,12 @@ fn send(mut stream: &TcpStream, key: u64, sent: &mut StreamDigest, bytes: u64) -
 }
 
 /// Receives up to `bytes` bytes or the end of data.
-fn receive(mut stream: &TcpStream, key: u64, received: &mut StreamDigest, bytes: u64) -> io::Result<()> {
+fn receive(
+    mut stream: &TcpStream,
+    key: u64,
+    received: &mut StreamDigest,
+    bytes: u64,
+) -> io::Result<()> {
     let mut buffer = [0; 16_384];
     let mut left = bytes;
     while left > 0 {

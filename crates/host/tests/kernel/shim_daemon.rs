@@ -4,7 +4,7 @@ use std::net::{SocketAddr, SocketAddrV4, SocketAddrV6, TcpStream, UdpSocket};
 use std::thread;
 
 use driftway_base::{Duration, Instant};
-use driftway_host::{PathEnd, ShimDaemon, Namespace, RealClock, ShimSettings};
+use driftway_host::{Namespace, PathEnd, RealClock, ShimDaemon, ShimSettings};
 use driftway_scenario::Scenario;
 use nix::libc;
 use nix::net::if_::if_nametoindex;
@@ -12,7 +12,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::emulate::scenario;
 use crate::pair::{THERE, pair, plug};
-use crate::shimmed::{RunningPath, ShimProcess, RunningShim, Transfer, Until};
+use crate::shimmed::{RunningPath, RunningShim, ShimProcess, Transfer, Until};
 
 tests![
     losses_do_not_slow_reno_down,
@@ -57,7 +57,10 @@ fn a_transfer_survives_cuts() {
     let path = RunningPath::start(&scenario(2, link, &faults), 1, true);
     // The peer's window does not fill the path: no congestion, which would forbid to undo what a cut
     // did. (A bound on the sender's buffer does not hold while a path is gone.)
-    path.running.namespace(PathEnd::Far).set_sysctl("net/ipv4/tcp_rmem", "4096 65536 131072").unwrap();
+    path.running
+        .namespace(PathEnd::Far)
+        .set_sysctl("net/ipv4/tcp_rmem", "4096 65536 131072")
+        .unwrap();
     let shim = RunningShim::start(path.near(), &ShimSettings::default());
     let transfer = Transfer::start(&path, "cubic", Until::Time(Instant::ZERO + secs(16)));
     let arrived = transfer.finish();
@@ -150,7 +153,10 @@ fn a_killed_one_leaves_plain_tcp_at_any_time() {
         let mine = Transfer::start_at(&path, 7000 + n, "reno", Until::Bytes(500_000));
         path.sleep_until(millis(700).times(n.into()));
         process.kill();
-        assert!(!path.near().run(ShimDaemon::remove_leftovers).unwrap().unwrap(), "nothing is left");
+        assert!(
+            !path.near().run(ShimDaemon::remove_leftovers).unwrap().unwrap(),
+            "nothing is left"
+        );
         mine.finish();
     }
     transfer.finish();
@@ -267,7 +273,10 @@ fn what_is_not_followed_passes() {
     near.run(connect).unwrap().unwrap_err();
     let last = shim.stop();
     assert_eq!(last.counts.fragments, 1, "{last:?}");
-    assert_eq!((last.counts.not_ipv4, last.daemon_counts.outgoing), (0, stood.daemon_counts.outgoing + 1));
+    assert_eq!(
+        (last.counts.not_ipv4, last.daemon_counts.outgoing),
+        (0, stood.daemon_counts.outgoing + 1)
+    );
     let report = path.running.stop().unwrap();
     assert!(report.counts.not_ipv4 > 0, "{report:?}");
 }

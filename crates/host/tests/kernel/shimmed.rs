@@ -12,7 +12,8 @@ use std::thread::{self, JoinHandle};
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_host::{
-    StatusHandle, PathEnd, ShimDaemon, Namespace, DedicatedUser, RealClock, RunningEmulation, ShimSettings, ShimSnapshot, Watchdog,
+    DedicatedUser, Namespace, PathEnd, RealClock, RunningEmulation, ShimDaemon, ShimSettings,
+    ShimSnapshot, StatusHandle, Watchdog,
 };
 use driftway_scenario::Scenario;
 use nix::sys::signal::{Signal, kill};

@@ -1,10 +1,12 @@
 //! Bytes both ways between our TCP and the kernel's.
 
-use driftway_base::{Probability, Duration};
-use driftway_host::{ImpairedTun, ImpairmentCounts, Impairment, Namespace, UnmatchedPackets};
+use driftway_base::{Duration, Probability};
+use driftway_host::{ImpairedTun, Impairment, ImpairmentCounts, Namespace, UnmatchedPackets};
 use driftway_tcp::{Config, Event, GrowthKind, RecoveryKind, recovery_growth_pairs};
 
-use crate::application::{Application, UNIMPAIRED, Opener, PEER, both_ways, config, unimpaired, peer};
+use crate::application::{
+    Application, Opener, PEER, UNIMPAIRED, both_ways, config, peer, unimpaired,
+};
 use crate::peer::{Options, Outcome, Step};
 
 tests![

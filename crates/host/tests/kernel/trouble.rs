@@ -1,11 +1,11 @@
 //! What networks do to connections beyond losing packets: marks, ICMP messages, cuts.
 
-use driftway_base::{Probability, Duration, Endpoint, Ipv4Addr, Seq};
+use driftway_base::{Duration, Endpoint, Ipv4Addr, Probability, Seq};
 use driftway_host::{ConnectionDriver, Impairment, Namespace, UnmatchedPackets};
 use driftway_tcp::{Config, Event};
 
 use crate::application::{
-    Application, UNIMPAIRED, OURS, Opener, PEER, both_ways, config, endpoint, unimpaired, peer,
+    Application, OURS, Opener, PEER, UNIMPAIRED, both_ways, config, endpoint, peer, unimpaired,
 };
 use crate::peer::Step;
 
@@ -55,8 +55,14 @@ fn a_router_without_a_route_does_not_end_an_attempt() {
     namespace.set_sysctl("net/ipv4/icmp_ratelimit", "0").unwrap();
     let config = Config { initial_rto: Duration::from_millis(100), max_syn_retries: 2, ..config() };
     let nowhere = Endpoint::new(Ipv4Addr::new(10, 99, 0, 1), 80);
-    let mut driver =
-        ConnectionDriver::connect(unimpaired(&namespace), &config, endpoint(OURS), nowhere, Seq(1), 1000);
+    let mut driver = ConnectionDriver::connect(
+        unimpaired(&namespace),
+        &config,
+        endpoint(OURS),
+        nowhere,
+        Seq(1),
+        1000,
+    );
     let end = driver.cable().now() + Duration::from_secs(10);
     let event = loop {
         assert!(driver.cable().now() < end);

@@ -19,9 +19,9 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::TcpFastOpenConnect;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::stream_digest::{StreamDigest, pattern};
 use crate::pair::{DEVICE, HERE, THERE, pair};
 use crate::shimmed::RunningShim;
+use crate::stream_digest::{StreamDigest, pattern};
 
 tests![
     each_kind_goes_through_and_is_counted,
@@ -74,17 +74,23 @@ fn each_kind_goes_through_and_is_counted() {
     assert_eq!(UnseenCounts { ipv6_other: 0, ..stood.unseen }, expected);
     // Neighbours ask for each other.
     assert!(stood.unseen.ipv6_other > 0, "{stood:?}");
-    assert_eq!((stood.counts, stood.daemon_counts), (before.counts, before.daemon_counts), "nobody asked");
+    assert_eq!(
+        (stood.counts, stood.daemon_counts),
+        (before.counts, before.daemon_counts),
+        "nobody asked"
+    );
     shim.stop();
 }
 
 fn of_other_interfaces_nothing_is_counted() {
     let [near, far] = pair(false).unwrap();
-    let settings = ShimSettings { interfaces: vec!["elsewhere0".into()], ..ShimSettings::default() };
+    let settings =
+        ShimSettings { interfaces: vec!["elsewhere0".into()], ..ShimSettings::default() };
     let shim = RunningShim::start(&near, &settings);
     datagrams([&near, &far], 100, 3, 3);
     assert_eq!(shim.stop().unseen, UnseenCounts::default());
-    let settings = ShimSettings { interfaces: vec!["elsewhere0".into(), DEVICE.into()], ..settings };
+    let settings =
+        ShimSettings { interfaces: vec!["elsewhere0".into(), DEVICE.into()], ..settings };
     let shim = RunningShim::start(&near, &settings);
     datagrams([&near, &far], 100, 3, 3);
     assert_eq!(shim.stop().unseen, UnseenCounts { udp: 6, ..UnseenCounts::default() });

@@ -5,7 +5,8 @@ use std::time::Duration as StdDuration;
 use driftway_host::{KernelTimer, Namespace};
 
 use crate::application::{
-    Application, UNIMPAIRED, Opener, PEER, impaired, both_ways, config, unimpaired, peer, kernel_side_info,
+    Application, Opener, PEER, UNIMPAIRED, both_ways, config, impaired, kernel_side_info, peer,
+    unimpaired,
 };
 use crate::peer::{Options, Step};
 
@@ -51,7 +52,8 @@ fn the_kernel_probes_the_window_that_we_closed() {
             matches!(timer, Some(KernelTimer::Probe { .. }))
         });
         // Its probes are answered and change nothing.
-        application.run_until("probes", |_| kernel_side_info(&namespace).unwrap().info.backoff >= 2);
+        application
+            .run_until("probes", |_| kernel_side_info(&namespace).unwrap().info.backoff >= 2);
         let readable = application.driver.connection().readable_bytes();
         assert_eq!(readable, config().receive_buffer);
         application.reads = true;
@@ -67,7 +69,8 @@ fn the_kernel_probes_the_window_that_we_closed() {
 /// probe, our acknowledgments must not count the probe's byte.
 fn the_kernel_hears_our_acks_while_its_window_is_closed() {
     let namespace = Namespace::new().unwrap();
-    let mut application = Application::start(unimpaired(&namespace), Opener::We, &config(), 2_000_000);
+    let mut application =
+        Application::start(unimpaired(&namespace), Opener::We, &config(), 2_000_000);
     application.closes = false;
     let small = Options { receive_buffer: Some(8192), ..PEER };
     // It does not read yet, so that our data closes its window.

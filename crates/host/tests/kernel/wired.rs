@@ -115,7 +115,12 @@ pub enum NextHop {
 
 /// A route to a network (`None`: any) in a table, with a bound on its packets if there is one (bytes).
 /// Replaces the one that there was.
-pub fn route(table: u8, to: Option<(Ipv4Addr, u8)>, way: NextHop, mtu: Option<u32>) -> io::Result<()> {
+pub fn route(
+    table: u8,
+    to: Option<(Ipv4Addr, u8)>,
+    way: NextHop,
+    mtu: Option<u32>,
+) -> io::Result<()> {
     let mut message = RouteMessage::default();
     message.header.address_family = AddressFamily::Inet;
     message.header.table = table;
@@ -158,7 +163,10 @@ pub fn quick_acks(from: Ipv4Addr, interface: &str) -> io::Result<()> {
 
 /// Has what matches routed by a table.
 pub fn rule(matches: RuleAttribute, table: u8) -> io::Result<()> {
-    netlink_request(RouteNetlinkMessage::NewRule(policy(matches, RuleAction::ToTable, table)), NLM_F_CREATE)
+    netlink_request(
+        RouteNetlinkMessage::NewRule(policy(matches, RuleAction::ToTable, table)),
+        NLM_F_CREATE,
+    )
 }
 
 fn policy(matches: RuleAttribute, action: RuleAction, table: u8) -> RuleMessage {

@@ -4,15 +4,15 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::thread;
 
-use driftway_host::{PathEnd, Namespace, ShimSettings};
+use driftway_host::{Namespace, PathEnd, ShimSettings};
 use nix::libc;
 use nix::sys::socket::sockopt::{self, TcpRepair};
 use nix::sys::socket::{getsockopt, setsockopt};
 use socket2::{Domain, Socket, Type};
 
 use crate::shim_daemon::{cut, marking};
-use crate::stream_digest::{StreamDigest, pattern};
 use crate::shimmed::{RunningPath, RunningShim};
+use crate::stream_digest::{StreamDigest, pattern};
 
 tests![our_numbers_wrap, the_peers_numbers_wrap];
 
@@ -98,8 +98,11 @@ fn exchange(stream: TcpStream, sends: u64) -> [StreamDigest; 2] {
 /// A transfer both ways, with losses and a cut, of a connection that `opens` opens with numbers that
 /// end so many bytes later.
 fn wraps(opens: PathEnd, after: u32) {
-    let path =
-        RunningPath::start(&marking("packet_error_rate = 0.005", &cut("500 ms", "700 ms")), 8, true);
+    let path = RunningPath::start(
+        &marking("packet_error_rate = 0.005", &cut("500 ms", "700 ms")),
+        8,
+        true,
+    );
     let shim = RunningShim::start(path.near(), &ShimSettings::default());
     let listens = opens.other();
     let to = SocketAddrV4::new(path.addresses[listens as usize], PORT);

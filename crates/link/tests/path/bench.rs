@@ -2,8 +2,8 @@
 
 use driftway_base::{Duration, Instant, Rate};
 use driftway_link::{
-    Delay, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig, LinkEvent, DeliveryOrder, PathLink,
-    QueuePosition, QueueConfig, Side,
+    Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig,
+    LinkEvent, PathLink, QueueConfig, QueuePosition, Side,
 };
 
 pub const ACCEPTED: EnqueueOutcome = EnqueueOutcome::Accepted { mark: false, evicted: None };
@@ -63,7 +63,13 @@ impl LinkHarness {
         assert_eq!(self.link.next_timeout(), None);
     }
 
-    pub fn put(&mut self, now: Instant, side: Side, frame: Frame, place: QueuePosition) -> EnqueueOutcome {
+    pub fn put(
+        &mut self,
+        now: Instant,
+        side: Side,
+        frame: Frame,
+        place: QueuePosition,
+    ) -> EnqueueOutcome {
         self.until(now);
         let verdict = self.link.enqueue(now, side, frame, place);
         self.drain(now);

@@ -3,8 +3,8 @@
 use crate::bench::LinkHarness;
 use driftway_base::{Duration, Instant, Rate};
 use driftway_link::{
-    Delay, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig, LinkEvent, DeliveryOrder, PathLink,
-    QueuePosition, QueueOnPartition, QueueConfig, RedConfig, Side,
+    Delay, DeliveryOrder, Discipline, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig,
+    LinkEvent, PathLink, QueueConfig, QueueOnPartition, QueuePosition, RedConfig, Side,
 };
 use proptest::prelude::*;
 
@@ -112,7 +112,9 @@ fn apply(link: &mut PathLink, now: Instant, id: u32, deed: &Operation) -> Option
         Operation::Delay(delay) => link.set_delay(now, delay),
         Operation::Errors(errors) => link.set_errors(now, errors),
         Operation::FrontNext(side, frames) => link.move_next_to_front(side, frames),
-        Operation::ReverseNext(side, frames, at_most) => link.reverse_next(now, side, frames, at_most),
+        Operation::ReverseNext(side, frames, at_most) => {
+            link.reverse_next(now, side, frames, at_most)
+        }
         Operation::MarkAll(side, on) => link.force_marks(side, on),
     }
     None

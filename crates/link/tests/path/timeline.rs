@@ -1,11 +1,12 @@
 //! A hop of a path as a time line: who sends when, and who is there when.
 
-use crate::bench::{ACCEPTED, LinkHarness, data, ms, default_config};
+use crate::bench::{ACCEPTED, LinkHarness, data, default_config, ms};
 use Side::{A, B};
 use driftway_base::{Duration, Instant, Rate};
 use driftway_link::{
-    Delay, Discipline, DropReason, Duplex, EnqueueOutcome, ErrorModel, Frame, LinkConfig, LinkEvent, DeliveryOrder,
-    PathLink, QueuePosition, QueueOnPartition, QueueConfig, RedConfig, Side, FrameStage,
+    Delay, DeliveryOrder, Discipline, DropReason, Duplex, EnqueueOutcome, ErrorModel, Frame,
+    FrameStage, LinkConfig, LinkEvent, PathLink, QueueConfig, QueueOnPartition, QueuePosition,
+    RedConfig, Side,
 };
 
 fn no_delay() -> LinkConfig {
@@ -73,7 +74,8 @@ fn a_cut_takes_all_frames_that_have_the_rate_to_themselves() {
 #[test]
 fn a_short_frame_that_has_the_rate_to_itself_overtakes_only_if_it_may() {
     for (order, first) in [(DeliveryOrder::Free, 2), (DeliveryOrder::Fifo, 1)] {
-        let mut bench = LinkHarness::new(LinkConfig { duplex: Duplex::PerPacket, order, ..default_config() });
+        let mut bench =
+            LinkHarness::new(LinkConfig { duplex: Duplex::PerPacket, order, ..default_config() });
         bench.send(0, A, 1);
         let short = Frame { bytes: 40, ..data(2) };
         bench.link.enqueue(ms(1), A, short, QueuePosition::Tail);
@@ -85,7 +87,8 @@ fn a_short_frame_that_has_the_rate_to_itself_overtakes_only_if_it_may() {
 /// Four hops take four times as long as one: each has the whole frame before it sends it on.
 #[test]
 fn a_path_stores_and_forwards() {
-    let mut hops: Vec<PathLink> = (0..4).map(|hop| PathLink::new(default_config(), 1, hop)).collect();
+    let mut hops: Vec<PathLink> =
+        (0..4).map(|hop| PathLink::new(default_config(), 1, hop)).collect();
     hops[0].enqueue(ms(0), A, data(1), QueuePosition::Tail);
     for hop in 0..4 {
         let there = ms(55 * (hop as u64 + 1));
@@ -289,7 +292,10 @@ fn a_shared_link_heals_with_the_side_whose_turn_it_is() {
 
 #[test]
 fn a_damaged_frame_is_lost_when_it_is_sent() {
-    let mut bench = LinkHarness::new(LinkConfig { errors: ErrorModel::FrameErrorRate(1.0), ..default_config() });
+    let mut bench = LinkHarness::new(LinkConfig {
+        errors: ErrorModel::FrameErrorRate(1.0),
+        ..default_config()
+    });
     bench.send(0, A, 1);
     bench.finish();
     let reason = DropReason::BitError;
@@ -342,7 +348,8 @@ fn the_nth_frame_has_the_nth_error_and_the_nth_delay() {
     assert_eq!(plain, lost(fates(LinkConfig { errors: lossy.errors, ..fast }, 1500, true)));
 
     let undamaged = fates(jittery(DeliveryOrder::Fifo), 140, false);
-    let damaged = fates(LinkConfig { errors: lossy.errors, ..jittery(DeliveryOrder::Fifo) }, 140, true);
+    let damaged =
+        fates(LinkConfig { errors: lossy.errors, ..jittery(DeliveryOrder::Fifo) }, 140, true);
     let arrived: Vec<_> = damaged.iter().filter(|(.., arrived)| *arrived).collect();
     assert_eq!(arrived.len(), 200 - plain.len());
     assert!(arrived.iter().all(|arrival| undamaged.contains(arrival)));
@@ -562,7 +569,9 @@ fn a_cut_link_is_not_idle() {
         let early = EnqueueOutcome::Dropped { reason: DropReason::RedDrop };
         assert_eq!(verdicts, [ACCEPTED, ACCEPTED, early, early]);
         if let Some(millis) = cut_at {
-            bench.at(ms(millis), |link| link.partition(ms(millis), driftway_link::QueueOnPartition::Drop));
+            bench.at(ms(millis), |link| {
+                link.partition(ms(millis), driftway_link::QueueOnPartition::Drop)
+            });
             bench.at(ms(3_600_000), |link| link.heal(ms(3_600_000)));
         }
         bench.send(3_600_000, A, 5)

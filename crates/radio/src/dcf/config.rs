@@ -1,6 +1,6 @@
 //! What a station does, and where the standard and ns-2.35 differ.
 
-use driftway_base::{Probability, Duration, Rate};
+use driftway_base::{Duration, Probability, Rate};
 
 use crate::FailReason;
 

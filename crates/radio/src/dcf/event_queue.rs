@@ -155,8 +155,10 @@ mod test {
         let mut agenda = EventQueue::default();
         let mut kept = Vec::new();
         for round in 0..2_000 {
-            let kind = [EventKind::FrameEnd, EventKind::ResponseDue, EventKind::StationTimer][random.uniform_below(3) as usize];
-            let event = Event::new(random.uniform_below(500), kind, random.uniform_below(50) as u32);
+            let kind = [EventKind::FrameEnd, EventKind::ResponseDue, EventKind::StationTimer]
+                [random.uniform_below(3) as usize];
+            let event =
+                Event::new(random.uniform_below(500), kind, random.uniform_below(50) as u32);
             assert_eq!((event.kind(), Event::new(7, kind, 3).at()), (kind, 7));
             agenda.push(event);
             kept.push(event);
@@ -179,6 +181,9 @@ mod test {
         }
         assert_eq!(agenda.pop(), None);
         let first = Event::new(5, EventKind::FrameEnd, 9);
-        assert!(first < Event::new(5, EventKind::ResponseDue, 0) && first < Event::new(6, EventKind::FrameEnd, 0));
+        assert!(
+            first < Event::new(5, EventKind::ResponseDue, 0)
+                && first < Event::new(6, EventKind::FrameEnd, 0)
+        );
     }
 }

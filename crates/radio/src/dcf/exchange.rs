@@ -3,13 +3,13 @@
 use driftway_base::Instant;
 
 use super::config::{ACK_BYTES, CTS_BYTES, RTS_BYTES, ResponseTimeout};
-use super::transmit_state::PendingResponse;
-use super::transmission::{ReceptionState, Transmission, FrameKind, FrameReceiver};
 use super::medium::FrameToSend;
 use super::record::ReceptionOutcome;
-use super::station::{RX_FAILED, COMMITTED, NO_BACKOFF, PROMISCUOUS, NAV_FROM_RTS, NONE, Phase};
+use super::station::{COMMITTED, NAV_FROM_RTS, NO_BACKOFF, NONE, PROMISCUOUS, Phase, RX_FAILED};
+use super::transmission::{FrameKind, FrameReceiver, ReceptionState, Transmission};
+use super::transmit_state::PendingResponse;
 use super::{Dcf, event_queue};
-use crate::{FailReason, OutgoingPacket, MacReport};
+use crate::{FailReason, MacReport, OutgoingPacket};
 
 impl Dcf {
     /// A packet comes to a station that has none.
@@ -20,7 +20,8 @@ impl Dcf {
             self.check_rts_nav(node, now, false);
         }
         let station = &mut self.stations[node as usize];
-        let backing_off = station.phase == Phase::PostBackoff && station.backoff_ends_at(&self.timing) > now;
+        let backing_off =
+            station.phase == Phase::PostBackoff && station.backoff_ends_at(&self.timing) > now;
         station.phase = Phase::Contend;
         if !backing_off {
             // §9.2.5.1: at once if the medium is idle, else after a back-off.
@@ -73,7 +74,11 @@ impl Dcf {
     /// A station's timer is in the agenda at `at`; what is there already counts no more.
     pub(super) fn arm_timer_at(&mut self, node: u32, at: u64) {
         self.stations[node as usize].timer_at = at;
-        self.event_queue.push(event_queue::Event::new(at, event_queue::EventKind::StationTimer, node));
+        self.event_queue.push(event_queue::Event::new(
+            at,
+            event_queue::EventKind::StationTimer,
+            node,
+        ));
     }
 
     /// A station's timer comes; it may be early, because what it waits for has moved.
@@ -150,8 +155,8 @@ impl Dcf {
         let duration = self.duration_field_us(self.timing.nav_around_data + desk.airtime);
         let airtime = self.timing.rts;
         let (kind, bytes, rate) = (FrameKind::Rts, RTS_BYTES, self.config.basic_rate);
-        let end =
-            self.transmit(now, FrameToSend { kind, from: node, to, bytes, rate, airtime, duration });
+        let end = self
+            .transmit(now, FrameToSend { kind, from: node, to, bytes, rate, airtime, duration });
         self.await_response(node, end + self.timing.cts_timeout);
     }
 
@@ -161,8 +166,8 @@ impl Dcf {
         let duration = self.duration_field_us(self.timing.sifs + self.timing.ack);
         let (kind, bytes, rate) = (FrameKind::Data, desk.bytes, self.config.data_rate);
         let airtime = desk.airtime;
-        let end =
-            self.transmit(now, FrameToSend { kind, from: node, to, bytes, rate, airtime, duration });
+        let end = self
+            .transmit(now, FrameToSend { kind, from: node, to, bytes, rate, airtime, duration });
         self.await_response(node, end + self.timing.ack_timeout);
     }
 
@@ -185,7 +190,10 @@ impl Dcf {
             PendingResponse::Ack { to } => {
                 let (kind, bytes, airtime) = (FrameKind::Ack, ACK_BYTES, self.timing.ack);
                 let from = node;
-                self.transmit(now, FrameToSend { kind, from, to, bytes, rate, airtime, duration: 0 });
+                self.transmit(
+                    now,
+                    FrameToSend { kind, from, to, bytes, rate, airtime, duration: 0 },
+                );
             }
             PendingResponse::Cts { to, duration } => {
                 let station = &self.stations[node as usize];
@@ -223,7 +231,11 @@ impl Dcf {
         let flight = self.transmissions.get(number);
         let heard = core::mem::take(&mut flight.receivers);
         let flight = Transmission { receivers: heard, ..*flight };
-        let mut outcome = if flight.to == NONE { ReceptionOutcome::Broadcast(0) } else { ReceptionOutcome::OutOfRange };
+        let mut outcome = if flight.to == NONE {
+            ReceptionOutcome::Broadcast(0)
+        } else {
+            ReceptionOutcome::OutOfRange
+        };
         for heard in &flight.receivers {
             let result = self.end_reception(&flight, number, heard, reports);
             match (&mut outcome, result) {
@@ -337,7 +349,13 @@ impl Dcf {
     }
 
     /// Data that was for all, or for another.
-    fn report_data(&mut self, at: u64, node: u32, flight: &Transmission, reports: &mut Vec<MacReport>) {
+    fn report_data(
+        &mut self,
+        at: u64,
+        node: u32,
+        flight: &Transmission,
+        reports: &mut Vec<MacReport>,
+    ) {
         let Some(packet) = self.packet_of_frame(flight) else { return };
         let (from, id, at) = (flight.from, packet.id, Instant::from_nanos(at));
         if flight.to == NONE {
@@ -453,7 +471,11 @@ impl Dcf {
         self.transmit_states[node as usize].pending_response = owed;
         // Ends are looked at when the furthest has heard them, which may be after a SIFS.
         let at = (at + self.timing.sifs).max(self.now);
-        self.event_queue.push(event_queue::Event::new(at, event_queue::EventKind::ResponseDue, node));
+        self.event_queue.push(event_queue::Event::new(
+            at,
+            event_queue::EventKind::ResponseDue,
+            node,
+        ));
     }
 
     /// A packet is out.

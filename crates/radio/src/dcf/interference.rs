@@ -43,7 +43,8 @@ impl Interference {
 
     /// What is at a station at this instant besides one flight (W).
     pub fn power_excluding(&self, node: u32, at: u64, flight: u32) -> f64 {
-        let disturbs = |wave: &&Signal| wave.transmission != flight && wave.at <= at && at < wave.until;
+        let disturbs =
+            |wave: &&Signal| wave.transmission != flight && wave.at <= at && at < wave.until;
         self.stations[node as usize].iter().filter(disturbs).map(|wave| wave.power).sum()
     }
 }

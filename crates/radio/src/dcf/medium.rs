@@ -7,11 +7,13 @@
 use driftway_base::{Duration, Instant, Rate};
 
 use super::Dcf;
-use super::event_queue::{Event, EventKind};
 use super::config::CaptureModel;
-use super::transmission::{ReceptionState, FrameKind, FrameReceiver};
+use super::event_queue::{Event, EventKind};
 use super::record::{FrameRecord, ReceptionOutcome};
-use super::station::{RX_FAILED, COMMITTED, NO_BACKOFF, NAV_FROM_RTS, NONE, Phase, Station, Suspension};
+use super::station::{
+    COMMITTED, NAV_FROM_RTS, NO_BACKOFF, NONE, Phase, RX_FAILED, Station, Suspension,
+};
+use super::transmission::{FrameKind, FrameReceiver, ReceptionState};
 use crate::NodeInRange;
 
 /// A frame to put on the air.
@@ -82,7 +84,9 @@ impl Dcf {
         delays.clear();
         // By themselves: roots one after the other do not wait for what a station makes of the frame.
         let nanos_per_metre = self.nanos_per_metre;
-        delays.extend(hearers.iter().map(|to| propagation_delay_ns(to.distance_squared, nanos_per_metre)));
+        delays.extend(
+            hearers.iter().map(|to| propagation_delay_ns(to.distance_squared, nanos_per_metre)),
+        );
         let (mut count, mut furthest) = (0, 0);
         let summed = self.interference.is_enabled();
         let at = Instant::from_nanos(now);
@@ -99,14 +103,24 @@ impl Dcf {
             } else {
                 (square as f32, square <= self.receive_squared)
             };
-            let new =
-                Arrival { at: now + delay, until: end + delay, signal, transmission: number, is_decodable: strong };
+            let new = Arrival {
+                at: now + delay,
+                until: end + delay,
+                signal,
+                transmission: number,
+                is_decodable: strong,
+            };
             let station = &mut self.stations[hearer.node as usize];
             let fate = if !summed
                 && station.rx_end <= new.at
                 && station.is_unaffected_by_arrival(new.at, &self.timing)
             {
-                occupy_receiver(station, new, self.timing.nav_after_rx_failure, self.config.eifs_when_only_sensed)
+                occupy_receiver(
+                    station,
+                    new,
+                    self.timing.nav_after_rx_failure,
+                    self.config.eifs_when_only_sensed,
+                )
             } else {
                 let was_bad = station.has(RX_FAILED);
                 let fate = self.on_arrival(hearer.node, new);
@@ -188,7 +202,12 @@ impl Dcf {
             return self.resolve_overlap(node, new);
         }
         new.is_decodable &= !drowned;
-        let fate = occupy_receiver(station, new, self.timing.nav_after_rx_failure, self.config.eifs_when_only_sensed);
+        let fate = occupy_receiver(
+            station,
+            new,
+            self.timing.nav_after_rx_failure,
+            self.config.eifs_when_only_sensed,
+        );
         if drowned {
             station.set_to(RX_FAILED, new.until > station.tx_end);
             return ReceptionState::Collided;
@@ -227,7 +246,8 @@ impl Dcf {
     /// Two frames at one receiver.
     fn resolve_overlap(&mut self, node: u32, new: Arrival) -> ReceptionState {
         let station = self.stations[node as usize];
-        let (old_power, new_power) = (self.power_of_signal(station.rx_signal), self.power_of_signal(new.signal));
+        let (old_power, new_power) =
+            (self.power_of_signal(station.rx_signal), self.power_of_signal(new.signal));
         let ratio = self.propagation.capture_ratio();
         let can_turn =
             station.rx_transmission == NONE || new.at < station.rx_start + self.timing.preamble;
@@ -257,7 +277,11 @@ impl Dcf {
             return ReceptionState::Collided;
         }
         if station.rx_transmission != NONE {
-            self.transmissions.set_reception(station.rx_transmission, node, ReceptionState::Collided);
+            self.transmissions.set_reception(
+                station.rx_transmission,
+                node,
+                ReceptionState::Collided,
+            );
         }
         if new_wins {
             self.defer_for_weak_frame(node, station.rx_start, station.rx_end);
@@ -266,7 +290,8 @@ impl Dcf {
             return occupy_receiver(station, new, 0, sensed);
         }
         // An EIFS follows if a frame was announced that will not be understood (§9.2.3.4).
-        let announced = station.rx_transmission != NONE || station.has(RX_FAILED) || new.is_decodable || sensed;
+        let announced =
+            station.rx_transmission != NONE || station.has(RX_FAILED) || new.is_decodable || sensed;
         let station = &mut self.stations[node as usize];
         station.rx_transmission = NONE;
         station.rx_start = station.rx_start.min(new.at);
@@ -374,7 +399,11 @@ mod test {
         let nanos_per_metre = 1e9 / 299_792_458.0;
         for metres in [0.0, 0.1, 1.0, 33.3, 200.0, 250.0, 550.0, 12_345.6, 4e5, 9e8] {
             let nanos = (metres * 1e9_f64 / 299_792_458.0).round();
-            assert_eq!(propagation_delay_ns(metres * metres, nanos_per_metre), nanos as u64, "{metres} m");
+            assert_eq!(
+                propagation_delay_ns(metres * metres, nanos_per_metre),
+                nanos as u64,
+                "{metres} m"
+            );
         }
     }
 }

@@ -19,32 +19,32 @@
 //!   for 10 µs), those that are nearer answer late by the difference.
 //! - No fragments, no point coordination, no beacons, no sleep, no choice among rates.
 
-mod event_queue;
 mod config;
 mod counters;
-mod transmit_state;
+mod event_queue;
 mod exchange;
-mod transmission;
 mod interference;
 mod medium;
 mod record;
 mod station;
+mod transmission;
+mod transmit_state;
 
 use driftway_base::Instant;
 
-use crate::{Positions, NodeInRange, OutgoingPacket, Propagation, MacReport};
-pub(crate) use event_queue::{EventQueue, Event, EventKind};
+use crate::{MacReport, NodeInRange, OutgoingPacket, Positions, Propagation};
 use config::Timing;
 pub use config::{CaptureModel, DcfConfig, ResponseTimeout};
 pub use counters::Counters;
-use transmit_state::TransmitState;
-pub use transmission::FrameKind;
-use transmission::{Transmissions, FrameReceiver};
+pub(crate) use event_queue::{Event, EventKind, EventQueue};
 use interference::Interference;
 use medium::propagation_delay_ns;
 pub(crate) use record::Recorder;
 pub use record::{FrameRecord, ReceptionOutcome};
 use station::{PROMISCUOUS, Station};
+pub use transmission::FrameKind;
+use transmission::{FrameReceiver, Transmissions};
+use transmit_state::TransmitState;
 
 /// The stations of a network, and the air between them.
 ///
@@ -100,7 +100,9 @@ impl Dcf {
             max_propagation_delay: propagation_delay_ns(furthest * furthest, nanos_per_metre) + 1,
             has_frame_errors: config.frame_error != driftway_base::Probability::NEVER,
             stations: vec![Station::NEW; nodes as usize],
-            transmit_states: (0..nodes).map(|node| TransmitState::new(&config, seed, node)).collect(),
+            transmit_states: (0..nodes)
+                .map(|node| TransmitState::new(&config, seed, node))
+                .collect(),
             transmissions: Transmissions::new(nodes as usize),
             interference: Interference::new(if summed { nodes as usize } else { 0 }),
             event_queue: EventQueue::with_capacity(2 * nodes as usize + 16),
@@ -198,7 +200,8 @@ impl Dcf {
     pub fn received_power(&mut self, now: Instant, from: u32, to: u32) -> f64 {
         let (a, b) = (self.positions.position(from, now), self.positions.position(to, now));
         let (dx, dy) = (a.0 - b.0, a.1 - b.1);
-        let moved = self.positions.distance_moved(from, now) + self.positions.distance_moved(to, now);
+        let moved =
+            self.positions.distance_moved(from, now) + self.positions.distance_moved(to, now);
         self.propagation.power_after_moving(from, to, dx * dx + dy * dy, moved)
     }
 

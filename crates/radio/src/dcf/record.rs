@@ -91,7 +91,8 @@ impl Recorder {
 
     /// Moves what is settled to `out`, in order of time.
     pub fn drain_into(&mut self, out: &mut Vec<FrameRecord>) {
-        let pending = self.frames.iter().position(|frame| frame.outcome == ReceptionOutcome::Pending);
+        let pending =
+            self.frames.iter().position(|frame| frame.outcome == ReceptionOutcome::Pending);
         let settled = pending.unwrap_or(self.frames.len());
         self.drained += settled as u64;
         out.extend(self.frames.drain(..settled));

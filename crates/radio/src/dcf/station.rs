@@ -124,7 +124,8 @@ impl Station {
         let moves = if timing.eifs_can_end { NO_BACKOFF | RX_FAILED } else { NO_BACKOFF };
         // Most stations count nothing: only of the others is it asked when they begin.
         !self.has(NAV_FROM_RTS)
-            && (!self.counts_slots() || !self.has(moves) && self.slots_begin_at(timing) > at + ROUNDING_NS)
+            && (!self.counts_slots()
+                || !self.has(moves) && self.slots_begin_at(timing) > at + ROUNDING_NS)
     }
 
     /// From when on slots count, as far as is known: DIFS after the medium is free, physically and
@@ -142,7 +143,11 @@ impl Station {
 
     /// Is the medium busy, by all that this station knows?
     pub fn is_busy(&self, at: u64, timing: &Timing) -> bool {
-        let bad = if self.has(RX_FAILED) { self.rx_end + timing.after_rx_failure - timing.difs } else { 0 };
+        let bad = if self.has(RX_FAILED) {
+            self.rx_end + timing.after_rx_failure - timing.difs
+        } else {
+            0
+        };
         self.rx_end.max(bad).max(self.nav).max(self.busy_until) > at
     }
 
@@ -151,7 +156,11 @@ impl Station {
         let from = self.slots_begin_at(timing);
         if from > at + ROUNDING_NS {
             // As nearly always: the medium has not been idle for long enough.
-            return if self.has(NO_BACKOFF) { Suspension::NeedsBackoff } else { Suspension::Suspended };
+            return if self.has(NO_BACKOFF) {
+                Suspension::NeedsBackoff
+            } else {
+                Suspension::Suspended
+            };
         }
         let passed = (at + ROUNDING_NS - from) / timing.slot;
         let sends = from + u64::from(self.slots) * timing.slot;

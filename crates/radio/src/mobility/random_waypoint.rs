@@ -45,7 +45,11 @@ impl RandomWaypoint {
         let (low, high) = self.speed;
         if !(low >= 0.0 && high >= low && high > 0.0 && high < 1e9) {
             let message = format!("no speed lies between {low} m/s and {high} m/s");
-            return Err(ParameterError::new("speed", message, "the lower first, the higher over 0"));
+            return Err(ParameterError::new(
+                "speed",
+                message,
+                "the lower first, the higher over 0",
+            ));
         }
         if self.start == InitialDistribution::SteadyState && low <= 0.0 {
             let message = "speeds down to 0 have no steady state: the mean speed falls for ever";
@@ -110,7 +114,9 @@ impl WaypointTrajectory {
                 let at = uniform_point(&mut random, model.area);
                 (at, NextMove::Pause(random.uniform_duration(model.pause.0, model.pause.1)))
             }
-            InitialDistribution::SteadyState if random.uniform_f64() < model.pause_probability() => {
+            InitialDistribution::SteadyState
+                if random.uniform_f64() < model.pause_probability() =>
+            {
                 let at = uniform_point(&mut random, model.area);
                 (at, NextMove::Pause(residual_pause(&mut random, model.pause)))
             }

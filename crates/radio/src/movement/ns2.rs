@@ -85,7 +85,11 @@ impl Ns2File {
                 {
                     let name = ["X_", "Y_", "Z_"][axis];
                     let message = format!("node {number} has a second {name}");
-                    return Err(line.error_at(byte, message, "one place for each node to start from"));
+                    return Err(line.error_at(
+                        byte,
+                        message,
+                        "one place for each node to start from",
+                    ));
                 }
             }
             Statement::SetDestination { node: number, at, to, speed } => {

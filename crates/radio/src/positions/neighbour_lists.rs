@@ -113,11 +113,13 @@ impl NeighbourLists {
     /// nanoseconds comes to.
     pub fn on_new_leg(&mut self, node: u32, leg: &Leg, gap: f64) {
         let &Leg { since, x, y, vx, vy, .. } = leg;
-        self.packed_legs[node as usize] = PackedLeg { since: since.as_nanos() as f64, x, y, vx, vy };
+        self.packed_legs[node as usize] =
+            PackedLeg { since: since.as_nanos() as f64, x, y, vx, vy };
         self.displacement_bound += gap;
         let speed = leg.speed();
         if speed > self.max_speed {
-            self.displacement_bound += self.max_speed * since.since(self.bound_at).as_nanos() as f64;
+            self.displacement_bound +=
+                self.max_speed * since.since(self.bound_at).as_nanos() as f64;
             self.bound_at = self.bound_at.max(since);
             self.max_speed = speed;
         }
@@ -125,8 +127,14 @@ impl NeighbourLists {
 
     /// All nodes that may be within reach of `node`, in order of their numbers, without itself; and
     /// all nodes' legs.
-    pub fn candidates_of(&mut self, node: u32, now: Instant, legs: &Legs) -> (&[u32], &[PackedLeg]) {
-        let moved = self.displacement_bound + self.max_speed * now.since(self.bound_at).as_nanos() as f64;
+    pub fn candidates_of(
+        &mut self,
+        node: u32,
+        now: Instant,
+        legs: &Legs,
+    ) -> (&[u32], &[PackedLeg]) {
+        let moved =
+            self.displacement_bound + self.max_speed * now.since(self.bound_at).as_nanos() as f64;
         if moved > self.max_displacement {
             self.take_snapshot(now, legs);
             self.invalidate_lists();

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::Positions;
 use crate::Mobility;
-use crate::mobility::{ConstantVelocity, RandomWaypoint, InitialDistribution};
+use crate::mobility::{ConstantVelocity, InitialDistribution, RandomWaypoint};
 
 fn walkers(nodes: u32, side: f64, speed: (f64, f64), seed: u64) -> Mobility {
     let model = RandomWaypoint {

@@ -37,7 +37,8 @@ impl Shadowing {
         let mut shadowing = Self { deviation_db, seed, factors: Box::default(), correlated: None };
         let pairs = || (0..nodes).flat_map(|high| (0..high).map(move |low| (low, high)));
         if nodes <= MAX_STORED_NODES {
-            shadowing.factors = pairs().map(|(low, high)| shadowing.draw_factor(low, high)).collect();
+            shadowing.factors =
+                pairs().map(|(low, high)| shadowing.draw_factor(low, high)).collect();
         }
         shadowing.correlated = decorrelation.map(|distance| {
             let streams = pairs().map(|(low, high)| pair_stream(seed, low, high));
@@ -48,15 +49,18 @@ impl Shadowing {
 
     /// Of the power between two nodes at the start.
     pub fn factor(&self, one: u32, other: u32) -> f64 {
-        self.factors.get(pair_index(one, other)).copied().unwrap_or_else(|| self.draw_factor(one, other))
+        self.factors
+            .get(pair_index(one, other))
+            .copied()
+            .unwrap_or_else(|| self.draw_factor(one, other))
     }
 
     /// The same when the two together have moved by so much (m).
     pub fn factor_after_moving(&mut self, one: u32, other: u32, moved: f64) -> f64 {
         match &mut self.correlated {
-            Some(changing) => {
-                db_to_factor(changing.deviation_at(pair_index(one, other), moved) * self.deviation_db)
-            }
+            Some(changing) => db_to_factor(
+                changing.deviation_at(pair_index(one, other), moved) * self.deviation_db,
+            ),
             None => self.factor(one, other),
         }
     }
@@ -120,7 +124,12 @@ impl CorrelatedShadowing {
             let next = kept * here + new * truncated_normal(&mut random);
             PairProcess { random, steps: 0, current: here, next }
         };
-        Self { step: decorrelation / DRAWS_PER_DISTANCE, correlation: kept, innovation_deviation: new, pairs: streams.map(pair).collect() }
+        Self {
+            step: decorrelation / DRAWS_PER_DISTANCE,
+            correlation: kept,
+            innovation_deviation: new,
+            pairs: streams.map(pair).collect(),
+        }
     }
 
     fn deviation_at(&mut self, pair: usize, moved: f64) -> f64 {
@@ -128,7 +137,8 @@ impl CorrelatedShadowing {
         let pair = &mut self.pairs[pair];
         while pair.steps < place as u64 {
             pair.current = pair.next;
-            pair.next = self.correlation * pair.current + self.innovation_deviation * truncated_normal(&mut pair.random);
+            pair.next = self.correlation * pair.current
+                + self.innovation_deviation * truncated_normal(&mut pair.random);
             pair.steps += 1;
         }
         let between = (place - pair.steps as f64).clamp(0.0, 1.0);

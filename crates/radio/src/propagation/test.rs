@@ -1,4 +1,4 @@
-use super::{PropagationModel, Propagation, RadioConfig, Threshold};
+use super::{Propagation, PropagationModel, RadioConfig, Threshold};
 
 fn radio(config: RadioConfig) -> Propagation {
     Propagation::new(&config, 10, 1).expect("the radio is good")
@@ -83,14 +83,16 @@ fn what_is_at_the_range_is_received_and_what_is_further_is_not() {
 
 #[test]
 fn power_falls_by_the_exponent() {
-    let model = PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 0.0, decorrelation: None };
+    let model =
+        PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 0.0, decorrelation: None };
     let radio = radio(RadioConfig { model, ..RadioConfig::STANDARD });
     close(radio.power(400.0) / radio.power(1600.0), 8.0, 1e-12);
     assert!(!radio.has_shadowing());
 }
 
 fn shadowed(nodes: u32, seed: u64) -> Propagation {
-    let model = PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: None };
+    let model =
+        PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: None };
     Propagation::new(&RadioConfig { model, ..RadioConfig::STANDARD }, nodes, seed)
         .expect("the radio is good")
 }
@@ -153,7 +155,11 @@ fn shadows(radio: &mut Propagation, nodes: u32, moved: f64) -> Vec<f64> {
 
 #[test]
 fn shadowing_changes_as_nodes_move() {
-    let model = PropagationModel::LogDistance { exponent: 3.0, shadowing_db: 6.0, decorrelation: Some(20.0) };
+    let model = PropagationModel::LogDistance {
+        exponent: 3.0,
+        shadowing_db: 6.0,
+        decorrelation: Some(20.0),
+    };
     let config = RadioConfig { model, ..RadioConfig::STANDARD };
     let new = || Propagation::new(&config, 400, 1).unwrap();
     let mut radio = new();
@@ -197,8 +203,10 @@ fn what_makes_no_sense_is_refused_by_name() {
     assert_eq!(refused(RadioConfig { sense: Threshold::Power(0.0), ..standard }), "sense");
     let range = RadioConfig { model: PropagationModel::Range, ..standard };
     assert_eq!(refused(RadioConfig { receive: Threshold::Power(1e-9), ..range }), "receive");
-    let model = PropagationModel::LogDistance { exponent: 0.0, shadowing_db: 0.0, decorrelation: None };
+    let model =
+        PropagationModel::LogDistance { exponent: 0.0, shadowing_db: 0.0, decorrelation: None };
     assert_eq!(refused(RadioConfig { model, ..standard }), "exponent");
-    let model = PropagationModel::LogDistance { exponent: 2.0, shadowing_db: -1.0, decorrelation: None };
+    let model =
+        PropagationModel::LogDistance { exponent: 2.0, shadowing_db: -1.0, decorrelation: None };
     assert_eq!(refused(RadioConfig { model, ..standard }), "shadowing");
 }

@@ -1,10 +1,10 @@
 //! Stations at given places, driven by a list of packets, and everything that was on the air.
 
 use driftway_base::Instant;
-use driftway_radio::dcf::{FrameRecord, FrameKind, ReceptionOutcome};
+use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_radio::{
-    Dcf, DcfConfig, FailReason, Positions, Mobility, OutgoingPacket, Propagation, RadioConfig, MacReport,
-    Threshold,
+    Dcf, DcfConfig, FailReason, MacReport, Mobility, OutgoingPacket, Positions, Propagation,
+    RadioConfig, Threshold,
 };
 
 pub const RTS: FrameKind = FrameKind::Rts;

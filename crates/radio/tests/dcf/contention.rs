@@ -2,7 +2,7 @@
 
 use driftway_base::{Duration, Instant, Rate};
 use driftway_radio::DcfConfig;
-use driftway_radio::dcf::{FrameRecord, CaptureModel, ReceptionOutcome};
+use driftway_radio::dcf::{CaptureModel, FrameRecord, ReceptionOutcome};
 
 use crate::air::*;
 
@@ -79,7 +79,11 @@ fn what_comes_during_the_difs_makes_it_a_backoff() {
     // 10 m: 33 ns; 240 m: 801 ns; in between 767 ns, and one nanosecond is not resolved.
     assert_eq!(spaces[1], (1, ended + 33 + DIFS));
     assert_eq!(spaces[2], (2, ended + 801 + DIFS), "in the same slot");
-    assert_eq!(frames[1].outcome, ReceptionOutcome::Broadcast(1), "station 0 has it, station 2 was sending");
+    assert_eq!(
+        frames[1].outcome,
+        ReceptionOutcome::Broadcast(1),
+        "station 0 has it, station 2 was sending"
+    );
     assert_eq!(air.dcf.counters(2).missed_while_transmitting, 1);
 }
 
@@ -136,7 +140,9 @@ fn hidden_stations_collide_and_an_rts_saves_the_data() {
     let frames = air.run(300);
     let lost = frames.iter().filter(|frame| frame.outcome == ReceptionOutcome::Collided).count();
     assert_eq!(air.dcf.counters(1).collisions, lost as u64);
-    assert!(lost >= 2 && frames[..2].iter().all(|frame| frame.outcome == ReceptionOutcome::Collided));
+    assert!(
+        lost >= 2 && frames[..2].iter().all(|frame| frame.outcome == ReceptionOutcome::Collided)
+    );
     let mut sent = air.sent();
     sent.sort_unstable();
     assert_eq!(sent, [a, b], "both come through in the end");
@@ -296,19 +302,22 @@ fn in_ns2_an_outshouted_frame_sets_the_nav() {
 fn a_lost_ack_brings_the_packet_again_and_it_is_passed_on_once() {
     let mut duplicates = 0;
     for seed in 0..60 {
-        let config =
-            DcfConfig { frame_error: driftway_base::Probability::from_f64(0.3), ..PLAIN };
+        let config = DcfConfig { frame_error: driftway_base::Probability::from_f64(0.3), ..PLAIN };
         let mut air = seeded(config, &row(2), seed);
         let id = air.send(1_000, 0, 1, 500);
         let frames = air.run(500);
         let got = air.received();
         assert!(got.len() <= 1, "passed on once: {got:?}");
-        let again = frames.iter().filter(|f| f.outcome == ReceptionOutcome::Duplicate).count() as u64;
+        let again =
+            frames.iter().filter(|f| f.outcome == ReceptionOutcome::Duplicate).count() as u64;
         assert_eq!(air.dcf.counters(1).duplicates, again);
         duplicates += again;
         // Each data frame that was understood was acknowledged, a duplicate as well.
         let understood = frames.iter().filter(|f| {
-            matches!((f.kind, f.outcome), (DATA, ReceptionOutcome::Received | ReceptionOutcome::Duplicate))
+            matches!(
+                (f.kind, f.outcome),
+                (DATA, ReceptionOutcome::Received | ReceptionOutcome::Duplicate)
+            )
         });
         assert_eq!(understood.count() as u64, air.dcf.counters(1).acks);
         let retries: Vec<_> = frames.iter().filter(|f| f.kind == DATA).map(|f| f.retry).collect();
@@ -325,8 +334,7 @@ fn a_lost_ack_brings_the_packet_again_and_it_is_passed_on_once() {
 #[test]
 fn the_limits_of_both_retry_counts() {
     // Which frame has an error is left to many seeds; the rule must hold in each.
-    let config =
-        DcfConfig { frame_error: driftway_base::Probability::from_f64(0.55), ..WITH_RTS };
+    let config = DcfConfig { frame_error: driftway_base::Probability::from_f64(0.55), ..WITH_RTS };
     let (mut cts, mut ack) = (0, 0);
     for seed in 0..200 {
         let mut air = seeded(config, &row(2), seed);

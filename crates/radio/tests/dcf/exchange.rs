@@ -34,9 +34,8 @@ fn four_frames_in_closed_form() {
     assert_eq!(air.received(), [(1, id)]);
     assert_eq!(air.sent(), [id]);
     let at = |report: &driftway_radio::MacReport| match *report {
-        driftway_radio::MacReport::Received { at, .. } | driftway_radio::MacReport::Sent { at, .. } => {
-            at.as_nanos()
-        }
+        driftway_radio::MacReport::Received { at, .. }
+        | driftway_radio::MacReport::Sent { at, .. } => at.as_nanos(),
         ref other => panic!("{other:?}"),
     };
     let times: Vec<_> = air.reports.iter().map(at).collect();
@@ -76,7 +75,10 @@ fn a_short_frame_goes_without_rts() {
     let id = air.send(1_000, 0, 1, 1000);
     let frames = air.run(100);
     let kinds: Vec<_> = frames.iter().map(|f| (f.kind, f.from, f.outcome)).collect();
-    assert_eq!(kinds, [(DATA, 0, ReceptionOutcome::Received), (ACK, 1, ReceptionOutcome::Received)]);
+    assert_eq!(
+        kinds,
+        [(DATA, 0, ReceptionOutcome::Received), (ACK, 1, ReceptionOutcome::Received)]
+    );
     assert_eq!(frames[1].at.as_nanos(), 1_000_000 + data_time(1036) + WAY + SIFS);
     assert_eq!(air.sent(), [id]);
 }
@@ -158,8 +160,11 @@ fn who_owes_an_answer_hears_nothing_else() {
     let mut air = with_ranges(config, &row(3), 250.0, 250.0);
     let (first, second) = (air.send(1_000, 0, 1, 99), air.send(1_003, 2, 1, 99));
     let frames = air.run(100);
-    let begin =
-        [(DATA, 0, ReceptionOutcome::Received), (DATA, 2, ReceptionOutcome::Transmitting), (ACK, 1, ReceptionOutcome::Received)];
+    let begin = [
+        (DATA, 0, ReceptionOutcome::Received),
+        (DATA, 2, ReceptionOutcome::Transmitting),
+        (ACK, 1, ReceptionOutcome::Received),
+    ];
     assert_eq!(summary(&frames)[..3], begin);
     assert_eq!(frames[2].to, Some(0));
     assert_eq!(air.received(), [(1, first), (1, second)]);

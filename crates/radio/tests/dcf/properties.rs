@@ -1,6 +1,6 @@
 //! What holds whatever the places and the traffic.
 
-use driftway_base::{Probability, Duration, Instant, Rate};
+use driftway_base::{Duration, Instant, Probability, Rate};
 use driftway_radio::dcf::{CaptureModel, ResponseTimeout};
 use driftway_radio::{DcfConfig, MacReport};
 use proptest::prelude::*;

@@ -47,7 +47,11 @@ fn no_cts_while_the_nav_is_set() {
         air.send(5_000, 3, 2, 100);
         let frames = air.run(50);
         // Refused at the end of the RTS, or when the CTS was to start.
-        let outcome = if config.cts_needs_idle { ReceptionOutcome::Received } else { ReceptionOutcome::Refused };
+        let outcome = if config.cts_needs_idle {
+            ReceptionOutcome::Received
+        } else {
+            ReceptionOutcome::Refused
+        };
         assert_eq!((frames[3].kind, frames[3].from, frames[3].outcome), (RTS, 3, outcome));
         let nav = end(&frames[1]) + 667 + u64::from(frames[1].duration_us) * 1_000;
         let cts = frames.iter().find(|f| (f.kind, f.from) == (CTS, 2)).unwrap();
@@ -209,7 +213,9 @@ fn three_contenders_in_one_place_take_turns_by_their_slots() {
             let at = frame.at.as_nanos();
             if frame.kind == ACK {
                 assert_eq!(at, last + SIFS);
-            } else if clean && frame.outcome != ReceptionOutcome::Collided && frame.outcome != ReceptionOutcome::Transmitting
+            } else if clean
+                && frame.outcome != ReceptionOutcome::Collided
+                && frame.outcome != ReceptionOutcome::Transmitting
             {
                 assert!((at - last - DIFS).is_multiple_of(SLOT), "{} ns", at - last);
             }
@@ -237,6 +243,9 @@ fn what_is_overheard_is_told_to_who_listens() {
     air.run(100);
     let at = Instant::from_micros(60_000) + Duration::from_nanos(192_000 + 136 * 4_000 + 667);
     let all: Vec<_> = air.reports.iter().filter(overheard).collect();
-    assert_eq!(all, [&driftway_radio::MacReport::Overheard { node: 2, from: 1, to: 0, id: id2, at }]);
+    assert_eq!(
+        all,
+        [&driftway_radio::MacReport::Overheard { node: 2, from: 1, to: 0, id: id2, at }]
+    );
     assert_ne!(id, id2);
 }

@@ -8,7 +8,9 @@
 //! collision's time is that of the many who only listen.
 
 use driftway_base::Instant;
-use driftway_radio::{Dcf, DcfConfig, Positions, Mobility, OutgoingPacket, Propagation, RadioConfig, MacReport};
+use driftway_radio::{
+    Dcf, DcfConfig, MacReport, Mobility, OutgoingPacket, Positions, Propagation, RadioConfig,
+};
 
 use crate::air::WITH_RTS;
 

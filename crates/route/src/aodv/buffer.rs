@@ -15,7 +15,12 @@ impl PacketBuffer {
     /// Lets `packet` wait until `until`. If there are `limit` already, the oldest makes way (or this
     /// one, if there may be none).
     #[must_use]
-    pub(super) fn push(&mut self, packet: RoutedPacket, until: Instant, limit: usize) -> Option<RoutedPacket> {
+    pub(super) fn push(
+        &mut self,
+        packet: RoutedPacket,
+        until: Instant,
+        limit: usize,
+    ) -> Option<RoutedPacket> {
         self.queue.push_back((until, packet));
         if self.queue.len() > limit { self.queue.pop_front().map(|(_, old)| old) } else { None }
     }
@@ -26,7 +31,10 @@ impl PacketBuffer {
     }
 
     /// The next packet that is one of these.
-    pub(super) fn take_if(&mut self, is_one: impl Fn(&RoutedPacket) -> bool) -> Option<RoutedPacket> {
+    pub(super) fn take_if(
+        &mut self,
+        is_one: impl Fn(&RoutedPacket) -> bool,
+    ) -> Option<RoutedPacket> {
         let is_it = |(_, routed): &(Instant, RoutedPacket)| is_one(routed);
         let at = self.queue.iter().position(is_it)?;
         self.queue.remove(at).map(|(_, packet)| packet)

@@ -102,7 +102,9 @@ impl Aodv {
                 // Whoever reports has no route, whatever it knows. That the number grows in any case
                 // keeps routes from leading into each other.
                 ErrorRule::Precursors => route.incremented_seq().map(|next| next.max(reported_seq)),
-                ErrorRule::Broadcast if route.seq.is_some_and(|known| known.after(reported_seq)) => {
+                ErrorRule::Broadcast
+                    if route.seq.is_some_and(|known| known.after(reported_seq)) =>
+                {
                     continue;
                 }
                 ErrorRule::Broadcast => Some(reported_seq),
@@ -162,7 +164,14 @@ impl Aodv {
             let Some(route) = self.table.get(*destination) else { continue };
             if route.is_valid() && route.next_hop == from {
                 let precursors = route.precursors.clone();
-                self.add_unreachable(now, &mut report, *destination, Some(Seq(*seq)), &precursors, at);
+                self.add_unreachable(
+                    now,
+                    &mut report,
+                    *destination,
+                    Some(Seq(*seq)),
+                    &precursors,
+                    at,
+                );
             }
         }
         self.send_error(now, report, at);

@@ -21,7 +21,9 @@
 //! Nothing here looks for a route.
 
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
-use driftway_wire::{AodvLossNotification, AodvMessage, ConnInfo, ConnList, ConnPackets, Packet, RoutedPacket};
+use driftway_wire::{
+    AodvLossNotification, AodvMessage, ConnInfo, ConnList, ConnPackets, Packet, RoutedPacket,
+};
 
 use super::Aodv;
 use super::table::Route;
@@ -47,7 +49,12 @@ impl Aodv {
 
     /// The packet that has shown a link to have failed, and whether it has another way. §4.3.1: if this
     /// node is its sender, its TCP hears of it.
-    pub(super) fn record_triggering_packet(&mut self, link: FailedLink, packet: &Packet, saved: bool) {
+    pub(super) fn record_triggering_packet(
+        &mut self,
+        link: FailedLink,
+        packet: &Packet,
+        saved: bool,
+    ) {
         if !self.config.elfn && !self.config.epln {
             return;
         }
@@ -86,12 +93,21 @@ impl Aodv {
             }
             self.stats.loss_notices += 1;
             self.stats.route_errors += 1;
-            self.send_loss_notification(now, source, AodvLossNotification { link, reporter: self.address, list });
+            self.send_loss_notification(
+                now,
+                source,
+                AodvLossNotification { link, reporter: self.address, list },
+            );
         }
     }
 
     /// On the route to `source`, or not at all.
-    fn send_loss_notification(&mut self, now: Instant, source: Ipv4Addr, losses: AodvLossNotification) {
+    fn send_loss_notification(
+        &mut self,
+        now: Instant,
+        source: Ipv4Addr,
+        losses: AodvLossNotification,
+    ) {
         match self.table.get(source).filter(|route| route.is_valid()) {
             Some(route) => {
                 let next = LinkDestination::Unicast(route.next_hop);
@@ -102,7 +118,12 @@ impl Aodv {
     }
 
     /// A notification comes. All its entries are of one source.
-    pub(super) fn on_loss_notification(&mut self, now: Instant, from: Ipv4Addr, losses: &AodvLossNotification) {
+    pub(super) fn on_loss_notification(
+        &mut self,
+        now: Instant,
+        from: Ipv4Addr,
+        losses: &AodvLossNotification,
+    ) {
         let mut rest = ConnList::EMPTY;
         let mut source = None;
         for mut info in losses.list.entries() {
@@ -118,7 +139,11 @@ impl Aodv {
             }
         }
         if let Some(source) = source {
-            self.send_loss_notification(now, source, AodvLossNotification { list: rest, ..*losses });
+            self.send_loss_notification(
+                now,
+                source,
+                AodvLossNotification { list: rest, ..*losses },
+            );
         }
     }
 

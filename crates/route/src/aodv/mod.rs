@@ -19,11 +19,11 @@ mod config;
 mod errors;
 mod hello;
 mod loss_notification;
-mod seen_requests;
 mod repair;
 mod reply;
 mod request;
 mod search;
+mod seen_requests;
 mod table;
 mod timers;
 
@@ -31,13 +31,13 @@ pub use config::{AodvConfig, ErrorRule, HelloConfig, LocalRepair, RouteRefresh, 
 
 use alloc::collections::VecDeque;
 
-use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, RandomStream, Seq, ReceivedPower};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, RandomStream, ReceivedPower, Seq};
 use driftway_wire::{AodvMessage, AodvReply, AodvRequest, Body, IpHeader, Packet, RoutedPacket};
 
-use crate::rate_limit::RateLimit;
 use crate::drop_list::DropList;
-use crate::received_powers::ReceivedPowers;
 use crate::neighbour_deadlines::NeighbourDeadlines;
+use crate::rate_limit::RateLimit;
+use crate::received_powers::ReceivedPowers;
 use crate::watched_destinations::WatchedDestinations;
 use crate::{DropReason, LinkDestination, Outbox, Output, RouteStats};
 use buffer::PacketBuffer;
@@ -154,7 +154,10 @@ impl Aodv {
         if packet.ip.destination == self.address {
             self.outbox.push(Output::Deliver(packet));
         } else if packet.ip.destination == Ipv4Addr::BROADCAST {
-            self.outbox.push(Output::Transmit { packet: RoutedPacket::plain(packet), hop: LinkDestination::Broadcast });
+            self.outbox.push(Output::Transmit {
+                packet: RoutedPacket::plain(packet),
+                hop: LinkDestination::Broadcast,
+            });
         } else {
             if let Some(ttl) = self.config.data_ttl {
                 packet.ip.ttl = ttl;
@@ -402,7 +405,14 @@ impl Aodv {
     }
 
     /// Sends a message, at `at`.
-    fn send_message(&mut self, now: Instant, at: Instant, message: AodvMessage, ttl: u8, hop: LinkDestination) {
+    fn send_message(
+        &mut self,
+        now: Instant,
+        at: Instant,
+        message: AodvMessage,
+        ttl: u8,
+        hop: LinkDestination,
+    ) {
         let destination = match hop {
             LinkDestination::Unicast(neighbour) => neighbour,
             LinkDestination::Broadcast => {
@@ -418,7 +428,9 @@ impl Aodv {
                 AodvMessage::Request(AodvRequest { timestamp: Some(_), .. })
                 | AodvMessage::Reply(AodvReply { timestamp: Some(_), .. }) => -14,
                 AodvMessage::Request(_) | AodvMessage::Reply(_) => -8,
-                AodvMessage::Error(_) | AodvMessage::ReplyAck | AodvMessage::LossNotification(_) => -8,
+                AodvMessage::Error(_)
+                | AodvMessage::ReplyAck
+                | AodvMessage::LossNotification(_) => -8,
             };
         }
         self.output_at(now, at, Output::Transmit { packet, hop });

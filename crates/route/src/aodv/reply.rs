@@ -23,7 +23,9 @@ impl Aodv {
         if reply.destination == self.address {
             return;
         }
-        let Some(hops) = reply.hops.checked_add(1).filter(|hops| *hops < HOPS_UNKNOWN) else { return };
+        let Some(hops) = reply.hops.checked_add(1).filter(|hops| *hops < HOPS_UNKNOWN) else {
+            return;
+        };
         let until = now + Duration::from_millis(u64::from(reply.lifetime_ms));
         let offered = (Seq(reply.destination_seq), hops);
         if !self.update_route(now, reply.destination, offered, from, until) {

@@ -27,7 +27,9 @@ impl Aodv {
         {
             return;
         }
-        let Some(hops) = request.hops.checked_add(1).filter(|hops| *hops < HOPS_UNKNOWN) else { return };
+        let Some(hops) = request.hops.checked_add(1).filter(|hops| *hops < HOPS_UNKNOWN) else {
+            return;
+        };
         self.add_reverse_route(now, from, request, hops);
 
         if request.destination == self.address {
@@ -41,7 +43,13 @@ impl Aodv {
             };
             let passed = AodvRequest { hops, destination_seq: seq.map(|seq| seq.0), ..*request };
             let at = self.jittered(now);
-            self.send_message(now, at, AodvMessage::Request(passed), ttl - 1, LinkDestination::Broadcast);
+            self.send_message(
+                now,
+                at,
+                AodvMessage::Request(passed),
+                ttl - 1,
+                LinkDestination::Broadcast,
+            );
         }
     }
 
@@ -119,7 +127,7 @@ impl Aodv {
             return false;
         }
         let left = lifetime_ms(route.until.since(now));
-        let lifetime_ms = match config.whole_seconds {
+        let lifetime = match config.whole_seconds {
             // ns-2.35's seconds have no sign, and one under repair ended at 0.
             true if now.since(route.until) >= Duration::from_secs(1) => u32::MAX,
             true => left / 1000 * 1000,
@@ -134,7 +142,7 @@ impl Aodv {
             destination: request.destination,
             destination_seq: seq.0,
             originator: request.originator,
-            lifetime_ms,
+            lifetime_ms: lifetime,
             timestamp: request.timestamp,
         };
         let Some(asker) = self.send_reply(now, reply) else { return true };

@@ -50,7 +50,9 @@ impl Aodv {
                     config.node_traversal_time.times(2 * hops)
                 } else {
                     // RFC 3561 §6.3: binary exponential back-off.
-                    let doubled = 1u64.checked_shl(u32::from(search.network_wide_requests)).unwrap_or(u64::MAX);
+                    let doubled = 1u64
+                        .checked_shl(u32::from(search.network_wide_requests))
+                        .unwrap_or(u64::MAX);
                     search.network_wide_requests = search.network_wide_requests.saturating_add(1);
                     config.net_traversal_time().times(doubled)
                 };
@@ -75,12 +77,16 @@ impl Aodv {
             Phase::Idle => {}
             Phase::RateLimited => self.send_next_request(now, destination),
             // RFC 3561 §6.12: one request.
-            Phase::AwaitingReply if route.state == RouteState::Repairing => self.fail_search(now, destination),
+            Phase::AwaitingReply if route.state == RouteState::Repairing => {
+                self.fail_search(now, destination)
+            }
             Phase::AwaitingReply if search.ttl < config.net_diameter => {
                 search.ttl = ring_ttl(&config, search.ttl.saturating_add(config.ttl_increment));
                 self.send_next_request(now, destination);
             }
-            Phase::AwaitingReply if search.network_wide_requests <= config.rreq_retries => self.send_next_request(now, destination),
+            Phase::AwaitingReply if search.network_wide_requests <= config.rreq_retries => {
+                self.send_next_request(now, destination)
+            }
             Phase::AwaitingReply => self.fail_search(now, destination),
         }
     }
@@ -109,7 +115,12 @@ impl Aodv {
     }
 
     /// ns-2.35: asks if it is time to, see [`SearchRule::OnDemand`].
-    pub(super) fn search_on_demand(&mut self, now: Instant, destination: Ipv4Addr, pause: Duration) {
+    pub(super) fn search_on_demand(
+        &mut self,
+        now: Instant,
+        destination: Ipv4Addr,
+        pause: Duration,
+    ) {
         let config = self.config;
         let Some(route) = self.table.get_mut(destination) else { return };
         let (last_hops, search) = (route.last_hop_count, &mut route.search);
@@ -137,7 +148,8 @@ impl Aodv {
             search.network_wide_requests = search.network_wide_requests.saturating_add(1);
         }
         let hop = search.mean_latency().unwrap_or(config.node_traversal_time);
-        let wait = hop.times(2 * u64::from(search.ttl) * u64::from(search.network_wide_requests.max(1)));
+        let wait =
+            hop.times(2 * u64::from(search.ttl) * u64::from(search.network_wide_requests.max(1)));
         search.until = now + wait.min(pause);
         route.until = Instant::ZERO;
         let ttl = search.ttl;
@@ -201,7 +213,9 @@ impl Aodv {
         destination: Ipv4Addr,
         (state, hops): (RouteState, u8),
     ) {
-        let Some(Route { until, has_traffic: wanted, hops: new_hops, .. }) = self.table.get(destination) else {
+        let Some(Route { until, has_traffic: wanted, hops: new_hops, .. }) =
+            self.table.get(destination)
+        else {
             return;
         };
         let (until, wanted, longer) = (*until, *wanted, *new_hops > hops);

@@ -2,7 +2,7 @@
 
 use driftway_base::{Duration, FailedLink, Instant};
 
-use super::table::{Phase, Route, Search, RouteState};
+use super::table::{Phase, Route, RouteState, Search};
 use super::{Aodv, SearchRule};
 use crate::DropReason;
 
@@ -63,11 +63,12 @@ impl Aodv {
     fn run_search_timers(&mut self, now: Instant) {
         let due = |search: &Search| search.phase != Phase::Idle && search.until <= now;
         // Each has moved its time when the next is looked for.
-        while let Some((destination, _)) = self
-            .table
-            .iter()
-            .filter(|(_, route)| due(&route.search))
-            .min_by_key(|(_, Route { search, .. })| (search.requested_at, search.ttl, search.network_wide_requests))
+        while let Some((destination, _)) =
+            self.table.iter().filter(|(_, route)| due(&route.search)).min_by_key(
+                |(_, Route { search, .. })| {
+                    (search.requested_at, search.ttl, search.network_wide_requests)
+                },
+            )
         {
             self.on_search_timeout(now, destination);
         }
@@ -103,7 +104,9 @@ impl Aodv {
                         delay = delay + self.config.release_spacing;
                     }
                 }
-                RouteState::Repairing | RouteState::Invalid if self.buffer.has_packets_for(destination) => {
+                RouteState::Repairing | RouteState::Invalid
+                    if self.buffer.has_packets_for(destination) =>
+                {
                     if let SearchRule::OnDemand { pause } = self.config.search {
                         self.search_on_demand(now, destination, pause);
                     }

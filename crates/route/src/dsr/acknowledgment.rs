@@ -17,7 +17,12 @@ impl Dsr {
     /// For how long a packet that is sent for the n-th time after the first is listened for; `None`:
     /// it asks for an acknowledgment. RFC 4728 §8.3.2: never on the last hop; and a link is broken
     /// only if nobody has answered who was asked.
-    fn passive_ack_timeout(&self, packet: &RoutedPacket, to: Ipv4Addr, again: u8) -> Option<Duration> {
+    fn passive_ack_timeout(
+        &self,
+        packet: &RoutedPacket,
+        to: Ipv4Addr,
+        again: u8,
+    ) -> Option<Duration> {
         let config = &self.config;
         let listens = config.tap && again < config.try_passive_acks.min(config.max_maint_rexmt);
         (listens && has_further_hop(packet, to)).then_some(self.config.passive_ack_timeout)
@@ -25,7 +30,12 @@ impl Dsr {
 
     /// A packet leaves for the neighbour `to` at `at`: keeps a copy until it is confirmed, unless the
     /// neighbour has confirmed something just now (RFC 4728 §8.3).
-    pub(super) fn await_confirmation(&mut self, at: Instant, packet: &mut RoutedPacket, to: Ipv4Addr) {
+    pub(super) fn await_confirmation(
+        &mut self,
+        at: Instant,
+        packet: &mut RoutedPacket,
+        to: Ipv4Addr,
+    ) {
         if !self.uses_network_acks() || has_ack(packet) {
             return;
         }
@@ -114,7 +124,8 @@ impl Dsr {
                 self.on_unconfirmed(now, at, waiting.to);
                 continue;
             }
-            let passive = self.passive_ack_timeout(&waiting.packet, waiting.to, waiting.retransmissions + 1);
+            let passive =
+                self.passive_ack_timeout(&waiting.packet, waiting.to, waiting.retransmissions + 1);
             let Some(waiting) = self.maintenance.retransmit(now, at, passive) else { return };
             let mut packet = waiting.packet;
             if passive.is_none() {

@@ -11,7 +11,7 @@ use core::fmt::Debug;
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::DsrHeader;
 
-use super::path::{SourceRoute, Path};
+use super::path::{Path, SourceRoute};
 
 /// A route cache (RFC 4728 §4.1). Time never goes back; after each event the node polls for notices
 /// until there is none.
@@ -23,7 +23,12 @@ pub(crate) trait RouteCache: Debug + Send {
 
     /// A route in a packet that this node has received, forwards or has overheard. Of packets on an
     /// established flow, which carry none (RFC 4728 §3.5), nothing is heard.
-    fn on_route_observed(&mut self, now: Instant, route: &SourceRoute, heard: RouteObservation) -> bool;
+    fn on_route_observed(
+        &mut self,
+        now: Instant,
+        route: &SourceRoute,
+        heard: RouteObservation,
+    ) -> bool;
 
     /// A reply of this node leaves, from its cache (RFC 4728 §8.2.3) or gratuitous (§3.4.3): it lists
     /// `route`, from the initiator to the target, and goes to the neighbour `to`.
@@ -34,7 +39,12 @@ pub(crate) trait RouteCache: Debug + Send {
     fn on_route_used(&mut self, _now: Instant, _path: &Path, _data: bool) {}
 
     /// A link does not carry; was it known?
-    fn on_link_failure(&mut self, now: Instant, link: FailedLink, report: LinkFailureReport<'_>) -> bool;
+    fn on_link_failure(
+        &mut self,
+        now: Instant,
+        link: FailedLink,
+        report: LinkFailureReport<'_>,
+    ) -> bool;
 
     /// An error of this node about a link, ordinary or a notice, leaves for the neighbour `to`, which
     /// needs no other; the cache may add options to it. It comes after `on_broken`, and if it is an
@@ -110,7 +120,12 @@ pub(crate) enum LinkFailureReport<'a> {
     /// A route error in a packet of `reporter`, heard from the neighbour `from`. The neighbour `also`
     /// gets it, too: from this node, or because it was on the air to that one. In a header with a
     /// request it goes on to all. Further options may stand there.
-    RouteError { reporter: Ipv4Addr, from: Ipv4Addr, also_sent_to: Option<Ipv4Addr>, header: &'a DsrHeader },
+    RouteError {
+        reporter: Ipv4Addr,
+        from: Ipv4Addr,
+        also_sent_to: Option<Ipv4Addr>,
+        header: &'a DsrHeader,
+    },
 }
 
 /// A node has to hear that a link does not carry. It goes out as a route error (RFC 4728 §6.4) to the

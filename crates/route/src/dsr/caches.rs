@@ -10,7 +10,8 @@ use super::{link_cache, path_cache, update};
 
 /// Every route cache. Who adds one writes its file, with the entry for this list in it, and adds one
 /// line here.
-pub const CACHES: &[&CacheDescriptor] = &[&link_cache::DESCRIPTOR, &path_cache::DESCRIPTOR, &update::DESCRIPTOR];
+pub const CACHES: &[&CacheDescriptor] =
+    &[&link_cache::DESCRIPTOR, &path_cache::DESCRIPTOR, &update::DESCRIPTOR];
 
 /// A route cache as the list has it.
 #[derive(Debug)]
@@ -174,7 +175,10 @@ mod test {
         for (index, listed) in CACHES.iter().enumerate() {
             assert_eq!(CACHES.iter().position(|other| other.name == listed.name), Some(index));
             let alone = CacheKind::named(listed.name, None);
-            assert_eq!(alone.map(|kind| kind.options()), listed.options_are_optional.then_some(listed.options));
+            assert_eq!(
+                alone.map(|kind| kind.options()),
+                listed.options_are_optional.then_some(listed.options)
+            );
             for options in all {
                 let takes = options != CacheOptions::None && options.is_same_kind(&listed.options);
                 let kind = CacheKind::named(listed.name, Some(options));

@@ -3,9 +3,9 @@
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 
-use super::cache::{RouteObservation, LearnedBy};
+use super::cache::{LearnedBy, RouteObservation};
 use super::config::{CachePart, DsrConfig};
-use super::path::{SourceRoute, Path};
+use super::path::{Path, SourceRoute};
 
 /// How many routes in use are remembered, by who is at their ends.
 const RECENT_ROUTES: usize = 16;
@@ -75,8 +75,12 @@ impl CachingPolicy {
             RouteObservation::Forwarded { .. } | RouteObservation::Overheard { .. } => {
                 (config.cache_source_routes, config.source_routes)
             }
-            RouteObservation::Received { .. } => (config.cache_received_routes, config.source_routes),
-            RouteObservation::ForwardedReply { .. } => (config.cache_forwarded_replies, CachePart::Primary),
+            RouteObservation::Received { .. } => {
+                (config.cache_received_routes, config.source_routes)
+            }
+            RouteObservation::ForwardedReply { .. } => {
+                (config.cache_forwarded_replies, CachePart::Primary)
+            }
             RouteObservation::OverheardReply => (true, config.overheard_replies),
         };
         keeps.then_some(part)
@@ -94,7 +98,12 @@ impl CachingPolicy {
 
     /// A route was heard: where is it kept? `None`: it is not kept, makes no sense, or was seen a
     /// moment ago. Where it is, [`saw`](Self::saw) has to follow.
-    pub fn admit(&self, now: Instant, route: &SourceRoute, heard: RouteObservation) -> Option<CachePart> {
+    pub fn admit(
+        &self,
+        now: Instant,
+        route: &SourceRoute,
+        heard: RouteObservation,
+    ) -> Option<CachePart> {
         let part = self.cache_part(heard)?;
         let SourceRoute { path, next_position: next } = route;
         if let Some(Some(seen)) = self.recent.get(slot(path))
@@ -117,7 +126,10 @@ impl CachingPolicy {
     }
 
     /// The link over which a route was heard whose path this node is not on.
-    pub fn overheard_link(&self, SourceRoute { path, next_position: next }: &SourceRoute) -> Option<[Ipv4Addr; 2]> {
+    pub fn overheard_link(
+        &self,
+        SourceRoute { path, next_position: next }: &SourceRoute,
+    ) -> Option<[Ipv4Addr; 2]> {
         let sender = path.get(next.checked_sub(1)?)?;
         (!path.contains(self.me)).then_some([self.me, sender])
     }
@@ -137,13 +149,15 @@ impl CachingPolicy {
         let from = place.or_else(|| next.checked_sub(1));
         let mut new = false;
         if let Some(from) = from
-            && let Some(path) = self.usable_prefix(&self.path_from_self(path, from, place.is_some()))
+            && let Some(path) =
+                self.usable_prefix(&self.path_from_self(path, from, place.is_some()))
         {
             new |= add(self, &path, part);
         }
         if self.both_ways()
             && let Some(from) = from
-            && let back = self.path_from_self(&path.reversed(), path.len() - 1 - from, place.is_some())
+            && let back =
+                self.path_from_self(&path.reversed(), path.len() - 1 - from, place.is_some())
             && let Some(path) = self.usable_prefix(&back)
         {
             new |= add(self, &path, part);

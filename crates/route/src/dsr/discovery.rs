@@ -1,11 +1,13 @@
 //! Route discovery (RFC 4728 §8.2): asking, and passing on what others ask.
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
-use driftway_wire::{DsrError, DsrErrorKind, DsrHeader, DsrRequestOrOptions, DsrRequest, AddressList, RoutedPacket};
+use driftway_wire::{
+    AddressList, DsrError, DsrErrorKind, DsrHeader, DsrRequest, DsrRequestOrOptions, RoutedPacket,
+};
 
 use super::Dsr;
 use super::cache::LearnedBy;
-use super::config::{ReplyFromCache, NonPropagatingRequests};
+use super::config::{NonPropagatingRequests, ReplyFromCache};
 use super::path::Path;
 use crate::{DropReason, LinkDestination};
 
@@ -22,9 +24,16 @@ const SCAN_INTERVAL_MIN: Duration = Duration::from_millis(1);
 
 impl Dsr {
     /// A packet for `target` waits: asks for a route if it is time to. `own`: it is of this node.
-    pub(super) fn discover_route(&mut self, now: Instant, target: Ipv4Addr, own: bool) -> DiscoveryProgress {
+    pub(super) fn discover_route(
+        &mut self,
+        now: Instant,
+        target: Ipv4Addr,
+        own: bool,
+    ) -> DiscoveryProgress {
         let config = &self.config;
-        let Some(search) = self.requests.search(now, target) else { return DiscoveryProgress::Ongoing };
+        let Some(search) = self.requests.search(now, target) else {
+            return DiscoveryProgress::Ongoing;
+        };
         if now >= search.not_before {
             let retries = config.request_retries.unwrap_or(u8::MAX);
             if search.attempts > retries {
@@ -62,7 +71,11 @@ impl Dsr {
         let id = self.next_request;
         self.next_request = id.wrapping_add(1);
         let mut dsr = DsrHeader {
-            request_or_options: DsrRequestOrOptions::Request(DsrRequest { id, target, route: AddressList::EMPTY }),
+            request_or_options: DsrRequestOrOptions::Request(DsrRequest {
+                id,
+                target,
+                route: AddressList::EMPTY,
+            }),
             ..DsrHeader::default()
         };
         if let Some((link, when)) = self.last_error
@@ -280,7 +293,8 @@ impl Dsr {
         // A span of 1 to 2 periods with a density in proportion to its length: two times in three any,
         // else the longer of two.
         let (any, other) = (self.scan_random.uniform_f64(), self.scan_random.uniform_f64());
-        let span = 1.0 + if self.scan_random.uniform_f64() * 3.0 < 2.0 { any } else { any.max(other) };
+        let span =
+            1.0 + if self.scan_random.uniform_f64() * 3.0 < 2.0 { any } else { any.max(other) };
         let rest = span * self.scan_random.uniform_f64() * period.as_nanos() as f64;
         Duration::from_nanos(rest as u64)
     }

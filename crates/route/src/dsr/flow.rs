@@ -12,7 +12,7 @@ use driftway_wire::{DsrError, DsrErrorKind, DsrFlow, RoutedPacket};
 use super::Dsr;
 use super::config::FlowState;
 use super::originate::salvage_count;
-use super::path::{self, SourceRoute, Path};
+use super::path::{self, Path, SourceRoute};
 use crate::{DropReason, LinkDestination};
 
 /// As many flows are known; the one that was entered first makes room.
@@ -90,8 +90,9 @@ impl FlowTable {
 
     /// The own flow on `path`.
     fn find_by_path(&mut self, destination: Ipv4Addr, path: &Path) -> Option<&mut Flow> {
-        let is =
-            |flow: &Flow| flow.position == 0 && flow.destination == destination && flow.path == *path;
+        let is = |flow: &Flow| {
+            flow.position == 0 && flow.destination == destination && flow.path == *path
+        };
         if !self.flows.get(self.last_flow).is_some_and(is) {
             self.last_flow = self.flows.iter().rposition(is)?;
         }
@@ -152,7 +153,8 @@ impl Dsr {
             return None;
         }
         let dsr = packet.dsr.unwrap_or_default();
-        let is_link_failure = |error: &DsrError| matches!(error.kind, DsrErrorKind::NodeUnreachable(_));
+        let is_link_failure =
+            |error: &DsrError| matches!(error.kind, DsrErrorKind::NodeUnreachable(_));
         if dsr.request().is_some() || dsr.reply.is_some() || dsr.errors().any(is_link_failure) {
             return None;
         }
@@ -203,7 +205,8 @@ impl Dsr {
             && flow.is_alive(now)
         {
             flow.until = until;
-            if flow.packets_sent < config.establish || now.since(flow.last_sent_at) > config.refresh {
+            if flow.packets_sent < config.establish || now.since(flow.last_sent_at) > config.refresh
+            {
                 flow.may_be_default &= flow.ttl == ttl;
                 flow.packets_sent = flow.packets_sent.saturating_add(1);
                 flow.last_sent_at = now;
@@ -233,7 +236,12 @@ impl Dsr {
     }
 
     /// A packet with a source route establishes its flow at this node on the way (RFC 4728 §3.5.2).
-    pub(super) fn establish_flow(&mut self, now: Instant, packet: &mut RoutedPacket, on: &SourceRoute) {
+    pub(super) fn establish_flow(
+        &mut self,
+        now: Instant,
+        packet: &mut RoutedPacket,
+        on: &SourceRoute,
+    ) {
         let ip = packet.packet.ip;
         let Some(dsr) = &mut packet.dsr else { return };
         let (Some(carried), Some(timeout_s)) = (&mut dsr.flow, dsr.timeout_s) else { return };
@@ -280,7 +288,9 @@ impl Dsr {
         if number.is_none() && flow.ttl != ip.ttl {
             return self.on_unknown_flow(now, packet, unknown_default);
         }
-        let Some(next) = flow.path.get(usize::from(flow.position) + 1).filter(|_| flow.position > 0) else {
+        let Some(next) =
+            flow.path.get(usize::from(flow.position) + 1).filter(|_| flow.position > 0)
+        else {
             return self.drop_packet(packet, DropReason::Loop);
         };
         if ip.ttl <= 1 {

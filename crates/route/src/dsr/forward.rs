@@ -19,7 +19,9 @@ impl Dsr {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
         let next = carried.path.get(carried.next_position + 1);
-        let (Some(to), true) = (next, carried.path.get(carried.next_position) == Some(self.address)) else {
+        let (Some(to), true) =
+            (next, carried.path.get(carried.next_position) == Some(self.address))
+        else {
             return self.drop_packet(packet, DropReason::BadRoute);
         };
         if carried.path.has_loop() {
@@ -34,7 +36,8 @@ impl Dsr {
             && let Some(path) = replied_route(packet.packet.ip.destination, reply)
         {
             let listed = SourceRoute { path, next_position: 0 };
-            is_new |= self.cache.on_route_observed(now, &listed, RouteObservation::ForwardedReply { to });
+            is_new |=
+                self.cache.on_route_observed(now, &listed, RouteObservation::ForwardedReply { to });
         }
         let heard = RouteObservation::Forwarded { data: !packet.is_control() };
         is_new |= self.cache.on_route_observed(now, &carried, heard);

@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 
-use super::cache::{RouteObservation, LearnedBy, LinkFailureReport, RouteCache};
-use super::caches::{CacheOptions, CacheDescriptor};
+use super::cache::{LearnedBy, LinkFailureReport, RouteCache, RouteObservation};
+use super::caches::{CacheDescriptor, CacheOptions};
 use super::caching_policy::CachingPolicy;
 use super::link_graph::LinkGraph;
-use super::path::{SourceRoute, PATH_NODES_MAX, Path};
+use super::path::{PATH_NODES_MAX, Path, SourceRoute};
 
 pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
     name: "link-max-life",
@@ -52,7 +52,12 @@ impl RouteCache for LinkMaxLife {
 
     /// All links of it, also where no route leads there from here so far (RFC 4728 §8.1.4, §4.1: what
     /// was learned at different times forms new routes).
-    fn on_route_observed(&mut self, now: Instant, route: &SourceRoute, heard: RouteObservation) -> bool {
+    fn on_route_observed(
+        &mut self,
+        now: Instant,
+        route: &SourceRoute,
+        heard: RouteObservation,
+    ) -> bool {
         let Self { policy: learning, links } = self;
         if learning.admit(now, route, heard).is_none() {
             return false;
@@ -65,7 +70,12 @@ impl RouteCache for LinkMaxLife {
         new
     }
 
-    fn on_link_failure(&mut self, _now: Instant, link: FailedLink, _report: LinkFailureReport<'_>) -> bool {
+    fn on_link_failure(
+        &mut self,
+        _now: Instant,
+        link: FailedLink,
+        _report: LinkFailureReport<'_>,
+    ) -> bool {
         self.policy.clear_recent();
         self.links.remove(link.from, link.to, self.policy.forget_both_ways())
     }
@@ -119,14 +129,22 @@ struct TreeEntry {
     previous: u16,
 }
 
-const UNREACHED: TreeEntry = TreeEntry { until: Instant::ZERO, hops: u16::MAX, link: 0, previous: 0 };
+const UNREACHED: TreeEntry =
+    TreeEntry { until: Instant::ZERO, hops: u16::MAX, link: 0, previous: 0 };
 
 impl LinkCache {
     pub fn new(me: Ipv4Addr) -> Self {
         let mut graph = LinkGraph::new();
         graph.index_or_insert(me);
         let (reached, level, next_level) = (Vec::new(), Vec::new(), Vec::new());
-        Self { me, graph, tree: reached, tree_valid_until: None, frontier: level, next_frontier: next_level }
+        Self {
+            me,
+            graph,
+            tree: reached,
+            tree_valid_until: None,
+            frontier: level,
+            next_frontier: next_level,
+        }
     }
 
     /// Adds the links of a path, or hears of them again; is one of them new? `both_ways`: they are
@@ -228,7 +246,9 @@ impl LinkCache {
     /// break, which its ends answer for once (RFC 4728 App. A).
     pub fn remove(&mut self, from: Ipv4Addr, to: Ipv4Addr, both_ways: bool) -> bool {
         let graph = &mut self.graph;
-        let (Some(tail), Some(head)) = (graph.index_of(from), graph.index_of(to)) else { return false };
+        let (Some(tail), Some(head)) = (graph.index_of(from), graph.index_of(to)) else {
+            return false;
+        };
         let mut was_known = graph.remove(tail, head);
         was_known |= both_ways && graph.remove(head, tail);
         if !was_known {
@@ -380,7 +400,11 @@ mod test {
             path.extend(&[node(1), node(2), node(3)]);
             cache.on_route_learned(at(0), &path, LearnedBy::Reply);
             let link = FailedLink { from: node(2), to: node(3) };
-            assert!(cache.on_link_failure(at(0), link, LinkFailureReport::LinkLayer { route: None }));
+            assert!(cache.on_link_failure(
+                at(0),
+                link,
+                LinkFailureReport::LinkLayer { route: None }
+            ));
             assert!(
                 !cache.on_link_failure(at(0), link, LinkFailureReport::LinkLayer { route: None }),
                 "the same news again"

@@ -151,7 +151,8 @@ impl LinkGraph {
         self.sorted_expiries.clear();
         self.sorted_expiries.extend_from_slice(&self.expires_at);
         self.sorted_expiries.sort_unstable();
-        let ends_first = self.sorted_expiries.get(self.sorted_expiries.len() / 4).copied().unwrap_or(now);
+        let ends_first =
+            self.sorted_expiries.get(self.sorted_expiries.len() / 4).copied().unwrap_or(now);
         let from_when = ends_first.max(now);
 
         let mut renumbered = core::mem::take(&mut self.renumbered);
@@ -210,7 +211,8 @@ impl LinkGraph {
     ) -> bool {
         let link = (self.heads.get(from), self.expires_at.get(from), self.last_used.get(from));
         let (Some(&head), Some(&until), Some(&used)) = link else { return false };
-        let room = (self.heads.get_mut(to), self.expires_at.get_mut(to), self.last_used.get_mut(to));
+        let room =
+            (self.heads.get_mut(to), self.expires_at.get_mut(to), self.last_used.get_mut(to));
         let (Some(new_head), Some(new_until), Some(new_used)) = room else { return false };
         let Some(head) = new(head).filter(|_| until > from_when) else { return false };
         (*new_head, *new_until, *new_used) = (head, until, used);
@@ -218,8 +220,9 @@ impl LinkGraph {
     }
 
     fn link_range(&self, node: u16) -> (usize, usize) {
-        let first =
-            |at: usize| self.nodes.get(at).map_or(self.heads.len(), |node| usize::from(node.first_link));
+        let first = |at: usize| {
+            self.nodes.get(at).map_or(self.heads.len(), |node| usize::from(node.first_link))
+        };
         (first(usize::from(node)), first(usize::from(node) + 1))
     }
 

@@ -26,13 +26,14 @@
 
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::{
-    ConnInfo, ConnList, ConnPackets, DsrError, DsrErrorKind, DsrHeader, AddressList, RELAYS_MAX, RoutedPacket,
+    AddressList, ConnInfo, ConnList, ConnPackets, DsrError, DsrErrorKind, DsrHeader, RELAYS_MAX,
+    RoutedPacket,
 };
 
 use super::Dsr;
 use super::maintenance::SalvageOutcome;
 use super::originate::{MAX_SALVAGE_COUNT, salvage_count};
-use super::path::{self, SourceRoute, Path};
+use super::path::{self, Path, SourceRoute};
 use crate::drop_list::{DropList, loss_signals};
 use crate::{LinkDestination, Output};
 
@@ -79,7 +80,12 @@ impl Dsr {
             let reports = place == 0 || self.config.error_per_source && is_first;
             if one.packet.is_control() {
                 if reports {
-                    self.send_error_with(now, to, &without_loss_list(&one.packet), &ConnList::EMPTY);
+                    self.send_error_with(
+                        now,
+                        to,
+                        &without_loss_list(&one.packet),
+                        &ConnList::EMPTY,
+                    );
                 }
                 continue;
             }
@@ -123,7 +129,8 @@ impl Dsr {
             ConnPackets::Acks { .. } => lost && self.config.bead,
         };
         if self.config.relay_notices {
-            info.relays = failed.packet.dsr.as_ref().map_or(AddressList::EMPTY, DsrHeader::salvagers);
+            info.relays =
+                failed.packet.dsr.as_ref().map_or(AddressList::EMPTY, DsrHeader::salvagers);
         }
         says.then_some(info)
     }
@@ -152,7 +159,12 @@ impl Dsr {
 
     /// §4.3.3, algorithm 1: a notification for this node. What goes on inside of the next error stays
     /// in the header.
-    pub(super) fn on_loss_notification(&mut self, now: Instant, header: &mut DsrHeader, from: Ipv4Addr) {
+    pub(super) fn on_loss_notification(
+        &mut self,
+        now: Instant,
+        header: &mut DsrHeader,
+        from: Ipv4Addr,
+    ) {
         let Some(list) = header.conn_list() else { return };
         let Some(error) = header.errors().next().copied() else { return };
         let DsrErrorKind::NodeUnreachable(to) = error.kind else { return };
@@ -199,7 +211,9 @@ impl Dsr {
             return false;
         }
         let Some(mut ack) = info.ack_to_resend() else { return false };
-        let Some(path) = self.cache.select_for_salvage(now, ack.ip.destination) else { return false };
+        let Some(path) = self.cache.select_for_salvage(now, ack.ip.destination) else {
+            return false;
+        };
         let Some(next) = path.get(1) else { return false };
         info.mark_ack_sent();
         self.stats.resent_acks += 1;
@@ -262,7 +276,11 @@ impl Dsr {
     }
 
     /// §4.3.2: a notification of this node on a cached route, or not at all.
-    pub(super) fn send_on_cached_route(&mut self, now: Instant, packet: RoutedPacket) -> SalvageOutcome {
+    pub(super) fn send_on_cached_route(
+        &mut self,
+        now: Instant,
+        packet: RoutedPacket,
+    ) -> SalvageOutcome {
         match self.cache.select(now, packet.packet.ip.destination) {
             Some(path) => {
                 self.send_on_path(now, now, packet, &path);

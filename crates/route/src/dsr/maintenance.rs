@@ -1,13 +1,15 @@
 //! Route maintenance (RFC 4728 §8.3): links that fail, errors, salvaging.
 
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
-use driftway_wire::{ConnList, DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrRequestOrOptions, RoutedPacket};
+use driftway_wire::{
+    ConnList, DSR_ERRORS_MAX, DsrError, DsrErrorKind, DsrHeader, DsrRequestOrOptions, RoutedPacket,
+};
 
 use super::Dsr;
 use super::cache::LinkFailureReport;
 use super::config::SalvageReplies;
 use super::flow::strip_flow;
-use super::loss_notification::{FailedPacket, is_loss_notification, error_return_path};
+use super::loss_notification::{FailedPacket, error_return_path, is_loss_notification};
 use super::notices::is_link_failure_notice;
 use super::originate::{MAX_SALVAGE_COUNT, salvage_count};
 use super::path::{self, SourceRoute};
@@ -97,7 +99,13 @@ impl Dsr {
 
     /// RFC 4728 §8.3.4: an error to where the packet's route begins, back on the way that it has
     /// come.
-    fn send_error_once(&mut self, now: Instant, to: Ipv4Addr, packet: &RoutedPacket, notified: &mut NotifiedSources) {
+    fn send_error_once(
+        &mut self,
+        now: Instant,
+        to: Ipv4Addr,
+        packet: &RoutedPacket,
+        notified: &mut NotifiedSources,
+    ) {
         let source = SourceRoute::of_packet(packet).and_then(|on| on.path.first());
         if let Some(source) = source.filter(|source| !notified.contains(*source))
             && self.send_error_with(now, to, packet, &ConnList::EMPTY)
@@ -239,7 +247,8 @@ impl Dsr {
             self.cache.on_route_used(now, &path, !packet.is_control());
             let salvage = salvage_count(&packet) + 1;
             if !packet.is_control() {
-                self.outbox.push(Output::Salvaged { packet: packet.packet, salvage_count: salvage });
+                self.outbox
+                    .push(Output::Salvaged { packet: packet.packet, salvage_count: salvage });
             }
             self.record_salvager(&mut packet);
             path::set_source_route(&mut packet, &path, salvage);
@@ -261,8 +270,8 @@ impl Dsr {
     /// Does the packet's reply tell of the link between this node and `other`?
     fn reply_contains_link(&self, packet: &RoutedPacket, other: Ipv4Addr) -> bool {
         let reply = packet.dsr.as_ref().and_then(|dsr| dsr.reply.as_ref());
-        let path =
-            reply.and_then(|reply| super::replies::replied_route(packet.packet.ip.destination, reply));
+        let path = reply
+            .and_then(|reply| super::replies::replied_route(packet.packet.ip.destination, reply));
         path.is_some_and(|path| {
             let mut links = path.as_slice().windows(2);
             links.any(|link| link == [self.address, other] || link == [other, self.address])
@@ -281,7 +290,8 @@ impl Dsr {
     ) {
         let Some(dsr) = packet.dsr.as_ref().filter(|dsr| dsr.errors[0].is_some()) else { return };
         let reporter = packet.packet.ip.source;
-        let report = LinkFailureReport::RouteError { reporter, from, also_sent_to: also, header: dsr };
+        let report =
+            LinkFailureReport::RouteError { reporter, from, also_sent_to: also, header: dsr };
         for error in dsr.all_errors() {
             if let DsrErrorKind::NodeUnreachable(to) = error.kind {
                 self.remove_link(now, FailedLink { from: error.source, to }, report);
@@ -295,7 +305,8 @@ impl Dsr {
             self.on_loss_notification(now, &mut dsr, reporter);
         }
         let lead = further_options(&dsr);
-        let mut held = DsrHeader { errors: dsr.errors, request_or_options: lead, ..DsrHeader::default() };
+        let mut held =
+            DsrHeader { errors: dsr.errors, request_or_options: lead, ..DsrHeader::default() };
         let mut carried = salvage_count(packet);
         while let Some(first) = held.take_error() {
             if first.destination != self.address {

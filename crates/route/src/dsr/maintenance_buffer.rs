@@ -97,7 +97,14 @@ impl MaintenanceBuffer {
         let id = self.last_id;
         let asked = passive.is_none().then_some(at);
         let due = at + passive.unwrap_or_else(|| self.ack_timeout(to));
-        self.pending.push(PendingAck { packet, to, id, retransmissions: 0, requested_at: asked, due });
+        self.pending.push(PendingAck {
+            packet,
+            to,
+            id,
+            retransmissions: 0,
+            requested_at: asked,
+            due,
+        });
         Some(id)
     }
 
@@ -112,7 +119,12 @@ impl MaintenanceBuffer {
     }
 
     /// It is sent again, which is counted: what it is now.
-    pub fn retransmit(&mut self, now: Instant, at: usize, passive: Option<Duration>) -> Option<PendingAck> {
+    pub fn retransmit(
+        &mut self,
+        now: Instant,
+        at: usize,
+        passive: Option<Duration>,
+    ) -> Option<PendingAck> {
         let timeout = self.ack_timeout(self.pending.get(at)?.to);
         let waiting = self.pending.get_mut(at)?;
         waiting.retransmissions = waiting.retransmissions.saturating_add(1);
@@ -211,7 +223,11 @@ impl MaintenanceBuffer {
                         self.neighbours.remove(oldest);
                     }
                 }
-                self.neighbours.push(NeighbourAckState { address: by, rtt: None, last_confirmed: None });
+                self.neighbours.push(NeighbourAckState {
+                    address: by,
+                    rtt: None,
+                    last_confirmed: None,
+                });
                 self.neighbours.len() - 1
             }
         };

@@ -30,14 +30,14 @@
 //! | several interfaces, external hops, multicast (RFC 4728 §3.4.2, §8.7) | a node is a host with one radio |
 //! | routes beyond 17 nodes | a header has a fixed size in memory; ns-2.35 has 16 |
 
+mod acknowledgment;
 mod cache;
 mod caches;
+mod caching_policy;
 mod config;
-mod acknowledgment;
 mod discovery;
 mod flow;
 mod forward;
-mod caching_policy;
 mod link_cache;
 mod link_graph;
 mod loss_notification;
@@ -45,6 +45,7 @@ mod maintenance;
 mod maintenance_buffer;
 mod notices;
 mod originate;
+mod overhearing;
 mod path;
 mod path_cache;
 #[cfg(test)]
@@ -52,7 +53,6 @@ mod reference_link_cache;
 mod replies;
 mod requests;
 mod send_buffer;
-mod overhearing;
 mod update;
 
 use alloc::boxed::Box;
@@ -62,24 +62,24 @@ use driftway_base::{FailedLink, Instant, Ipv4Addr, RandomStream, ReceivedPower};
 use driftway_wire::{Packet, RoutedPacket};
 
 use crate::drop_list::DropList;
-use crate::received_powers::ReceivedPowers;
 use crate::neighbour_deadlines::NeighbourDeadlines;
+use crate::received_powers::ReceivedPowers;
 use crate::watched_destinations::WatchedDestinations;
 use crate::{DropReason, LinkDestination, Outbox, Output, RouteStats};
 use cache::RouteCache;
-pub use caches::{CACHES, CacheKind, CacheLimits, CacheOptions, CacheDescriptor, UpdateOptions};
+pub use caches::{CACHES, CacheDescriptor, CacheKind, CacheLimits, CacheOptions, UpdateOptions};
 pub use config::{
-    CachePart, NextHopConfirmation, DsrConfig, FlowState, ReplyFromCache, RequestTablePolicy, NonPropagatingRequests,
-    SalvageReplies, RouteShortening,
+    CachePart, DsrConfig, FlowState, NextHopConfirmation, NonPropagatingRequests, ReplyFromCache,
+    RequestTablePolicy, RouteShortening, SalvageReplies,
 };
 use flow::FlowTable;
 use loss_notification::FailedPacket;
 use maintenance_buffer::MaintenanceBuffer;
 use originate::LocalDestinations;
+use overhearing::OverhearingState;
 use replies::DelayedReplies;
 use requests::RequestTable;
 use send_buffer::SendBuffer;
-use overhearing::OverhearingState;
 
 /// DSR at one node. Its methods are those of every protocol: see [`Output`].
 ///
@@ -276,7 +276,8 @@ impl Dsr {
 
     /// Packets of hosts that it holds.
     pub fn buffered_packets(&self) -> usize {
-        let waiting = self.send_buffer.iter().filter(|waiting| !waiting.packet.is_control()).count();
+        let waiting =
+            self.send_buffer.iter().filter(|waiting| !waiting.packet.is_control()).count();
         waiting + self.outbox.buffered_packets()
     }
 

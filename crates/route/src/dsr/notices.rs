@@ -18,7 +18,11 @@ impl Dsr {
 
     /// A route error (RFC 4728 §6.4) whose source is where the link begins, as in one that rides on a
     /// request (§3.4.4): the link of an error leads from its source to the unreachable node.
-    fn send_notice(&mut self, now: Instant, LinkFailureNotice { path: way, link }: LinkFailureNotice) {
+    fn send_notice(
+        &mut self,
+        now: Instant,
+        LinkFailureNotice { path: way, link }: LinkFailureNotice,
+    ) {
         let (Some(next), Some(to)) = (way.get(1), way.last()) else { return };
         if way.first() != Some(self.address) || way.has_loop() {
             return;
@@ -61,8 +65,8 @@ mod test {
     use driftway_base::{Duration, Ipv4Addr};
     use driftway_wire::{Body, DsrOption, IpHeader, Packet, Payload, UdpDatagram};
 
-    use super::super::cache::{RouteObservation, LearnedBy, LinkFailureReport, RouteCache};
-    use super::super::path::{SourceRoute, Path};
+    use super::super::cache::{LearnedBy, LinkFailureReport, RouteCache, RouteObservation};
+    use super::super::path::{Path, SourceRoute};
     use super::*;
     use crate::{DropReason, DsrConfig, Output};
 
@@ -94,12 +98,19 @@ mod test {
             self.replied_links.extend(mine.map(|link| (to, link)));
         }
 
-        fn on_link_failure(&mut self, _: Instant, link: FailedLink, report: LinkFailureReport<'_>) -> bool {
+        fn on_link_failure(
+            &mut self,
+            _: Instant,
+            link: FailedLink,
+            report: LinkFailureReport<'_>,
+        ) -> bool {
             let before = self.routes.len();
             self.routes.retain(|path| links(path).all(|known| known != link));
             let informed = match report {
                 LinkFailureReport::LinkLayer { .. } => [None, None],
-                LinkFailureReport::RouteError { from, also_sent_to: also, .. } => [Some(from), also],
+                LinkFailureReport::RouteError { from, also_sent_to: also, .. } => {
+                    [Some(from), also]
+                }
             };
             self.replied_links.retain(|(to, given)| {
                 if *given == link && !informed.contains(&Some(*to)) {
@@ -171,7 +182,10 @@ mod test {
         let (asker, knower) = (asks.address, knows.address);
         asks.send(now, data(asker.octets()[3], 9));
         let soon = now + Duration::from_millis(20);
-        let request = sent(asks, soon).into_iter().find(|(_, hop)| *hop == LinkDestination::Broadcast).unwrap();
+        let request = sent(asks, soon)
+            .into_iter()
+            .find(|(_, hop)| *hop == LinkDestination::Broadcast)
+            .unwrap();
         knows.on_packet(soon, asker, request.0);
         let later = soon + Duration::from_millis(20);
         let replies = sent(knows, later);
@@ -198,10 +212,13 @@ mod test {
 
             now = Instant::from_secs(2);
             one.on_link_failure(now, at(9), RoutedPacket::plain(data(1, 9)), || None);
-            let notices: Vec<_> =
-                sent(&mut one, now).into_iter().filter(|(_, hop)| *hop != LinkDestination::Broadcast).collect();
+            let notices: Vec<_> = sent(&mut one, now)
+                .into_iter()
+                .filter(|(_, hop)| *hop != LinkDestination::Broadcast)
+                .collect();
             assert_eq!(notices.len(), 2, "each neighbour that has the link, once");
-            let (packet, _) = notices.iter().find(|(_, hop)| *hop == LinkDestination::Unicast(at(3))).unwrap();
+            let (packet, _) =
+                notices.iter().find(|(_, hop)| *hop == LinkDestination::Unicast(at(3))).unwrap();
             assert_eq!((packet.packet.ip.source, packet.packet.ip.ttl), (at(1), 1));
             let mut room = [0; 128];
             let len = packet.encode(&mut room, Payload::fill_pattern).unwrap();
@@ -211,7 +228,10 @@ mod test {
             three.on_packet(now, at(1), read);
             assert_eq!(three.route(now, at(9)), None);
             let on: Vec<_> = sent(&mut three, now);
-            assert_eq!(on.iter().map(|(_, hop)| *hop).collect::<Vec<_>>(), [LinkDestination::Unicast(at(4))]);
+            assert_eq!(
+                on.iter().map(|(_, hop)| *hop).collect::<Vec<_>>(),
+                [LinkDestination::Unicast(at(4))]
+            );
             four.on_packet(now, at(3), on[0].0);
             assert_eq!(four.route(now, at(9)), None);
             assert_eq!(sent(&mut four, now), [], "nobody has it from there");

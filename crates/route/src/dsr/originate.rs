@@ -88,7 +88,13 @@ impl Dsr {
     }
 
     /// Sends a packet at `at` on the way `path`, which begins here.
-    pub(super) fn send_on_path(&mut self, now: Instant, at: Instant, mut packet: RoutedPacket, path: &Path) {
+    pub(super) fn send_on_path(
+        &mut self,
+        now: Instant,
+        at: Instant,
+        mut packet: RoutedPacket,
+        path: &Path,
+    ) {
         let flow = self.assign_flow(now, &mut packet, path);
         let Some(next) = flow.as_ref().unwrap_or(path).get(1) else {
             return self.drop_packet(packet, DropReason::BadRoute);
@@ -112,7 +118,13 @@ impl Dsr {
     }
 
     /// Hands a packet to the interface queue at `at`.
-    pub(super) fn transmit(&mut self, now: Instant, at: Instant, mut packet: RoutedPacket, hop: LinkDestination) {
+    pub(super) fn transmit(
+        &mut self,
+        now: Instant,
+        at: Instant,
+        mut packet: RoutedPacket,
+        hop: LinkDestination,
+    ) {
         if let LinkDestination::Unicast(next) = hop {
             self.await_confirmation(at, &mut packet, next);
         }
@@ -120,7 +132,13 @@ impl Dsr {
     }
 
     /// The same, and nobody is asked whether it came.
-    pub(super) fn enqueue(&mut self, now: Instant, at: Instant, mut packet: RoutedPacket, hop: LinkDestination) {
+    pub(super) fn enqueue(
+        &mut self,
+        now: Instant,
+        at: Instant,
+        mut packet: RoutedPacket,
+        hop: LinkDestination,
+    ) {
         packet.size_adjustment = self.padding(&packet);
         if packet.is_control() {
             self.stats.packets_sent += 1;
@@ -134,7 +152,11 @@ impl Dsr {
     pub(super) fn control_packet(&mut self, to: Ipv4Addr, dsr: DsrHeader) -> RoutedPacket {
         let identification = self.new_identification();
         let ip = IpHeader { ttl: CONTROL_TTL, identification, ..IpHeader::new(self.address, to) };
-        RoutedPacket { packet: Packet { ip, body: Body::NoNextHeader }, dsr: Some(dsr), size_adjustment: 0 }
+        RoutedPacket {
+            packet: Packet { ip, body: Body::NoNextHeader },
+            dsr: Some(dsr),
+            size_adjustment: 0,
+        }
     }
 
     /// Says so when a route to where hosts send to is there anew.

@@ -6,9 +6,9 @@ use driftway_base::{Instant, Ipv4Addr};
 use driftway_wire::RoutedPacket;
 
 use super::Dsr;
-use super::cache::{RouteObservation, LearnedBy};
+use super::cache::{LearnedBy, RouteObservation};
 use super::config::RouteShortening;
-use super::path::{SourceRoute, Path};
+use super::path::{Path, SourceRoute};
 use super::replies::replied_route;
 use crate::LinkDestination;
 
@@ -44,10 +44,17 @@ impl OverhearingState {
     }
 
     /// May the source of `on` be told of a shorter way now?
-    fn may_send_gratuitous_reply(&mut self, now: Instant, on: &SourceRoute, kind: RouteShortening, until: Instant) -> bool {
+    fn may_send_gratuitous_reply(
+        &mut self,
+        now: Instant,
+        on: &SourceRoute,
+        kind: RouteShortening,
+        until: Instant,
+    ) -> bool {
         match kind {
             RouteShortening::PerSender => {
-                let (Some(source), Some(sender)) = (on.path.first(), on.path.get(on.next_position - 1))
+                let (Some(source), Some(sender)) =
+                    (on.path.first(), on.path.get(on.next_position - 1))
                 else {
                     return false;
                 };
@@ -120,7 +127,9 @@ impl Dsr {
             None => Some(SourceRoute::one_hop(from, to)),
         };
         let Some(on) = carried else { return false };
-        if on.path.get(on.next_position) != Some(to) || on.path.get(on.next_position - 1) != Some(from) {
+        if on.path.get(on.next_position) != Some(to)
+            || on.path.get(on.next_position - 1) != Some(from)
+        {
             return false;
         }
         if self.config.snoop_errors {
@@ -140,7 +149,11 @@ impl Dsr {
             self.on_new_route(now);
         }
         if !packet.is_control() {
-            self.replies.on_route_used(packet.packet.ip.source, packet.packet.ip.destination, on.path.len());
+            self.replies.on_route_used(
+                packet.packet.ip.source,
+                packet.packet.ip.destination,
+                on.path.len(),
+            );
             if let Some(kind) = self.config.shorten
                 && let Some(me) = on.path.position(self.address)
                 && me > on.next_position
@@ -153,9 +166,20 @@ impl Dsr {
 
     /// A packet is heard that is to come here later: what lies between is not needed. RFC 4728
     /// §3.4.3.
-    fn send_gratuitous_reply(&mut self, now: Instant, on: &SourceRoute, me: usize, kind: RouteShortening) {
+    fn send_gratuitous_reply(
+        &mut self,
+        now: Instant,
+        on: &SourceRoute,
+        me: usize,
+        kind: RouteShortening,
+    ) {
         if on.path.has_loop()
-            || !self.overhearing.may_send_gratuitous_reply(now, on, kind, now + self.config.shorten_holdoff)
+            || !self.overhearing.may_send_gratuitous_reply(
+                now,
+                on,
+                kind,
+                now + self.config.shorten_holdoff,
+            )
         {
             return;
         }

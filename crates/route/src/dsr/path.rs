@@ -1,7 +1,7 @@
 //! Sequences of nodes, both ends included.
 
 use driftway_base::Ipv4Addr;
-use driftway_wire::{DSR_ROUTE_MAX, DsrSourceRoute, AddressList, RoutedPacket};
+use driftway_wire::{AddressList, DSR_ROUTE_MAX, DsrSourceRoute, RoutedPacket};
 
 /// The most nodes of a path: as many as a Route Reply lists, and its initiator.
 pub(crate) const PATH_NODES_MAX: usize = DSR_ROUTE_MAX + 1;

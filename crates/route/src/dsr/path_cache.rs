@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr};
 
-use super::cache::{RouteObservation, LearnedBy, LinkFailureReport, RouteCache};
-use super::caches::{CacheLimits, CacheOptions, CacheDescriptor};
-use super::config::CachePart;
+use super::cache::{LearnedBy, LinkFailureReport, RouteCache, RouteObservation};
+use super::caches::{CacheDescriptor, CacheLimits, CacheOptions};
 use super::caching_policy::CachingPolicy;
-use super::path::{SourceRoute, NodeMask, Path, node_bit};
+use super::config::CachePart;
+use super::path::{NodeMask, Path, SourceRoute, node_bit};
 
 pub(crate) const DESCRIPTOR: CacheDescriptor = CacheDescriptor {
     name: "paths",
@@ -60,13 +60,24 @@ impl RouteCache for PathRouteCache {
         new
     }
 
-    fn on_route_observed(&mut self, now: Instant, route: &SourceRoute, heard: RouteObservation) -> bool {
+    fn on_route_observed(
+        &mut self,
+        now: Instant,
+        route: &SourceRoute,
+        heard: RouteObservation,
+    ) -> bool {
         let Self { policy: learning, paths } = self;
-        learning
-            .observe(now, route, heard, |learning, path, part| add(learning, paths, now, path, part))
+        learning.observe(now, route, heard, |learning, path, part| {
+            add(learning, paths, now, path, part)
+        })
     }
 
-    fn on_link_failure(&mut self, _now: Instant, link: FailedLink, _report: LinkFailureReport<'_>) -> bool {
+    fn on_link_failure(
+        &mut self,
+        _now: Instant,
+        link: FailedLink,
+        _report: LinkFailureReport<'_>,
+    ) -> bool {
         self.policy.clear_recent();
         let there = self.paths.remove_link(link.from, link.to);
         let back = self.policy.forget_both_ways() && self.paths.remove_link(link.to, link.from);
@@ -150,7 +161,11 @@ impl PathCache {
         Some((path, moves))
     }
 
-    fn select_shortest(&mut self, now: Instant, destination: Ipv4Addr) -> Option<(CachePart, usize, Path)> {
+    fn select_shortest(
+        &mut self,
+        now: Instant,
+        destination: Ipv4Addr,
+    ) -> Option<(CachePart, usize, Path)> {
         if self.timeout.is_some() {
             self.primary.expire(now);
             self.secondary.expire(now);
@@ -379,7 +394,8 @@ mod test {
         let mut cache = config.cache.build(node(1), &config);
         let mut hear = |by| {
             let carried = SourceRoute { path: path(&[9, 1, by, by + 1]), next_position: 1 };
-            let new = cache.on_route_observed(NOW, &carried, RouteObservation::Forwarded { data: true });
+            let new =
+                cache.on_route_observed(NOW, &carried, RouteObservation::Forwarded { data: true });
             (new, cache.lookup(NOW, node(by + 1)).is_some())
         };
         for by in [2, 4, 6, 2] {

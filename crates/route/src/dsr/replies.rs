@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 
 use driftway_base::{Instant, Ipv4Addr};
-use driftway_wire::{Body, DsrHeader, DsrRequestOrOptions, DsrReply, AddressList, RoutedPacket};
+use driftway_wire::{AddressList, Body, DsrHeader, DsrReply, DsrRequestOrOptions, RoutedPacket};
 
 use super::Dsr;
-use super::cache::{RouteObservation, LearnedBy};
+use super::cache::{LearnedBy, RouteObservation};
 use super::originate::MAX_SALVAGE_COUNT;
-use super::path::{self, SourceRoute, Path};
+use super::path::{self, Path, SourceRoute};
 use crate::{LinkDestination, Output};
 
 /// Answers from the cache that wait (RFC 4728 §8.2.5), lest all neighbours answer at once.
@@ -94,7 +94,12 @@ impl Dsr {
 
     /// RFC 4728 §8.2.3: a request was answered from the cache; what else is in its packet goes on to
     /// the target by the cached route, and is not salvaged.
-    pub(super) fn forward_answered(&mut self, now: Instant, mut packet: RoutedPacket, target: Ipv4Addr) {
+    pub(super) fn forward_answered(
+        &mut self,
+        now: Instant,
+        mut packet: RoutedPacket,
+        target: Ipv4Addr,
+    ) {
         let Some(dsr) = &mut packet.dsr else { return };
         dsr.request_or_options = DsrRequestOrOptions::None;
         let ip = &mut packet.packet.ip;
@@ -121,7 +126,11 @@ impl Dsr {
     }
 
     /// A reply that tells the first node of `route` of it, on the way `back`, and its next hop.
-    pub(super) fn build_reply(&mut self, route: &Path, back: &Path) -> Option<(RoutedPacket, Ipv4Addr)> {
+    pub(super) fn build_reply(
+        &mut self,
+        route: &Path,
+        back: &Path,
+    ) -> Option<(RoutedPacket, Ipv4Addr)> {
         let (initiator, rest) = route.as_slice().split_first()?;
         let to = back.get(1)?;
         let reply = DsrReply { last_hop_external: false, route: AddressList::new(rest)? };

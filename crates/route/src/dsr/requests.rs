@@ -90,7 +90,9 @@ impl RequestTable {
     /// This request was here.
     pub fn record(&mut self, now: Instant, initiator: Ipv4Addr, number: u16, target: Ipv4Addr) {
         let ring = match self.policy {
-            RequestTablePolicy::RecentIds { ids: numbers, .. } => numbers.clamp(1, REQUEST_TABLE_IDS as u8),
+            RequestTablePolicy::RecentIds { ids: numbers, .. } => {
+                numbers.clamp(1, REQUEST_TABLE_IDS as u8)
+            }
             RequestTablePolicy::HighestId { .. } => 1,
         };
         let Some(entry) = self.entry(now, initiator) else { return };
@@ -123,7 +125,8 @@ impl RequestTable {
     }
 
     fn entry(&mut self, now: Instant, address: Ipv4Addr) -> Option<&mut RequestEntry> {
-        let (RequestTablePolicy::RecentIds { nodes, .. } | RequestTablePolicy::HighestId { nodes }) = self.policy;
+        let (RequestTablePolicy::RecentIds { nodes, .. } | RequestTablePolicy::HighestId { nodes }) =
+            self.policy;
         let nodes = usize::from(nodes).max(1);
         let at = match self.position(address) {
             Some(at) => at,
@@ -149,7 +152,8 @@ impl RequestTable {
         match self.policy {
             RequestTablePolicy::RecentIds { .. } => {
                 let entries = self.entries.iter().enumerate();
-                let least = entries.min_by_key(|(_, entry)| (entry.is_backing_off(now), entry.used));
+                let least =
+                    entries.min_by_key(|(_, entry)| (entry.is_backing_off(now), entry.used));
                 least.map(|(at, _)| at)
             }
             RequestTablePolicy::HighestId { .. } => {

@@ -42,7 +42,9 @@ impl SendBuffer {
         } else if self.slots.len() < self.capacity {
             self.slots.push(waiting);
         } else {
-            let since = |slot: &&mut Option<BufferedPacket>| slot.as_ref().map(|waiting| waiting.buffered_at);
+            let since = |slot: &&mut Option<BufferedPacket>| {
+                slot.as_ref().map(|waiting| waiting.buffered_at)
+            };
             let Some(oldest) = self.slots.iter_mut().min_by_key(since) else {
                 return Some(packet);
             };

@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use driftway_base::{Instant, Ipv4Addr};
 use driftway_wire::{IcmpMessage, Packet, QuotedPacket, UnreachableCode};
 
-use super::{UndeliverableOutcome, UndeliverablePacket, Output, Scheme};
+use super::{Output, Scheme, UndeliverableOutcome, UndeliverablePacket};
 use crate::DropReason;
 use crate::rate_limit::RateLimit;
 
@@ -39,14 +39,23 @@ impl Icmp {
     }
 
     /// Sends an error, but none about an error (RFC 1122 §3.2.2).
-    fn send(&mut self, now: Instant, about: &Packet, message: impl FnOnce(QuotedPacket) -> IcmpMessage) {
+    fn send(
+        &mut self,
+        now: Instant,
+        about: &Packet,
+        message: impl FnOnce(QuotedPacket) -> IcmpMessage,
+    ) {
         let error = Packet::icmp_error(self.address, about, message);
         self.outbox.extend(error.filter(|_| self.limit.try_acquire(now).is_ok()));
     }
 }
 
 impl Scheme for Icmp {
-    fn on_undeliverable(&mut self, now: Instant, lost: &UndeliverablePacket<'_>) -> UndeliverableOutcome {
+    fn on_undeliverable(
+        &mut self,
+        now: Instant,
+        lost: &UndeliverablePacket<'_>,
+    ) -> UndeliverableOutcome {
         match lost.reason {
             // The packet has been here: its destination is no farther than before.
             DropReason::Loop => {}

@@ -22,7 +22,7 @@ use driftway_wire::{Packet, RoutedPacket};
 
 use crate::DropReason;
 pub use icmp::{Icmp, IcmpConfig};
-pub use rfn::{BufferConfig, FlushTrigger, RouteFailureAgent, RfnConfig};
+pub use rfn::{BufferConfig, FlushTrigger, RfnConfig, RouteFailureAgent};
 
 /// The schemes. A new one is a file, its line here, and its two in [`Setup`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,9 @@ impl SchemeConfig {
     fn build(self, address: Ipv4Addr) -> (SchemeName, Box<dyn Scheme>) {
         match self {
             Self::Icmp(config) => (SchemeName::Icmp, Box::new(Icmp::new(address, config))),
-            Self::Rfn(config) => (SchemeName::Rfn, Box::new(RouteFailureAgent::new(address, config))),
+            Self::Rfn(config) => {
+                (SchemeName::Rfn, Box::new(RouteFailureAgent::new(address, config)))
+            }
         }
     }
 }
@@ -118,7 +120,11 @@ pub trait Scheme: Debug + Send {
     /// then those that wait for the same neighbour.
     fn on_link_failure(&mut self, _now: Instant, _link: FailedLink, _packets: &[Packet]) {}
     /// The node gives up on a packet.
-    fn on_undeliverable(&mut self, _now: Instant, _lost: &UndeliverablePacket<'_>) -> UndeliverableOutcome {
+    fn on_undeliverable(
+        &mut self,
+        _now: Instant,
+        _lost: &UndeliverablePacket<'_>,
+    ) -> UndeliverableOutcome {
         UndeliverableOutcome::Dropped
     }
     /// Routing gave a packet that could not go on another way, for the n-th time on its journey.
@@ -142,7 +148,13 @@ pub trait Scheme: Debug + Send {
 
     /// A packet has come over `way` that may be a notice; `ways` are all by which packets to the
     /// destination that it speaks of could leave. Those for the node's own host are shown, too.
-    fn on_notice(&mut self, _now: Instant, _notice: &Packet, _way: NextHop, _ways: &[NextHop]) -> NoticeAction {
+    fn on_notice(
+        &mut self,
+        _now: Instant,
+        _notice: &Packet,
+        _way: NextHop,
+        _ways: &[NextHop],
+    ) -> NoticeAction {
         NoticeAction::Forward
     }
     /// A message of routing or of ICMP has come from a neighbour, for this node or to be forwarded; routing
@@ -246,10 +258,17 @@ impl Scheme for Feedback {
     }
 
     /// What one scheme keeps is not lost.
-    fn on_undeliverable(&mut self, now: Instant, lost: &UndeliverablePacket<'_>) -> UndeliverableOutcome {
+    fn on_undeliverable(
+        &mut self,
+        now: Instant,
+        lost: &UndeliverablePacket<'_>,
+    ) -> UndeliverableOutcome {
         let mut outcome = UndeliverableOutcome::Dropped;
         for scheme in self.all_mut() {
-            let lost = UndeliverablePacket { packet_id: lost.packet_id.filter(|_| outcome != UndeliverableOutcome::Buffered), ..*lost };
+            let lost = UndeliverablePacket {
+                packet_id: lost.packet_id.filter(|_| outcome != UndeliverableOutcome::Buffered),
+                ..*lost
+            };
             let own = scheme.on_undeliverable(now, &lost);
             if outcome != UndeliverableOutcome::Buffered && own != UndeliverableOutcome::Dropped {
                 outcome = own;
@@ -292,7 +311,13 @@ impl Scheme for Feedback {
     }
 
     /// A notice goes on if every scheme lets it.
-    fn on_notice(&mut self, now: Instant, notice: &Packet, way: NextHop, ways: &[NextHop]) -> NoticeAction {
+    fn on_notice(
+        &mut self,
+        now: Instant,
+        notice: &Packet,
+        way: NextHop,
+        ways: &[NextHop],
+    ) -> NoticeAction {
         self.is_failure_free = false;
         let mut passage = NoticeAction::Forward;
         for scheme in self.all_mut() {
@@ -432,7 +457,12 @@ mod test {
         let packet = packet();
         let mut give = |number| {
             let reason = DropReason::NoRoute;
-            let lost = UndeliverablePacket { packet: &packet, reason, link: None, packet_id: Some(number) };
+            let lost = UndeliverablePacket {
+                packet: &packet,
+                reason,
+                link: None,
+                packet_id: Some(number),
+            };
             feedback.on_undeliverable(Instant::ZERO, &lost)
         };
         assert_eq!(give(4), UndeliverableOutcome::Buffered);
@@ -454,7 +484,10 @@ mod test {
         assert!(feedback.is_usable(Instant::ZERO, THERE, NextHop(8)));
         let mut deaf = node(&[icmp()]);
         fails(&mut deaf);
-        assert!(deaf.is_usable(Instant::ZERO, THERE, NEXT_HOP) && deaf.scheme_mut(SchemeName::Rfn).is_none());
+        assert!(
+            deaf.is_usable(Instant::ZERO, THERE, NEXT_HOP)
+                && deaf.scheme_mut(SchemeName::Rfn).is_none()
+        );
     }
 
     /// chandran-1998 §4, where the failure point is the source itself.

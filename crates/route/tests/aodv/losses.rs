@@ -3,10 +3,11 @@
 use driftway_base::{Duration, FailedLink, PacketDisposition, Seq, SignalKind};
 use driftway_route::{AodvConfig, DropReason, LinkDestination, LocalRepair};
 use driftway_wire::{
-    AodvLossNotification, AodvMessage, Body, ConnInfo, ConnList, IpHeader, Packet, TcpFlags, TcpSegment,
+    AodvLossNotification, AodvMessage, Body, ConnInfo, ConnList, IpHeader, Packet, TcpFlags,
+    TcpSegment,
 };
 
-use crate::net::{PacketOutcome, Net, at, ms};
+use crate::net::{Net, PacketOutcome, at, ms};
 
 const QUIET: AodvConfig = AodvConfig {
     jitter: Duration::ZERO,
@@ -31,7 +32,9 @@ fn chain(config: AodvConfig) -> Net {
 /// When, at which node, which number, what became of it.
 fn heard(net: &Net) -> Vec<(f64, usize, u32, PacketDisposition)> {
     let signals = net.signals.iter().map(|(when, node, signal)| {
-        let SignalKind::PacketLost { ranges, disposition: fate } = signal.kind else { panic!("{signal:?}") };
+        let SignalKind::PacketLost { ranges, disposition: fate } = signal.kind else {
+            panic!("{signal:?}")
+        };
         assert_eq!(signal.details.flow.unwrap().source.address, at(*node));
         (when.as_nanos() as f64 / 1e6, *node, ranges.as_slice()[0].start.0, fate)
     });
@@ -65,7 +68,8 @@ fn all_that_is_lost_is_named() {
         heard(&net).into_iter().map(|(_, node, seq, _)| (node, seq)).collect();
     numbers.sort();
     assert_eq!(numbers, [(0, 100), (0, 200), (0, 300)]);
-    let lost = net.outcomes.iter().filter(|(.., fate)| matches!(fate, PacketOutcome::Dropped(..))).count();
+    let lost =
+        net.outcomes.iter().filter(|(.., fate)| matches!(fate, PacketOutcome::Dropped(..))).count();
     assert_eq!(lost, 3);
 }
 
@@ -114,7 +118,8 @@ fn an_acknowledgment_goes_again_from_who_has_a_route() {
         net.inject(2, 1, AodvMessage::LossNotification(losses), 1, LinkDestination::Unicast(at(2)));
         let before = net.outcomes.len();
         net.run(ms(2000));
-        let delivered = net.outcomes[before..].iter().any(|(.., fate)| *fate == PacketOutcome::Delivered(0));
+        let delivered =
+            net.outcomes[before..].iter().any(|(.., fate)| *fate == PacketOutcome::Delivered(0));
         let again = bead && other_way;
         assert_eq!((delivered, net.node(2).stats().resent_acks), (again, u64::from(again)));
         // The receiver hears that one is on its way, or has no other route itself.

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use driftway_base::{Probability, Duration, Instant, Ipv4Addr, RandomStream, Seq, Signal, ReceivedPower};
+use driftway_base::{
+    Duration, Instant, Ipv4Addr, Probability, RandomStream, ReceivedPower, Seq, Signal,
+};
 use driftway_route::{Aodv, AodvConfig, AodvRoute, DropReason, LinkDestination, Output};
 use driftway_wire::{
     AodvMessage, Body, IpHeader, Packet, Payload, RoutedPacket, TcpFlags, TcpSegment, UdpDatagram,
@@ -202,7 +204,14 @@ impl Net {
     }
 
     /// Hands a message to a node as if `from` had sent it.
-    pub fn inject(&mut self, node: Node, from: Node, message: AodvMessage, ttl: u8, hop: LinkDestination) {
+    pub fn inject(
+        &mut self,
+        node: Node,
+        from: Node,
+        message: AodvMessage,
+        ttl: u8,
+        hop: LinkDestination,
+    ) {
         let destination = match hop {
             LinkDestination::Unicast(to) => to,
             LinkDestination::Broadcast => Ipv4Addr::BROADCAST,
@@ -250,12 +259,15 @@ impl Net {
         self.hosts[from].busy = false;
         let mut hearers = Vec::new();
         match hop {
-            LinkDestination::Unicast(to) if self.links[from][number(to)] => hearers.push(number(to)),
+            LinkDestination::Unicast(to) if self.links[from][number(to)] => {
+                hearers.push(number(to))
+            }
             LinkDestination::Unicast(to) => {
                 let host = &mut self.hosts[from];
                 let queue = &mut host.queue;
                 host.aodv.on_link_failure(self.now, to, packet, || {
-                    let at = queue.iter().position(|(_, hop)| *hop == LinkDestination::Unicast(to))?;
+                    let at =
+                        queue.iter().position(|(_, hop)| *hop == LinkDestination::Unicast(to))?;
                     queue.remove(at).map(|(packet, _)| packet)
                 });
             }
@@ -292,14 +304,18 @@ impl Net {
                         self.hosts[node].queue.push_back((packet, hop));
                     }
                 }
-                Output::Deliver(packet) => self.record_outcome(&packet, PacketOutcome::Delivered(node)),
+                Output::Deliver(packet) => {
+                    self.record_outcome(&packet, PacketOutcome::Delivered(node))
+                }
                 Output::Drop { packet, reason } => {
                     self.record_outcome(&packet.packet, PacketOutcome::Dropped(node, reason));
                 }
                 Output::RouteFound(to) => {
                     self.route_events.push((self.now, node, RouteEvent::Found(number(to))));
                 }
-                Output::RouteLost(to) => self.route_events.push((self.now, node, RouteEvent::Lost(number(to)))),
+                Output::RouteLost(to) => {
+                    self.route_events.push((self.now, node, RouteEvent::Lost(number(to))))
+                }
                 Output::DiscoveryStarted(to) => self.searches.push((node, to)),
                 Output::Salvaged { salvage_count: times, .. } => self.salvaged.push((node, times)),
                 Output::Signal(signal) => self.signals.push((self.now, node, signal)),
@@ -307,8 +323,9 @@ impl Net {
                 Output::PurgeQueue(to) => {
                     self.route_events.push((self.now, node, RouteEvent::Purge(number(to))));
                     let queue = std::mem::take(&mut self.hosts[node].queue);
-                    let (gone, stays): (VecDeque<_>, VecDeque<_>) =
-                        queue.into_iter().partition(|(_, hop)| *hop == LinkDestination::Unicast(to));
+                    let (gone, stays): (VecDeque<_>, VecDeque<_>) = queue
+                        .into_iter()
+                        .partition(|(_, hop)| *hop == LinkDestination::Unicast(to));
                     self.hosts[node].queue = stays;
                     for (packet, _) in gone.iter().filter(|(packet, _)| !packet.is_control()) {
                         let fate = PacketOutcome::Dropped(node, DropReason::LinkFailure);
@@ -344,7 +361,8 @@ impl Net {
     pub fn packets_in_flight(&self) -> usize {
         let data = |packet: &RoutedPacket| usize::from(!packet.is_control());
         let queued = |host: &Host| host.queue.iter().map(|(packet, _)| data(packet)).sum::<usize>();
-        let held: usize = self.hosts.iter().map(|host| host.aodv.buffered_packets() + queued(host)).sum();
+        let held: usize =
+            self.hosts.iter().map(|host| host.aodv.buffered_packets() + queued(host)).sum();
         held + self.frames.values().map(|(_, packet, _)| data(packet)).sum::<usize>()
     }
 

@@ -4,7 +4,7 @@ use driftway_base::Duration;
 use driftway_route::{AodvConfig, DropReason, LinkDestination};
 use driftway_wire::{AodvMessage, AodvRequest};
 
-use crate::net::{PacketOutcome, Net, RouteEvent, at, ms};
+use crate::net::{Net, PacketOutcome, RouteEvent, at, ms};
 
 /// ns-2.35 without its dice.
 const EXACT: AodvConfig = AodvConfig { jitter: Duration::ZERO, ..AodvConfig::NS2 };
@@ -43,7 +43,10 @@ fn a_search_is_repeated_in_rounds_and_then_rests() {
     };
     // 2 × 30 × 30 ms × 1, 2, 3 and 4, each up to the next half second.
     assert_eq!(asked(&net), ["0", "2000", "6000", "11500"]);
-    assert_eq!(net.outcomes, [(id, ms(19_000), PacketOutcome::Dropped(0, DropReason::DiscoveryFailed))]);
+    assert_eq!(
+        net.outcomes,
+        [(id, ms(19_000), PacketOutcome::Dropped(0, DropReason::DiscoveryFailed))]
+    );
     net.send(0, 5);
     assert_eq!(asked(&net).len(), 4);
     net.run(ms(29_000));
@@ -88,7 +91,11 @@ fn a_broken_link_takes_its_queue_and_all_routes_over_it() {
         let end = PacketOutcome::Dropped(1, DropReason::LinkFailure);
         assert!(net.outcomes.contains(&(id, ms(1006), end)));
     }
-    let news = [(1006, 1, RouteEvent::Lost(3)), (1007, 0, RouteEvent::Lost(3)), (1007, 0, RouteEvent::Purge(1))];
+    let news = [
+        (1006, 1, RouteEvent::Lost(3)),
+        (1007, 0, RouteEvent::Lost(3)),
+        (1007, 0, RouteEvent::Purge(1)),
+    ];
     assert_eq!(net.route_events, news.map(|(when, node, news)| (ms(when), node, news)));
 }
 

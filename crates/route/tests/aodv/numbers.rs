@@ -5,7 +5,7 @@ use driftway_base::Duration;
 use driftway_route::{AodvConfig, AodvRoute, HelloConfig, LinkDestination, LocalRepair};
 use driftway_wire::{AodvError, AodvMessage, AodvReply, AodvRequest};
 
-use crate::net::{PacketOutcome, Net, Node, at, ms};
+use crate::net::{Net, Node, PacketOutcome, at, ms};
 
 /// RFC 3561 without its dice, and without repairs.
 const EXACT: AodvConfig = AodvConfig {

@@ -1,6 +1,6 @@
 //! What holds in any network, whatever its links do.
 
-use driftway_base::{Probability, Duration};
+use driftway_base::{Duration, Probability};
 use driftway_route::{AodvConfig, HelloConfig, LocalRepair};
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@ use driftway_base::{Duration, Instant, ReceivedPower};
 use driftway_route::{AodvConfig, DropReason, HelloConfig, LinkDestination, LocalRepair};
 use driftway_wire::{AodvMessage, AodvRequest};
 
-use crate::net::{PacketOutcome, Net, RouteEvent, at, ms};
+use crate::net::{Net, PacketOutcome, RouteEvent, at, ms};
 
 /// RFC 3561 without its dice.
 const EXACT: AodvConfig =
@@ -123,7 +123,16 @@ fn a_route_leads_around_a_link_that_fades() {
         // 4 dB at 2 dB a second.
         let (now, trend) = (Instant::ZERO, Some(-200));
         assert_eq!(net.node(1).needs_received_power(), avoid_fading.is_some());
-        net.strength(1, 0, ReceivedPower { heard_at: now, power_mbm: -8600, trend_cdb_per_s: trend, sensitivity_mbm: -9000 });
+        net.strength(
+            1,
+            0,
+            ReceivedPower {
+                heard_at: now,
+                power_mbm: -8600,
+                trend_cdb_per_s: trend,
+                sensitivity_mbm: -9000,
+            },
+        );
         net.send(0, 3);
         net.run(ms(100));
         assert_eq!(net.path(0, 3), [0, through, 3], "{avoid_fading:?}");
@@ -142,10 +151,17 @@ fn a_broken_link_is_told_to_those_that_use_it() {
     net.run(ms(1500));
     // RFC 3561 §6.11: to the one precursor, with the next number.
     assert_eq!(net.log, ["1007 2 RERR 3#1 to 1", "1008 1 RERR 3#1 to 0"]);
-    assert_eq!(net.outcomes[1..], [(id, ms(1007), PacketOutcome::Dropped(2, DropReason::LinkFailure))]);
+    assert_eq!(
+        net.outcomes[1..],
+        [(id, ms(1007), PacketOutcome::Dropped(2, DropReason::LinkFailure))]
+    );
     assert_eq!(
         net.route_events,
-        [(ms(1007), 2, RouteEvent::Lost(3)), (ms(1008), 1, RouteEvent::Lost(3)), (ms(1009), 0, RouteEvent::Lost(3))]
+        [
+            (ms(1007), 2, RouteEvent::Lost(3)),
+            (ms(1008), 1, RouteEvent::Lost(3)),
+            (ms(1009), 0, RouteEvent::Lost(3))
+        ]
     );
     // The next search begins two hops beyond where it was (RFC 3561 §6.4).
     net.log.clear();
@@ -350,7 +366,8 @@ fn a_reply_that_is_not_acknowledged_did_not_reach() {
 
 #[test]
 fn hellos_in_place_of_a_link_layer() {
-    let config = AodvConfig { hello: Some(HelloConfig::STANDARD), link_layer_detection: false, ..WIDE };
+    let config =
+        AodvConfig { hello: Some(HelloConfig::STANDARD), link_layer_detection: false, ..WIDE };
     let mut net = Net::chain(config, 3);
     net.send(0, 2);
     // Every 2 s, so that the route stays in use.
@@ -384,7 +401,8 @@ fn hellos_in_place_of_a_link_layer() {
 fn a_route_that_is_valid_and_idle_is_not_lost_for_want_of_hellos() {
     // RFC 3561 §6.9: a node says hello as long as it is part of an active route, which is a valid one
     // (§3), used or not. A route from a reply lives for 6 s, and a packet renews it for 3 s.
-    let config = AodvConfig { hello: Some(HelloConfig::STANDARD), link_layer_detection: false, ..WIDE };
+    let config =
+        AodvConfig { hello: Some(HelloConfig::STANDARD), link_layer_detection: false, ..WIDE };
     let mut net = Net::chain(config, 4);
     for step in 1..12 {
         net.send(0, 3);
@@ -392,7 +410,10 @@ fn a_route_that_is_valid_and_idle_is_not_lost_for_want_of_hellos() {
     }
     let errors: Vec<_> = net.log.iter().filter(|line| line.contains("RERR")).collect();
     assert_eq!(errors, [""; 0]);
-    assert_eq!(net.outcomes.iter().filter(|(_, _, fate)| *fate == PacketOutcome::Delivered(3)).count(), 11);
+    assert_eq!(
+        net.outcomes.iter().filter(|(_, _, fate)| *fate == PacketOutcome::Delivered(3)).count(),
+        11
+    );
 }
 
 #[test]
@@ -487,7 +508,11 @@ fn a_watched_destination_is_told_of_though_it_was_forgotten() {
         net.link(1, 2, false);
         net.send(0, 2);
         net.run(ms(1100));
-        assert!(net.route_events.iter().any(|(_, node, news)| (*node, *news) == (1, RouteEvent::Lost(2))));
+        assert!(
+            net.route_events
+                .iter()
+                .any(|(_, node, news)| (*node, *news) == (1, RouteEvent::Lost(2)))
+        );
         if watches {
             net.watch(1, 2);
         }
@@ -498,7 +523,10 @@ fn a_watched_destination_is_told_of_though_it_was_forgotten() {
             net.send(0, 2);
             net.run(net.now + Duration::from_secs(60));
         }
-        let found = net.route_events.iter().filter(|(_, node, news)| (*node, *news) == (1, RouteEvent::Found(2)));
+        let found = net
+            .route_events
+            .iter()
+            .filter(|(_, node, news)| (*node, *news) == (1, RouteEvent::Found(2)));
         assert_eq!(found.count() > 0, told, "{after} s, {watches}: {:?}", net.route_events);
     }
 }
@@ -541,6 +569,9 @@ fn a_packet_that_comes_back_again_and_again_is_given_up() {
     assert_eq!(net.outcome_of(ids[1]), Some(PacketOutcome::Dropped(0, DropReason::TimeToLive)));
     assert_eq!(net.node(0).stats().discoveries, 64);
     // Nobody asks for 7 any more, so 7 hears of no way that it could try.
-    assert_eq!(net.outcome_of(ids[0]), Some(PacketOutcome::Dropped(7, DropReason::DiscoveryFailed)));
+    assert_eq!(
+        net.outcome_of(ids[0]),
+        Some(PacketOutcome::Dropped(7, DropReason::DiscoveryFailed))
+    );
     assert!((0..8).all(|node| net.node(node).routes().count() == 0));
 }

@@ -1,12 +1,13 @@
 //! Acknowledgments by the network layer (RFC 4728 §8.3.2, §8.3.3), over a link layer that says nothing.
 
 use driftway_base::Duration;
-use driftway_route::{NextHopConfirmation, DropReason, DsrConfig};
+use driftway_route::{DropReason, DsrConfig, NextHopConfirmation};
 use driftway_wire::{DsrHeader, DsrOption, RoutedPacket};
 
 use crate::net::{Net, Sent, ms};
 
-const NETWORK: DsrConfig = DsrConfig { confirm: NextHopConfirmation::NetworkLayer, ..DsrConfig::STANDARD };
+const NETWORK: DsrConfig =
+    DsrConfig { confirm: NextHopConfirmation::NetworkLayer, ..DsrConfig::STANDARD };
 
 /// 0 - 1 - 2 - 3, over which a packet has gone; it is 5 s.
 fn chain(config: DsrConfig) -> Net {

@@ -44,7 +44,9 @@ fn notices(net: &Net) -> Vec<(u64, usize, usize, usize)> {
 /// What hosts have heard: when, at which node, first sequence number, what became of the packet.
 fn signals(net: &Net) -> Vec<(u64, usize, u32, PacketDisposition)> {
     let heard = net.signals.iter().map(|(at, node, signal)| {
-        let SignalKind::PacketLost { ranges, disposition: fate } = signal.kind else { panic!("{signal:?}") };
+        let SignalKind::PacketLost { ranges, disposition: fate } = signal.kind else {
+            panic!("{signal:?}")
+        };
         let range = ranges.as_slice()[0];
         assert_eq!(signal.details.seq, Some(range.start));
         assert_eq!(signal.details.flow.unwrap().source.address, address(*node));

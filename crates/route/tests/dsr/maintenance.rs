@@ -276,8 +276,12 @@ fn errors_need_not_be_nested() {
 #[test]
 fn an_error_on_a_request_that_a_cache_answers_goes_on() {
     for forward_answered in [true, false] {
-        let config =
-            DsrConfig { tap: false, ring_zero: NonPropagatingRequests::Never, forward_answered, ..STANDARD };
+        let config = DsrConfig {
+            tap: false,
+            ring_zero: NonPropagatingRequests::Never,
+            forward_answered,
+            ..STANDARD
+        };
         let mut net = Net::chain(config, 6);
         net.link(3, 4, false);
         net.send(0, 3, 1);

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use driftway_base::{Duration, Instant, Ipv4Addr, Seq, Signal};
-use driftway_route::{NextHopConfirmation, DropReason, Dsr, DsrConfig, LinkDestination, Output};
+use driftway_route::{DropReason, Dsr, DsrConfig, LinkDestination, NextHopConfirmation, Output};
 use driftway_wire::{
-    Body, DsrHeader, DsrReply, IcmpMessage, IpHeader, AddressList, Packet, Payload, RoutedPacket, TcpFlags,
-    TcpSegment, UdpDatagram, UnreachableCode,
+    AddressList, Body, DsrHeader, DsrReply, IcmpMessage, IpHeader, Packet, Payload, RoutedPacket,
+    TcpFlags, TcpSegment, UdpDatagram, UnreachableCode,
 };
 
 pub const FRAME: Duration = Duration::from_millis(1);
@@ -235,7 +235,9 @@ impl Net {
         if let (Some(to), true, false) = (to, failed, self.silent) {
             let queue = &mut self.queues[node];
             let queued = || {
-                let place = queue.iter().position(|(_, hop)| *hop == LinkDestination::Unicast(address(to)))?;
+                let place = queue
+                    .iter()
+                    .position(|(_, hop)| *hop == LinkDestination::Unicast(address(to)))?;
                 queue.remove(place).map(|(packet, _)| packet)
             };
             self.nodes[node].on_link_failure(self.now, address(to), packet, queued);

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use driftway_base::{Instant, RandomStream};
 use driftway_route::{
-    CACHES, CacheKind, CacheLimits, CacheOptions, NextHopConfirmation, Dsr, DsrConfig, LinkDestination, NonPropagatingRequests,
-    SalvageReplies,
+    CACHES, CacheKind, CacheLimits, CacheOptions, Dsr, DsrConfig, LinkDestination,
+    NextHopConfirmation, NonPropagatingRequests, SalvageReplies,
 };
 use driftway_wire::RoutedPacket;
 use proptest::prelude::*;
@@ -129,13 +129,15 @@ fn check_run(config: DsrConfig, case: Case) {
     let mut id = 0;
     for step in 1..60u64 {
         for _ in 0..2 {
-            let (a, b) = (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
+            let (a, b) =
+                (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
             if a != b {
                 net.link(a, b, random.uniform_below(7) < density);
             }
         }
         for _ in 0..random.uniform_below(4) {
-            let (a, b) = (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
+            let (a, b) =
+                (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
             id += 1;
             net.send(a, b, id);
         }

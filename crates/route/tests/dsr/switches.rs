@@ -2,8 +2,8 @@
 
 use driftway_base::{Duration, Instant, RandomStream, ReceivedPower};
 use driftway_route::{
-    CacheKind, CacheLimits, CachePart, NextHopConfirmation, DsrConfig, ReplyFromCache, RequestTablePolicy, NonPropagatingRequests,
-    SalvageReplies, RouteShortening, UpdateOptions,
+    CacheKind, CacheLimits, CachePart, DsrConfig, NextHopConfirmation, NonPropagatingRequests,
+    ReplyFromCache, RequestTablePolicy, RouteShortening, SalvageReplies, UpdateOptions,
 };
 
 use crate::net::{Net, address};
@@ -18,7 +18,8 @@ fn run(config: DsrConfig, seed: u64, loss: u64) -> Vec<(Instant, usize, Option<u
     net.loses = Box::new(move |_| losses.uniform_below(100) < loss);
     (1..n).for_each(|i| net.link(i - 1, i, true));
     for step in 0..150u32 {
-        let (a, b) = (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
+        let (a, b) =
+            (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
         if a != b {
             net.link(a, b, random.uniform_below(3) == 0);
         }
@@ -206,7 +207,15 @@ fn a_route_leads_around_a_link_that_fades() {
         // 4 dB at 2 dB a second.
         let (at, trend) = (Instant::ZERO, Some(-200));
         assert_eq!(net.nodes[1].needs_received_power(), avoid_fading.is_some());
-        net.nodes[1].on_received_power(address(0), ReceivedPower { heard_at: at, power_mbm: -8600, trend_cdb_per_s: trend, sensitivity_mbm: -9000 });
+        net.nodes[1].on_received_power(
+            address(0),
+            ReceivedPower {
+                heard_at: at,
+                power_mbm: -8600,
+                trend_cdb_per_s: trend,
+                sensitivity_mbm: -9000,
+            },
+        );
         net.send(0, 3, 0);
         net.run(Instant::from_millis(100));
         assert_eq!(net.delivered.len(), 1);

@@ -217,8 +217,9 @@ const SPREAD_TIME: Duration = Duration::from_secs(2);
 /// Frames are lost, so many of a hundred; requests are if there are to be `no_requests`.
 fn lose(net: &mut Net, percent: u64, no_requests: bool, random: &mut RandomStream) {
     let mut losses = RandomStream::new(random.uniform_below(u64::MAX), "losses", 0);
-    net.loses =
-        Box::new(move |packet| no_requests && is_request(packet) || losses.uniform_below(100) < percent);
+    net.loses = Box::new(move |packet| {
+        no_requests && is_request(packet) || losses.uniform_below(100) < percent
+    });
 }
 
 /// A link fails under a packet; requests are lost, so that no reply brings it back.
@@ -361,7 +362,10 @@ fn stale(cache: CacheKind, tap: bool, loss: usize) -> Stale {
         for _ in 0..8 {
             lose(&mut net, loss as u64, false, &mut random);
             for id in 0..4 {
-                let (from, to) = (random.uniform_below(n as u64) as usize, random.uniform_below(n as u64) as usize);
+                let (from, to) = (
+                    random.uniform_below(n as u64) as usize,
+                    random.uniform_below(n as u64) as usize,
+                );
                 for _ in 0..3 {
                     net.send(from, to, id);
                     net.run(net.now + Duration::from_secs(1));

@@ -4,7 +4,7 @@ use driftway_route::{AodvConfig, ErrorRule, LocalRepair, RouteRefresh, SearchRul
 use serde::{Deserialize, Serialize};
 
 use crate::Time;
-use crate::file_value::{Lifetime, OrNone, FileValue, Keyword, Keywords, table};
+use crate::file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone, table};
 
 table! {
     /// `protocol = "aodv"`: RFC 3561. What is left out is as the RFC has it, or, where that leaves
@@ -178,14 +178,18 @@ impl FileValue<LocalRepair> for LocalRepairMode {
     fn from_config(value: LocalRepair) -> Self {
         match value {
             LocalRepair::Off => Self::Off,
-            LocalRepair::NearDestination { max_hops, add_ttl } => Self::Near(NearRepair { max_hops, add_ttl }),
+            LocalRepair::NearDestination { max_hops, add_ttl } => {
+                Self::Near(NearRepair { max_hops, add_ttl })
+            }
             LocalRepair::PastMidpoint => Self::PastHalf,
         }
     }
     fn to_config(&self) -> LocalRepair {
         match *self {
             Self::Off => LocalRepair::Off,
-            Self::Near(NearRepair { max_hops, add_ttl }) => LocalRepair::NearDestination { max_hops, add_ttl },
+            Self::Near(NearRepair { max_hops, add_ttl }) => {
+                LocalRepair::NearDestination { max_hops, add_ttl }
+            }
             Self::PastHalf => LocalRepair::PastMidpoint,
         }
     }

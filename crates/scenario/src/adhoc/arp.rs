@@ -8,7 +8,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
-use crate::file_value::{Lifetime, FileValue, table};
+use crate::file_value::{FileValue, Lifetime, table};
 
 /// How a node learns its neighbours' hardware addresses: `true`, `false`, or `{ … }`.
 #[derive(Clone, Debug, PartialEq, Default)]

@@ -2,13 +2,14 @@
 
 use driftway_base::Duration;
 use driftway_route::{
-    CachePart, NextHopConfirmation, DsrConfig, ReplyFromCache, RequestTablePolicy, NonPropagatingRequests, SalvageReplies, RouteShortening,
+    CachePart, DsrConfig, NextHopConfirmation, NonPropagatingRequests, ReplyFromCache,
+    RequestTablePolicy, RouteShortening, SalvageReplies,
 };
 use serde::{Deserialize, Serialize};
 
 use super::dsr_cache::DsrCache;
 use crate::Time;
-use crate::file_value::{Lifetime, OrNone, FileValue, Keyword, Keywords, table};
+use crate::file_value::{FileValue, Keyword, Keywords, Lifetime, OrNone, table};
 
 table! {
     /// `protocol = "dsr"`: RFC 4728. What is left out is as the RFC has it; what ns-2.35 does
@@ -201,13 +202,17 @@ pub struct RequestTableHighest {
 impl FileValue<RequestTablePolicy> for RequestTableKind {
     fn from_config(value: RequestTablePolicy) -> Self {
         match value {
-            RequestTablePolicy::RecentIds { nodes, ids: numbers } => Self::Numbers(RequestTableIds { nodes, numbers }),
+            RequestTablePolicy::RecentIds { nodes, ids: numbers } => {
+                Self::Numbers(RequestTableIds { nodes, numbers })
+            }
             RequestTablePolicy::HighestId { nodes } => Self::Highest(RequestTableHighest { nodes }),
         }
     }
     fn to_config(&self) -> RequestTablePolicy {
         match *self {
-            Self::Numbers(RequestTableIds { nodes, numbers }) => RequestTablePolicy::RecentIds { nodes, ids: numbers },
+            Self::Numbers(RequestTableIds { nodes, numbers }) => {
+                RequestTablePolicy::RecentIds { nodes, ids: numbers }
+            }
             Self::Highest(RequestTableHighest { nodes }) => RequestTablePolicy::HighestId { nodes },
         }
     }
@@ -231,7 +236,9 @@ impl FlowState {
     /// Can a header say the timeout: whole seconds, 16 bits of them?
     pub(crate) const fn fits_header(&self) -> bool {
         let nanos = self.timeout.0.as_nanos();
-        nanos.is_multiple_of(NANOS_PER_SECOND) && nanos / NANOS_PER_SECOND <= u16::MAX as u64 && nanos > 0
+        nanos.is_multiple_of(NANOS_PER_SECOND)
+            && nanos / NANOS_PER_SECOND <= u16::MAX as u64
+            && nanos > 0
     }
 }
 

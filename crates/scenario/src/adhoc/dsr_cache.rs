@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use driftway_route::{CACHES, CacheKind, CacheLimits, CacheOptions, CacheDescriptor, UpdateOptions};
+use driftway_route::{
+    CACHES, CacheDescriptor, CacheKind, CacheLimits, CacheOptions, UpdateOptions,
+};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Time;
-use crate::file_value::{Lifetime, FileValue, table};
+use crate::file_value::{FileValue, Lifetime, table};
 
 /// A route cache of [`CACHES`]: by its name alone, `"link-max-life"` or `"update"`, or with options,
 /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` or
@@ -28,7 +30,7 @@ pub struct PathCacheLimits {
     /// Routes that were only seen.
     pub secondary: u16,
     /// How long a route is kept; `"forever"` is a value, too. Default 300 s.
-    #[serde(default = "five_minutes")]
+    #[serde(default = "default_path_timeout")]
     pub timeout: Lifetime,
 }
 
@@ -93,11 +95,14 @@ impl Serialize for DsrCache {
         }
         match self.0.options() {
             CacheOptions::None => to.serialize_unit_variant("Cache", 0, name),
-            CacheOptions::Limits(limits) => {
-                to.serialize_newtype_variant("Cache", 0, name, &PathCacheLimits::from_config(limits))
-            }
+            CacheOptions::Limits(limits) => to.serialize_newtype_variant(
+                "Cache",
+                0,
+                name,
+                &PathCacheLimits::from_config(limits),
+            ),
             CacheOptions::Update(options) => {
-                to.serialize_newtype_variant("Cache", 0, name, &DsrUpdate::of(options))
+                to.serialize_newtype_variant("Cache", 0, name, &DsrUpdate::from_config(options))
             }
         }
     }
@@ -152,7 +157,8 @@ impl<'de> Visitor<'de> for CacheVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DsrCache, A::Error> {
-        let one = || A::Error::custom(format_args!("expected one key of {}", CACHE_NAMES.join(", ")));
+        let one =
+            || A::Error::custom(format_args!("expected one key of {}", CACHE_NAMES.join(", ")));
         let listed = map.next_key_seed(CacheNameSeed)?.ok_or_else(one)?;
         let name = listed.name;
         let options = match listed.options {
@@ -160,8 +166,12 @@ impl<'de> Visitor<'de> for CacheVisitor {
                 let message = format_args!("`{name}` has no value\nwrite \"{name}\"");
                 return Err(A::Error::custom(message));
             }
-            CacheOptions::Limits(_) => CacheOptions::Limits(map.next_value::<PathCacheLimits>()?.to_config()),
-            CacheOptions::Update(_) => CacheOptions::Update(map.next_value::<DsrUpdate>()?.value()),
+            CacheOptions::Limits(_) => {
+                CacheOptions::Limits(map.next_value::<PathCacheLimits>()?.to_config())
+            }
+            CacheOptions::Update(_) => {
+                CacheOptions::Update(map.next_value::<DsrUpdate>()?.to_config())
+            }
         };
         if map.next_key::<IgnoredAny>()?.is_some() {
             return Err(one());
@@ -212,7 +222,11 @@ mod test {
             let (options, written) = match listed.options {
                 CacheOptions::None => continue,
                 CacheOptions::Limits(_) => {
-                    let limits = PathCacheLimits { primary: 3, secondary: 4, timeout: default_path_timeout() };
+                    let limits = PathCacheLimits {
+                        primary: 3,
+                        secondary: 4,
+                        timeout: default_path_timeout(),
+                    };
                     (CacheOptions::Limits(limits.to_config()), "primary = 3, secondary = 4")
                 }
                 CacheOptions::Update(options) => {
@@ -221,7 +235,10 @@ mod test {
                 }
             };
             let file = read(&format!("{{ {name} = {{ {written} }} }}"));
-            assert_eq!((file.cache.to_config().name(), file.cache.to_config().options()), (name, options));
+            assert_eq!(
+                (file.cache.to_config().name(), file.cache.to_config().options()),
+                (name, options)
+            );
             assert_eq!(file.cache.limits().is_some(), matches!(options, CacheOptions::Limits(_)));
             reads_back(&file);
         }

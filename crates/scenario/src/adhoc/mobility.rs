@@ -74,7 +74,7 @@ pub enum MobilityModel {
         /// `"0 m/s"` on only with `steady_state = false`: a way at nearly no speed takes nearly for
         /// ever, so that the nodes' mean speed falls as long as the run lasts and has no steady
         /// state. The speed 0 itself is never drawn.
-        #[serde(serialize_with = "shortly")]
+        #[serde(serialize_with = "one_or_range")]
         #[schemars(with = "crate::schema::OneOrTwo<Speed>")]
         speed: (Speed, Speed),
         /// How long a node waits where it has arrived, shortest and longest; each pause is drawn
@@ -83,7 +83,7 @@ pub enum MobilityModel {
         /// A pause as long as the run, which is how studies with ns-2's `setdest` write that nobody
         /// moves, means that only with `steady_state = false`. In the steady state most nodes begin
         /// somewhere within such a pause, and leave when its rest is over.
-        #[serde(serialize_with = "shortly")]
+        #[serde(serialize_with = "one_or_range")]
         #[schemars(with = "Option<crate::schema::OneOrTwo<Time>>")]
         pause: (Time, Time),
         /// How the nodes begin. Default true.
@@ -178,7 +178,11 @@ impl MobilityKeys {
                     let OneOrRange(speed) = self.speed.ok_or_else(|| needs(what, "speed"))?;
                     let pause = self.pause.map_or_else(Default::default, |OneOrRange(pause)| pause);
                     let steady_state = self.steady_state.unwrap_or(true);
-                    Ok(Mobility::Model(MobilityModel::RandomWaypoint { speed, pause, steady_state }))
+                    Ok(Mobility::Model(MobilityModel::RandomWaypoint {
+                        speed,
+                        pause,
+                        steady_state,
+                    }))
                 }
                 ModelName::ConstantVelocity => {
                     let what = "model \"constant-velocity\"";
@@ -238,7 +242,10 @@ where
                 let value = text.parse().map_err(E::custom)?;
                 Ok(OneOrRange((value, value)))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<OneOrRange<T>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut values: A,
+            ) -> Result<OneOrRange<T>, A::Error> {
                 let mut next =
                     |n| values.next_element()?.ok_or_else(|| Error::invalid_length(n, &self));
                 Ok(OneOrRange((next(0)?, next(1)?)))

@@ -14,8 +14,8 @@ pub(crate) mod routing;
 use std::sync::Arc;
 
 use driftway_base::Probability;
-use driftway_radio::mobility::{ConstantVelocity, RandomWaypoint, InitialDistribution};
-use driftway_radio::{ParameterError, DcfConfig, TdmaConfig};
+use driftway_radio::mobility::{ConstantVelocity, InitialDistribution, RandomWaypoint};
+use driftway_radio::{DcfConfig, ParameterError, TdmaConfig};
 use serde::{Deserialize, Serialize};
 
 pub use aodv::Aodv;
@@ -69,7 +69,7 @@ pub struct Adhoc {
     pub feedback: Feedback,
     /// The most ICMP errors that a node sends in any second, of all kinds together (RFC 1812
     /// §4.3.2.8); 0: any number. Default 10.
-    #[serde(default = "ten")]
+    #[serde(default = "default_icmp_rate")]
     pub icmp_rate: u8,
     /// With `feedback = "rfn"`: how a source's node looks for a route while the source is silent, such
     /// as `{ every = "2 s", most = 10 }`.
@@ -103,7 +103,9 @@ impl Adhoc {
     pub(crate) fn mobility_nodes(&self) -> Option<u32> {
         let count = match &self.mobility {
             Mobility::File(_) => self.movement.as_ref()?.nodes(),
-            Mobility::Chain { .. } | Mobility::Model(MobilityModel::RandomWaypoint { .. }) => return None,
+            Mobility::Chain { .. } | Mobility::Model(MobilityModel::RandomWaypoint { .. }) => {
+                return None;
+            }
             Mobility::Positions { positions }
             | Mobility::Model(MobilityModel::ConstantVelocity { positions, .. }) => positions.len(),
         };
@@ -123,7 +125,11 @@ impl Adhoc {
                 None => driftway_radio::Mobility::fixed(&[]),
             }),
             Mobility::Model(MobilityModel::RandomWaypoint { speed, pause, steady_state }) => {
-                let start = if *steady_state { InitialDistribution::SteadyState } else { InitialDistribution::Uniform };
+                let start = if *steady_state {
+                    InitialDistribution::SteadyState
+                } else {
+                    InitialDistribution::Uniform
+                };
                 let (speed, pause) = ((speed.0.0, speed.1.0), (pause.0.0, pause.1.0));
                 let model = RandomWaypoint { area, speed, pause, start };
                 driftway_radio::Mobility::random_waypoint(&model, self.nodes(), seed)

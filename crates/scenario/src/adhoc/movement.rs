@@ -20,7 +20,10 @@ pub(crate) enum MovementFileError {
 }
 
 /// Reads the file that `named` names, seen from the folder of the scenario file `scenario`.
-pub(crate) fn load(named: &mobility::MovementFile, scenario: &str) -> Result<Movement, MovementFileError> {
+pub(crate) fn load(
+    named: &mobility::MovementFile,
+    scenario: &str,
+) -> Result<Movement, MovementFileError> {
     let folder = Path::new(scenario).parent().unwrap_or(Path::new(""));
     let path = folder.join(&named.file);
     let name = path.display().to_string();
@@ -31,7 +34,11 @@ pub(crate) fn load(named: &mobility::MovementFile, scenario: &str) -> Result<Mov
     })?;
     let wrong = |error: MovementError| {
         let MovementError { file, line, column, message, help } = error;
-        MovementFileError::Invalid(Error::in_file(format!("{file}:{line}:{column}"), &message, &help))
+        MovementFileError::Invalid(Error::in_file(
+            format!("{file}:{line}:{column}"),
+            &message,
+            &help,
+        ))
     };
     let text = movement::decode(&name, &bytes).map_err(wrong)?;
     let read = match named.format {

@@ -4,10 +4,12 @@ use driftway_base::{Duration, Rate};
 use driftway_radio::ParameterError;
 use driftway_route::NextHopConfirmation;
 
-use super::{CheckResult, Problem, link, require, require_positive, require_probability, require_range};
+use super::{
+    CheckResult, Problem, link, require, require_positive, require_probability, require_range,
+};
 use crate::adhoc::aodv::RequestRetry;
-use crate::adhoc::arp::{ArpRetryRule, Arp};
-use crate::adhoc::dsr::{RequestTableHighest, RequestTableKind, RequestTableIds};
+use crate::adhoc::arp::{Arp, ArpRetryRule};
+use crate::adhoc::dsr::{RequestTableHighest, RequestTableIds, RequestTableKind};
 use crate::adhoc::mac::MacTimeout;
 use crate::adhoc::mobility::{Mobility, MobilityModel, Point};
 use crate::adhoc::{
@@ -129,7 +131,9 @@ fn check_mobility(network: &Adhoc) -> CheckResult {
                 check_points(&key("positions"), positions, network.area)?;
             }
         }
-        Mobility::Positions { positions } => check_points(&key("positions"), positions, network.area)?,
+        Mobility::Positions { positions } => {
+            check_points(&key("positions"), positions, network.area)?
+        }
         Mobility::Chain { chain: Distance(spacing) } => {
             require(*spacing > 0.0, key("chain"), || {
                 format!("a spacing of {spacing} m\nneighbours are apart")

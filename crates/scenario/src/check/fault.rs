@@ -1,7 +1,11 @@
 //! Rules for faults.
 
-use super::{CheckResult, check_hop, link, require, require_positive, require_probability, require_range};
-use crate::{PartitionHop, PartitionSignal, Duplex, Fault, InterferenceHop, Path, ReorderMode, Size, Time};
+use super::{
+    CheckResult, check_hop, link, require, require_positive, require_probability, require_range,
+};
+use crate::{
+    Duplex, Fault, InterferenceHop, PartitionHop, PartitionSignal, Path, ReorderMode, Size, Time,
+};
 
 /// An IP header and a UDP header: the smallest foreign packet.
 const MIN_FOREIGN_PACKET_BYTES: u64 = 28;
@@ -102,7 +106,9 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
                     .into()
             })?;
             let delays = change.delay.iter().enumerate();
-            delays.into_iter().try_for_each(|(i, d)| link::check_delay(&format!("{key}.delay.{i}"), *d))
+            delays
+                .into_iter()
+                .try_for_each(|(i, d)| link::check_delay(&format!("{key}.delay.{i}"), *d))
         }
     }
 }
@@ -150,5 +156,11 @@ fn require_end_before_next(key: &str, every: Option<Time>, lasts: Time) -> Check
 }
 
 fn check_size(key: &str, Size(found): Size) -> CheckResult {
-    require_range(format!("{key}.size"), "packets of so many bytes:", found, MIN_FOREIGN_PACKET_BYTES, 65_535)
+    require_range(
+        format!("{key}.size"),
+        "packets of so many bytes:",
+        found,
+        MIN_FOREIGN_PACKET_BYTES,
+        65_535,
+    )
 }

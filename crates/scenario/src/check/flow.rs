@@ -2,7 +2,7 @@
 
 use driftway_tcp::RecoveryKind;
 
-use super::{CheckResult, adhoc, require, check_node, require_positive, require_range};
+use super::{CheckResult, adhoc, check_node, require, require_positive, require_range};
 use crate::{Aid, Application, Flow, Network, Phase, Size, Tcp, Time, Transport};
 
 pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -> CheckResult {
@@ -43,7 +43,11 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
         Transport::Tcp => {
             flow.tcp.as_ref().map_or(Ok(()), |tcp| self::check_tcp(&format!("{key}.tcp"), tcp))?;
             if let (Some(tcp), Network::Adhoc(network)) = (&flow.tcp, network) {
-                adhoc::check_frame_size(network, format!("{key}.tcp.mss"), tcp.mss.0 + TCP_IP_BYTES)?;
+                adhoc::check_frame_size(
+                    network,
+                    format!("{key}.tcp.mss"),
+                    tcp.mss.0 + TCP_IP_BYTES,
+                )?;
             }
         }
         Transport::Udp => {

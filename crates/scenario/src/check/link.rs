@@ -62,7 +62,13 @@ fn check_errors(key: &str, bit: Option<f64>, packet: Option<f64>) -> CheckResult
 }
 
 pub(super) fn check_queue(key: &str, queue: &Queue) -> CheckResult {
-    require_range(format!("{key}.packets"), "the limit of packets", queue.packets.into(), 1, 1_000_000)?;
+    require_range(
+        format!("{key}.packets"),
+        "the limit of packets",
+        queue.packets.into(),
+        1,
+        1_000_000,
+    )?;
     let Some(red) = queue.red() else {
         if let Some(threshold) = queue.ecn_threshold {
             let key = format!("{key}.ecn_threshold");

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use driftway_aid::list::AIDS;
 use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
+use driftway_aid::registry::AIDS;
 use driftway_route::{CACHES, CacheOptions};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use crate::adhoc::dsr_cache::{Cache, Limits, Update};
-use crate::adhoc::radio::Capture;
-use crate::setting::{Word, Words};
+use crate::adhoc::dsr_cache::{DsrCache, DsrUpdate, PathCacheLimits};
+use crate::adhoc::radio::CaptureRatio;
+use crate::file_value::{Keyword, Keywords};
 use crate::{
-    Again, Aid, Arp, BitRate, CutHop, Decibel, Distance, Frequency, InterferenceHop, Lifetime,
-    OrNone, Phase, Power, Resolution, Size, Speed, Tcp, Tick, Time, Window, preset,
+    Aid, Arp, ArpOptions, ArpRetryRule, BitRate, Decibel, Distance, Frequency, InterferenceHop,
+    Lifetime, OrNone, PartitionHop, Phase, Power, Size, Speed, Tcp, Tick, Time, Window, preset,
 };
 
 /// Text that is a number and one of these units.
@@ -74,10 +74,10 @@ macro_rules! or_words {
 }
 or_words! {
     Lifetime: Time, "forever";
-    Again: Time, "next-packet";
+    ArpRetryRule: Time, "next-packet";
     Phase: Time, "random";
-    Capture: Decibel, "none";
-    CutHop: u32, "random";
+    CaptureRatio: Decibel, "none";
+    PartitionHop: u32, "random";
     InterferenceHop: u32, "intermediate";
 }
 
@@ -93,7 +93,7 @@ impl<T: JsonSchema> JsonSchema for OrNone<T> {
     }
 }
 
-impl<T: Words> JsonSchema for Word<T> {
+impl<T: Keywords> JsonSchema for Keyword<T> {
     fn schema_name() -> Cow<'static, str> {
         names::<T>().join(" or ").into()
     }
@@ -105,7 +105,7 @@ impl<T: Words> JsonSchema for Word<T> {
     }
 }
 
-fn names<T: Words>() -> Vec<&'static str> {
+fn names<T: Keywords>() -> Vec<&'static str> {
     T::ALL.iter().map(|(name, _)| *name).collect()
 }
 
@@ -130,7 +130,7 @@ inlined! {
         { "title": "number of segments", "type": "integer", "minimum": 0 },
     ] });
     Arp: generator => json_schema!({ "anyOf": [
-        { "type": "boolean" }, generator.subschema_for::<Resolution>(),
+        { "type": "boolean" }, generator.subschema_for::<ArpOptions>(),
     ] });
     Tick: generator => json_schema!({ "anyOf": [
         generator.subschema_for::<Time>(),
@@ -148,11 +148,11 @@ inlined! {
             },
         },
     ] });
-    PresetName: _generator => json_schema!({ "type": "string", "enum": preset::names() });
+    PresetName: _generator => json_schema!({ "type": "string", "enum": preset::preset_names() });
     TcpOrPreset: generator => json_schema!({ "anyOf": [
         generator.subschema_for::<PresetName>(), generator.subschema_for::<Tcp>(),
     ] });
-    Cache: generator => cache(generator);
+    DsrCache: generator => cache(generator);
 }
 
 /// One value, or the least and the most.
@@ -187,13 +187,13 @@ fn described(mut schema: Schema, text: &str, default: &Value) -> Schema {
 /// A name, or a table with a name as its only key.
 fn cache(generator: &mut SchemaGenerator) -> Schema {
     let by_name: Vec<_> =
-        CACHES.iter().filter(|cache| cache.by_name).map(|cache| cache.name).collect();
+        CACHES.iter().filter(|cache| cache.options_are_optional).map(|cache| cache.name).collect();
     let mut forms = vec![json!({ "type": "string", "enum": by_name })];
     for cache in CACHES {
         let options = match cache.options {
             CacheOptions::None => continue,
-            CacheOptions::Limits(_) => generator.subschema_for::<Limits>(),
-            CacheOptions::Update(_) => generator.subschema_for::<Update>(),
+            CacheOptions::Limits(_) => generator.subschema_for::<PathCacheLimits>(),
+            CacheOptions::Update(_) => generator.subschema_for::<DsrUpdate>(),
         };
         forms.push(json!({
             "type": "object",
@@ -227,7 +227,7 @@ fn aid(generator: &mut SchemaGenerator) -> Schema {
         }
         forms.push(json!({
             "title": listed.name,
-            "description": listed.about,
+            "description": listed.summary,
             "type": "object",
             "additionalProperties": false,
             "required": ["name"],
@@ -252,7 +252,7 @@ fn option(generator: &mut SchemaGenerator, info: &OptionInfo) -> Schema {
         OptionValue::Duration(span) => json!(Time(span)),
         OptionValue::Count(count) => json!(count),
         OptionValue::Flag(on) => json!(on),
-        OptionValue::Word(word) => json!(word),
+        OptionValue::Choice(word) => json!(word),
     });
     if let Some(default) = default {
         schema.insert("default".to_owned(), default);

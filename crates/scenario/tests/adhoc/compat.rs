@@ -1,6 +1,6 @@
 //! `compat = "ns-2"`.
 
-use driftway_scenario::{Arp, Lifetime, Mac, DeviationScope, Priority, Routing, deviations};
+use driftway_scenario::{Arp, DeviationScope, Lifetime, Mac, Priority, Routing, deviations};
 
 use super::adhoc;
 
@@ -9,7 +9,10 @@ type Base = [(&'static str, &'static str); 4];
 /// Every combination of parts, and what a scenario writes to have it.
 fn networks() -> Vec<(Vec<DeviationScope>, Base)> {
     let mut networks = Vec::new();
-    for (mac, link) in [(r#"{ kind = "dcf" }"#, DeviationScope::Dcf), (r#"{ kind = "tdma" }"#, DeviationScope::Tdma)] {
+    for (mac, link) in [
+        (r#"{ kind = "dcf" }"#, DeviationScope::Dcf),
+        (r#"{ kind = "tdma" }"#, DeviationScope::Tdma),
+    ] {
         for (routing, protocols) in [
             (r#"{ protocol = "aodv" }"#, &[DeviationScope::Aodv, DeviationScope::NotDsr][..]),
             (r#"{ protocol = "dsr" }"#, &[DeviationScope::Dsr]),
@@ -77,8 +80,8 @@ fn nothing_is_missing() {
         }
         match (&standard.routing, &ns2.routing) {
             (Routing::Aodv(ours), Routing::Aodv(theirs)) => {
-                let says =
-                    matches!(standard.mac, Mac::Tdma(_)).then_some(driftway_route::HelloConfig::STANDARD);
+                let says = matches!(standard.mac, Mac::Tdma(_))
+                    .then_some(driftway_route::HelloConfig::STANDARD);
                 let config = driftway_route::AodvConfig {
                     hello: says,
                     ..driftway_route::AodvConfig::STANDARD

@@ -1,8 +1,8 @@
 //! What is read, and what is shown of it.
 
 use driftway_scenario::{
-    Arp, CaptureRatio, Distance, Feedback, Lifetime, Mac, Mobility, MobilityModel, Power, Propagation,
-    ArpOptions, Routing, Scenario, Speed, Time,
+    Arp, ArpOptions, CaptureRatio, Distance, Feedback, Lifetime, Mac, Mobility, MobilityModel,
+    Power, Propagation, Routing, Scenario, Speed, Time,
 };
 use proptest::prelude::*;
 
@@ -39,7 +39,8 @@ fn the_number_of_nodes_follows_from_positions() {
     let overrides = [("network.mobility".to_owned(), velocities.to_owned())];
     let scenario = Scenario::parse("test.toml", &text, &overrides).unwrap();
     assert_eq!(network(&scenario).nodes, Some(3));
-    let Mobility::Model(MobilityModel::ConstantVelocity { velocities, .. }) = &network(&scenario).mobility
+    let Mobility::Model(MobilityModel::ConstantVelocity { velocities, .. }) =
+        &network(&scenario).mobility
     else {
         panic!()
     };

@@ -4,7 +4,7 @@ mod compat;
 mod files;
 mod refusals;
 
-use driftway_scenario::{Adhoc, Network, Scenario, RouteProbeConfig, Time};
+use driftway_scenario::{Adhoc, Network, RouteProbeConfig, Scenario, Time};
 
 /// DESIGN's example, but for the movement file.
 pub(crate) const RIGHT: &str = r#"name = "a test"
@@ -46,7 +46,9 @@ pub(crate) fn network(scenario: &Scenario) -> &Adhoc {
 /// How a silent source's node looks for routes is a question where sources are silenced.
 #[test]
 fn the_search_for_silent_sources_is_written_out_with_rfns() {
-    let seek = |overrides| adhoc(overrides).route_probe.map(|RouteProbeConfig { every, most }| (every, most));
+    let seek = |overrides| {
+        adhoc(overrides).route_probe.map(|RouteProbeConfig { every, most }| (every, most))
+    };
     let two_seconds = Time::from_secs(2);
     assert_eq!(seek(&[]), None);
     assert_eq!(seek(&[("network.feedback", "rfn")]), Some((two_seconds, 10)));

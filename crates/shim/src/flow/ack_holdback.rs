@@ -51,7 +51,10 @@ impl Flow {
             // What is in hand already: its time runs.
             segment.set_ack(packet, self.ack_holdback.sent_ack);
         } else {
-            self.ack_holdback = AckHoldback { sent_ack: ack - HELD_BACK_BYTES, release_at: cx.now + HOLD_BACK_TIME };
+            self.ack_holdback = AckHoldback {
+                sent_ack: ack - HELD_BACK_BYTES,
+                release_at: cx.now + HOLD_BACK_TIME,
+            };
             segment.set_ack(packet, self.ack_holdback.sent_ack);
             cx.counts.held_back += 1;
         }
@@ -59,7 +62,8 @@ impl Flow {
 
     /// When all must be given that is in hand.
     pub(super) fn holdback_timeout(&self) -> Option<Instant> {
-        let in_hand = self.ack_holdback.sent_ack.before(self.local.ack) && matches!(self.state, State::Open);
+        let in_hand =
+            self.ack_holdback.sent_ack.before(self.local.ack) && matches!(self.state, State::Open);
         in_hand.then_some(self.ack_holdback.release_at)
     }
 

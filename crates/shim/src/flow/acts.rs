@@ -10,13 +10,14 @@ use core::fmt;
 
 use driftway_aid::{Aid, Verdict};
 use driftway_base::{
-    Act, ActResult, Instant, Release, RouteProbe, Seq, SeqRange, Assign, Signal, SignalKind, TcpView,
+    Act, ActResult, Assign, Instant, Release, RouteProbe, Seq, SeqRange, Signal, SignalKind,
+    TcpView,
 };
 use driftway_wire::TcpSegment;
 
 use super::view::aid_segment;
 use super::{Context, Flow, HoldMode, State};
-use crate::counts::{PacketDisposition, DiscardReason};
+use crate::counts::{DiscardReason, PacketDisposition};
 use crate::packet::Segment;
 
 /// Acts that are done for one event at most.
@@ -52,7 +53,8 @@ impl Flow {
 
     /// The network, or this host, says something about this flow.
     pub fn on_signal(&mut self, cx: &mut Context<'_>, signal: &Signal) {
-        let alone = matches!(self.state, State::Disconnected(_)) && self.retransmission_queue.is_empty();
+        let alone =
+            matches!(self.state, State::Disconnected(_)) && self.retransmission_queue.is_empty();
         let view = self.view();
         self.aid.0.on_signal(cx.now, signal, &view);
         self.perform_acts(cx, None);
@@ -88,14 +90,20 @@ impl Flow {
             PacketDisposition::Pass => {}
             // It waits behind others, or is on its way once more already; a TCP that is not held has
             // sent it nevertheless.
-            PacketDisposition::Stored | PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair) if !held => {}
-            PacketDisposition::Stored | PacketDisposition::Untouched(_) | PacketDisposition::Discarded(_) => return fate,
+            PacketDisposition::Stored
+            | PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair)
+                if !held => {}
+            PacketDisposition::Stored
+            | PacketDisposition::Untouched(_)
+            | PacketDisposition::Discarded(_) => return fate,
         }
         let seen = aid_segment(segment);
         let verdict = self.aid.0.on_down(cx.now, &seen, view);
         self.perform_acts(cx, None);
         match verdict {
-            Verdict::Drop if fate == PacketDisposition::Pass => PacketDisposition::Discarded(DiscardReason::ByAid),
+            Verdict::Drop if fate == PacketDisposition::Pass => {
+                PacketDisposition::Discarded(DiscardReason::ByAid)
+            }
             verdict => {
                 if fate == PacketDisposition::Pass {
                     self.apply_verdict(cx, verdict, segment, &seen, packet);
@@ -174,7 +182,16 @@ impl Flow {
                 let outage = probe.is_some() || step_back;
                 let probe = self.probe_spacing(cx, probe);
                 let any_ack = release == Release::AnyAck;
-                self.hold_tcp(cx, HoldMode { is_outage: outage, probe_spacing: probe, step_back, keep_window: keeps, any_ack });
+                self.hold_tcp(
+                    cx,
+                    HoldMode {
+                        is_outage: outage,
+                        probe_spacing: probe,
+                        step_back,
+                        keep_window: keeps,
+                        any_ack,
+                    },
+                );
                 ActResult::Done
             }
             Act::Resume { cwnd, ssthresh, rto } => {
@@ -195,7 +212,9 @@ impl Flow {
             Act::SendAcks { ack, window, copies } => done_if(self.emit(ack, window, copies)),
             // A host's routes do not wait for a packet to be looked for.
             Act::ProbeRoute(RouteProbe::Repeated | RouteProbe::Off) => ActResult::Done,
-            Act::SetTimeoutResponse { .. } | Act::LimitCwnd { .. } | Act::ProbeRoute(RouteProbe::Single) => ActResult::Unsupported,
+            Act::SetTimeoutResponse { .. }
+            | Act::LimitCwnd { .. }
+            | Act::ProbeRoute(RouteProbe::Single) => ActResult::Unsupported,
         }
     }
 
@@ -216,7 +235,10 @@ impl Flow {
     fn resend(&mut self, cx: &mut Context<'_>, range: SeqRange) -> bool {
         let (una, max) = (self.retransmission_queue.una, self.retransmission_queue.max);
         let range = SeqRange::new(range.start.max(una), range.end.min(max).max(una));
-        if range.is_empty() || range.start.after(range.end) || !self.retransmission_queue.resend(range) {
+        if range.is_empty()
+            || range.start.after(range.end)
+            || !self.retransmission_queue.resend(range)
+        {
             return false;
         }
         if matches!(self.state, State::Open) && !self.is_queueing {
@@ -243,8 +265,12 @@ impl Flow {
             State::Disconnected(outage) if outage.again => outage.hold.keep_window,
             State::Open | State::Disconnected(_) => match pending {
                 Some(segment) => {
-                    let capable = self.retransmission_queue.first_retransmitted_is_ecn_capable(segment.ack).unwrap_or(true);
-                    self.undo_with_segment = capable && segment.ack.after(self.retransmission_queue.una);
+                    let capable = self
+                        .retransmission_queue
+                        .first_retransmitted_is_ecn_capable(segment.ack)
+                        .unwrap_or(true);
+                    self.undo_with_segment =
+                        capable && segment.ack.after(self.retransmission_queue.una);
                     self.undo_with_segment
                 }
                 None => {

@@ -8,7 +8,7 @@
 
 use alloc::vec::Vec;
 
-use driftway_base::{Duration, Instant, Ipv4Addr, UnreachableScope, Signal, SignalKind};
+use driftway_base::{Duration, Instant, Ipv4Addr, Signal, SignalKind, UnreachableScope};
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpSegment, UnreachableCode,
 };
@@ -49,7 +49,8 @@ impl Flow {
             && outage.hold.is_outage
         {
             let drawn = outage.icmp_report.is_some_and(|report| report.probe_sent_since);
-            outage.icmp_report = Some(IcmpReport { reporter: by, scope, at: now, probe_sent_since: drawn });
+            outage.icmp_report =
+                Some(IcmpReport { reporter: by, scope, at: now, probe_sent_since: drawn });
         }
     }
 

@@ -5,9 +5,9 @@ use driftway_base::{Duration, Seq};
 use driftway_wire::TcpFlags;
 
 use super::{Context, Flow, State, Step};
-use crate::counts::{PacketDisposition, DiscardReason, UntouchedReason};
-use crate::retransmission_queue::NewlyAcked;
+use crate::counts::{DiscardReason, PacketDisposition, UntouchedReason};
 use crate::packet::Segment;
+use crate::retransmission_queue::NewlyAcked;
 
 /// What Linux's shortest timeout is beyond a round trip (tcp_rto_min).
 const MIN_RTO: Duration = Duration::from_millis(200);
@@ -58,7 +58,9 @@ impl Flow {
             _ => self.on_segment(cx, segment, packet),
         };
         let fate = match fate {
-            PacketDisposition::Pass if verdict == Verdict::Drop => PacketDisposition::Discarded(DiscardReason::ByAid),
+            PacketDisposition::Pass if verdict == Verdict::Drop => {
+                PacketDisposition::Discarded(DiscardReason::ByAid)
+            }
             fate => fate,
         };
         if self.is_closed() { Step::Closed(fate) } else { Step::Continue(fate) }
@@ -97,14 +99,20 @@ impl Flow {
         }
         if self.negotiated.sack {
             for block in segment.options.sack.as_slice() {
-                covered.last_sent = covered.last_sent.max(self.retransmission_queue.on_sack_block(*block));
+                covered.last_sent =
+                    covered.last_sent.max(self.retransmission_queue.on_sack_block(*block));
             }
         }
         covered
     }
 
     /// While everything passes.
-    fn on_segment(&mut self, cx: &mut Context<'_>, segment: &Segment, packet: &mut [u8]) -> PacketDisposition {
+    fn on_segment(
+        &mut self,
+        cx: &mut Context<'_>,
+        segment: &Segment,
+        packet: &mut [u8],
+    ) -> PacketDisposition {
         let covered = self.process_ack(cx, segment);
         self.local_una = self.local_una.max(segment.ack);
         if self.echo_congestion {
@@ -121,8 +129,10 @@ impl Flow {
             self.rtt.sample(cx.now.since(at));
         }
         self.rewrite_tsecr(cx, &covered, segment, packet);
-        self.congestion_until = self.congestion_until.filter(|point| self.retransmission_queue.una.before(*point));
-        self.loss_episode = self.loss_episode.filter(|episode| self.local_una.before(episode.until));
+        self.congestion_until =
+            self.congestion_until.filter(|point| self.retransmission_queue.una.before(*point));
+        self.loss_episode =
+            self.loss_episode.filter(|episode| self.local_una.before(episode.until));
         PacketDisposition::Pass
     }
 
@@ -141,8 +151,10 @@ impl Flow {
         packet: &mut [u8],
     ) {
         let Some((stamp, capable)) = covered.first_retransmitted else { return };
-        let (wanted, kept) = self.loss_episode.map_or((false, false), |e| (e.undo_wanted, e.keep_window));
-        let allowed = self.undo_with_segment || self.congestion_until.is_none() && (wanted && capable || kept);
+        let (wanted, kept) =
+            self.loss_episode.map_or((false, false), |e| (e.undo_wanted, e.keep_window));
+        let allowed = self.undo_with_segment
+            || self.congestion_until.is_none() && (wanted && capable || kept);
         let Some(stamps) = segment.options.timestamps.filter(|_| allowed) else { return };
         // It was sent a timeout, and the round trip of what was then sent, ago.
         let timed_out = self.rtt.srtt_or_initial().times(2) + MIN_RTO;

@@ -2,7 +2,7 @@
 
 use driftway_base::{Duration, Instant, ProbeSpacing, Seq};
 
-use super::{Context, Flow, HoldMode, Outage, Repair, SyntheticAck, State};
+use super::{Context, Flow, HoldMode, Outage, Repair, State, SyntheticAck};
 use crate::config::Config;
 use crate::counts::PacketDisposition;
 use crate::packet::Segment;
@@ -56,7 +56,8 @@ impl Flow {
                 let ends = self.last_heard == cx.now;
                 let heard = if ends { self.previously_heard } else { self.last_heard };
                 if let Some(episode) = self.loss_episode.as_mut().filter(|e| e.since <= heard) {
-                    episode.keep_reduction = !episode.undo_wanted && episode.has_reduction_to_undo();
+                    episode.keep_reduction =
+                        !episode.undo_wanted && episode.has_reduction_to_undo();
                 }
                 Outage {
                     hold: held,
@@ -80,11 +81,24 @@ impl Flow {
             State::Disconnected(outage) => {
                 let at = outage.probe_at.min(probe_at);
                 let shortest = outage.min_probe_interval.min(gap);
-                Outage { hold: held, probe_at: at, probe_interval: gap, min_probe_interval: shortest, ..outage }
+                Outage {
+                    hold: held,
+                    probe_at: at,
+                    probe_interval: gap,
+                    min_probe_interval: shortest,
+                    ..outage
+                }
             }
             State::Resuming(outage, _) => {
                 let shortest = outage.min_probe_interval.min(gap);
-                Outage { hold: held, since: cx.now, probe_at, probe_interval: gap, min_probe_interval: shortest, ..outage }
+                Outage {
+                    hold: held,
+                    since: cx.now,
+                    probe_at,
+                    probe_interval: gap,
+                    min_probe_interval: shortest,
+                    ..outage
+                }
             }
         };
         self.resend_while_held = false;
@@ -98,7 +112,13 @@ impl Flow {
         let State::Resuming(outage, _) = self.state else { return };
         let first = self.rtt.min_rtt_or_initial().max(cx.config.probe_min);
         let probe = ProbeSpacing::new(first, first.max(outage.hold.probe_spacing.max));
-        let held = HoldMode { is_outage: true, probe_spacing: probe, step_back: true, any_ack: true, ..outage.hold };
+        let held = HoldMode {
+            is_outage: true,
+            probe_spacing: probe,
+            step_back: true,
+            any_ack: true,
+            ..outage.hold
+        };
         self.hold_tcp(cx, held);
         self.probe_now(cx.now);
     }
@@ -107,7 +127,8 @@ impl Flow {
     /// probe is still on its way.
     pub fn probe_now(&mut self, now: Instant) {
         if let State::Disconnected(outage) = &mut self.state {
-            let earliest = outage.last_probe.map_or(now, |probed| now.max(probed + outage.min_probe_interval));
+            let earliest =
+                outage.last_probe.map_or(now, |probed| now.max(probed + outage.min_probe_interval));
             outage.probe_at = outage.probe_at.min(earliest);
         }
     }
@@ -117,7 +138,9 @@ impl Flow {
     pub(super) fn resume(&mut self, cx: &mut Context<'_>, keeps: bool) -> bool {
         match &mut self.state {
             State::Open => return false,
-            State::Disconnected(outage) | State::Resuming(outage, _) => outage.hold.keep_window = keeps,
+            State::Disconnected(outage) | State::Resuming(outage, _) => {
+                outage.hold.keep_window = keeps
+            }
         }
         if let State::Disconnected(outage) = self.state {
             if outage.hold.step_back || outage.again {
@@ -137,7 +160,8 @@ impl Flow {
 
     /// What was out goes its way; what had to wait leaves, spread over a round trip.
     fn resume_without_repair(&mut self, cx: &mut Context<'_>, outage: Outage) {
-        if let Some(episode) = self.loss_episode.as_mut().filter(|episode| !episode.keep_reduction) {
+        if let Some(episode) = self.loss_episode.as_mut().filter(|episode| !episode.keep_reduction)
+        {
             episode.keep_window = outage.hold.keep_window;
         }
         self.enter_open(cx.now);
@@ -170,11 +194,13 @@ impl Flow {
         let suspected = self.last_heard == cx.now && outage.since == cx.now;
         let age = if suspected { self.clock.age(cx.now, self.peer.echo) } else { Duration::ZERO };
         // Either the peer was heard just now, or this host knows it.
-        let tried = if self.last_heard == cx.now { self.answered_probe_sent_at(cx.now) } else { cx.now };
+        let tried =
+            if self.last_heard == cx.now { self.answered_probe_sent_at(cx.now) } else { cx.now };
         // RFC 3522: an echo older than the first retransmission is what undoes it. The first
         // original of the outage is the one; later ones may be from after that retransmission.
         if outage.oldest.is_none() {
-            outage.oldest = self.retransmission_queue.front().map(|oldest| (oldest.tsval, oldest.range.end));
+            outage.oldest =
+                self.retransmission_queue.front().map(|oldest| (oldest.tsval, oldest.range.end));
         }
         let hold_until = cx.now + cx.config.hold_max.max(self.rtt.srtt_or_initial().times(4));
         if !outage.again {
@@ -282,7 +308,8 @@ impl Flow {
             && outage.hold.keep_window
             && self.congestion_until.is_none()
             && outage.undo_acks < UNDO_ACKS_MAX;
-        let reduced = self.loss_episode.as_mut().filter(|episode| allowed && episode.has_reduction_to_undo());
+        let reduced =
+            self.loss_episode.as_mut().filter(|episode| allowed && episode.has_reduction_to_undo());
         let (Some(episode), Some((echo, end))) = (reduced, outage.oldest) else { return };
         let next = self.local_una + 1;
         let known = next.at_or_before(self.retransmission_queue.una) && next.before(end);
@@ -327,11 +354,14 @@ impl Flow {
         if self.local_una.before(self.retransmission_queue.una) || self.has_unreported_ack {
             self.local_una = self.retransmission_queue.una;
             self.has_unreported_ack = false;
-            self.synthetic_acks.push_back(SyntheticAck { ack: self.local_una, echo: self.fresh_tsecr(cx.now) });
+            self.synthetic_acks
+                .push_back(SyntheticAck { ack: self.local_una, echo: self.fresh_tsecr(cx.now) });
             cx.counts.releases += 1;
         }
-        self.loss_episode = self.loss_episode.filter(|episode| self.local_una.before(episode.until));
-        self.congestion_until = self.congestion_until.filter(|point| self.retransmission_queue.una.before(*point));
+        self.loss_episode =
+            self.loss_episode.filter(|episode| self.local_una.before(episode.until));
+        self.congestion_until =
+            self.congestion_until.filter(|point| self.retransmission_queue.una.before(*point));
     }
 
     /// The path that seemed to be back is said to be gone again, and the local TCP does not know what
@@ -339,7 +369,8 @@ impl Flow {
     /// path with, and when it was kept waiting for long.
     pub(super) fn report_acks_if_due(&mut self, cx: &mut Context<'_>) {
         let State::Disconnected(outage) = self.state else { return };
-        if !outage.again || !self.retransmission_queue.is_empty() && cx.now < outage.withhold_until {
+        if !outage.again || !self.retransmission_queue.is_empty() && cx.now < outage.withhold_until
+        {
             return;
         }
         self.undo_timeouts(cx);
@@ -373,7 +404,9 @@ impl Flow {
     fn repair_keeps_failing(&mut self) -> bool {
         let heard = self.last_heard;
         let State::Resuming(outage, repair) = &mut self.state else { return false };
-        let answered = outage.path_restored_at.is_some_and(|back| heard >= back && repair.last_progress == back);
+        let answered = outage
+            .path_restored_at
+            .is_some_and(|back| heard >= back && repair.last_progress == back);
         outage.failed_repairs = if answered { outage.failed_repairs.saturating_add(1) } else { 0 };
         outage.failed_repairs >= FAILED_REPAIRS_MAX
     }
@@ -390,7 +423,9 @@ impl Flow {
         self.wake_aid(cx);
         match self.state {
             State::Resuming(_, repair) if cx.now >= repair.withhold_until => self.end_outage(cx),
-            State::Resuming(_, repair) if cx.now >= repair.last_progress + repair.progress_timeout => {
+            State::Resuming(_, repair)
+                if cx.now >= repair.last_progress + repair.progress_timeout =>
+            {
                 if self.repair_keeps_failing() {
                     cx.counts.left_to_tcp += 1;
                     self.retransmission_queue.dequeue_all();

@@ -3,11 +3,11 @@
 use driftway_base::{Duration, Ecn, Instant, Seq, SeqRange};
 use driftway_wire::TcpFlags;
 
-use super::{Context, LossEpisode, Flow, State, Step};
-use crate::counts::{PacketDisposition, DiscardReason, UntouchedReason};
-use crate::retransmission_queue::{Original, OriginalState};
+use super::{Context, Flow, LossEpisode, State, Step};
+use crate::counts::{DiscardReason, PacketDisposition, UntouchedReason};
 use crate::packet::Segment;
 use crate::pool::{PoolBuffer, size_class_bytes};
+use crate::retransmission_queue::{Original, OriginalState};
 
 /// The kernel answers at once, but a packet may have to wait for a processor.
 const RESET_DELAY_MAX: Duration = Duration::from_secs(1);
@@ -47,7 +47,11 @@ impl Flow {
         let range = segment.range();
         if range.is_empty() {
             self.record_sent_tsval(segment);
-            return if self.is_closed() { Step::Closed(PacketDisposition::Pass) } else { Step::Continue(PacketDisposition::Pass) };
+            return if self.is_closed() {
+                Step::Closed(PacketDisposition::Pass)
+            } else {
+                Step::Continue(PacketDisposition::Pass)
+            };
         }
         if range.end.at_or_before(self.retransmission_queue.una) {
             // The peer has it, and the local TCP does not know yet; else it is a keep-alive.
@@ -60,7 +64,9 @@ impl Flow {
             if matches!(self.state, State::Open) {
                 self.report_acks(cx);
             }
-            return Step::Continue(PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair));
+            return Step::Continue(PacketDisposition::Discarded(
+                DiscardReason::RetransmissionInRepair,
+            ));
         }
         if range.start.after(self.retransmission_queue.max) && !self.skip_unseen(cx, range.start) {
             cx.counts.lost_track += 1;
@@ -114,7 +120,9 @@ impl Flow {
         match self.state {
             // It looks for a path as well as a probe does, is cut to what the path takes, and goes
             // wherever the local TCP would have it go.
-            State::Disconnected(outage) if outage.hold.is_outage => self.request_report_repeat(cx.now, segment),
+            State::Disconnected(outage) if outage.hold.is_outage => {
+                self.request_report_repeat(cx.now, segment)
+            }
             State::Disconnected(_) if self.has_stored(range) => {
                 return PacketDisposition::Discarded(DiscardReason::RetransmissionInHold);
             }
@@ -137,7 +145,8 @@ impl Flow {
             segment.options.timestamps.filter(|_| segment.seq.before(self.retransmission_queue.max))
         {
             let highest = self.sent_tsval.map_or(Seq(stamps.value), |(s, _)| Seq(s));
-            self.sent_tsval = Some((highest.max(Seq(stamps.value)).0, self.retransmission_queue.max));
+            self.sent_tsval =
+                Some((highest.max(Seq(stamps.value)).0, self.retransmission_queue.max));
         }
     }
 
@@ -148,11 +157,18 @@ impl Flow {
 
     /// Do all originals in `range` wait for their turn?
     fn all_waiting(&self, range: SeqRange) -> bool {
-        self.retransmission_queue.overlapping(range).all(|original| original.state == OriginalState::Waiting)
+        self.retransmission_queue
+            .overlapping(range)
+            .all(|original| original.state == OriginalState::Waiting)
     }
 
     /// Keeps in mind that the local TCP believes `range` lost.
-    fn on_local_retransmission(&mut self, cx: &mut Context<'_>, range: SeqRange, segment: &Segment) {
+    fn on_local_retransmission(
+        &mut self,
+        cx: &mut Context<'_>,
+        range: SeqRange,
+        segment: &Segment,
+    ) {
         self.retransmission_queue.on_retransmission(range, segment.total_len, cx.pool);
         // What is too long for the path can't be repaired from the store.
         let stored_to = self.retransmission_queue.stored_until();
@@ -210,7 +226,8 @@ impl Flow {
     fn store(&mut self, cx: &mut Context<'_>, packet: &[u8]) -> Option<PoolBuffer> {
         let size = size_class_bytes(packet.len());
         let fits = self.retransmission_queue.has_room()
-            && self.retransmission_queue.stored_bytes.saturating_add(size) <= cx.config.store_per_flow;
+            && self.retransmission_queue.stored_bytes.saturating_add(size)
+                <= cx.config.store_per_flow;
         let piece = if fits { cx.pool.store(packet) } else { None };
         cx.counts.not_stored += u64::from(piece.is_none());
         piece

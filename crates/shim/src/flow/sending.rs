@@ -9,11 +9,11 @@ use driftway_wire::{
 
 use super::acts::RequestedAcks;
 use super::icmp_report::IcmpReport;
-use super::{Context, Flow, SyntheticAck, EndpointState, State};
+use super::{Context, EndpointState, Flow, State, SyntheticAck};
 use crate::config::Config;
-use crate::retransmission_queue::OriginalState;
 use crate::pace::pacing_interval;
 use crate::packet::{Parsed, parse};
+use crate::retransmission_queue::OriginalState;
 use crate::shim::PacketDestination;
 
 /// Before any window (RFC 7323 §2.3).
@@ -21,7 +21,11 @@ const OUT_OF_WINDOW: u32 = 3 << 29;
 
 impl Flow {
     /// The next packet that is due, into `packet`.
-    pub fn poll(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+    pub fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        packet: &mut Vec<u8>,
+    ) -> Option<PacketDestination> {
         if let Some(reply) = self.synthetic_acks.pop_front() {
             self.last_injected = Some(cx.now);
             return self.write_synthetic_ack(reply, packet);
@@ -32,7 +36,8 @@ impl Flow {
             return Some(to);
         }
         if let Some(RequestedAcks { ack, window, copies }) = self.requested_acks {
-            self.requested_acks = (copies > 1).then_some(RequestedAcks { ack, window, copies: copies - 1 });
+            self.requested_acks =
+                (copies > 1).then_some(RequestedAcks { ack, window, copies: copies - 1 });
             cx.counts.emitted += 1;
             return self.write_ack(EndpointState { ack, window, ..self.local }, packet);
         }
@@ -86,7 +91,8 @@ impl Flow {
 
     /// Must a new segment wait behind others?
     pub(super) fn must_queue(&mut self, now: Instant) -> bool {
-        self.is_queueing = self.is_queueing && (now < self.pace_until || self.retransmission_queue.waiting() > 0);
+        self.is_queueing =
+            self.is_queueing && (now < self.pace_until || self.retransmission_queue.waiting() > 0);
         self.is_queueing
     }
 
@@ -97,7 +103,8 @@ impl Flow {
 
     /// Has it no path, and something to look for one with?
     pub fn can_probe(&self) -> bool {
-        self.is_disconnected() && self.retransmission_queue.front().is_some_and(|front| front.packet.is_some())
+        self.is_disconnected()
+            && self.retransmission_queue.front().is_some_and(|front| front.packet.is_some())
     }
     /// Does it look for a path, and is it time for that?
     pub fn is_probe_due(&self, now: Instant) -> bool {
@@ -113,7 +120,10 @@ impl Flow {
     fn next_allowed(&self) -> Option<usize> {
         let index = self.retransmission_queue.next_to_send()?;
         let State::Resuming(_, repair) = self.state else { return Some(index) };
-        let (out, len) = (self.retransmission_queue.in_flight(), self.retransmission_queue.get(index)?.range.len());
+        let (out, len) = (
+            self.retransmission_queue.in_flight(),
+            self.retransmission_queue.get(index)?.range.len(),
+        );
         (out == 0 || out.saturating_add(len) <= repair.window).then_some(index)
     }
 
@@ -151,7 +161,11 @@ impl Flow {
     /// Looks whether there is a path, with the oldest original: nothing has to be made up, and if
     /// it arrives, it is what the peer needs first. Of many that look for the same host, the first
     /// does so as often as one alone, and the others take turns; when one has found a path, all look.
-    fn send_probe(&mut self, cx: &mut Context<'_>, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+    fn send_probe(
+        &mut self,
+        cx: &mut Context<'_>,
+        packet: &mut Vec<u8>,
+    ) -> Option<PacketDestination> {
         let State::Disconnected(outage) = &mut self.state else { return None };
         let longest = outage.hold.probe_spacing.max;
         let turns = match (cx.probing_before, outage.last_probe) {
@@ -159,7 +173,8 @@ impl Flow {
             (before, None) => before,
             (_, Some(_)) => cx.probing_flows,
         };
-        outage.probe_interval = outage.probe_interval.times(2).min(longest).max(Duration::from_millis(1));
+        outage.probe_interval =
+            outage.probe_interval.times(2).min(longest).max(Duration::from_millis(1));
         outage.probe_at = cx.now + outage.probe_interval.times(turns);
         outage.last_probe = Some(cx.now);
         let sent = self.send_original(cx.now, 0, packet)?;
@@ -170,7 +185,12 @@ impl Flow {
     /// Sends an original, brought up to date in what the local TCP has learnt since: its
     /// acknowledgment, window and echoes. An acknowledgment older than a window would be refused
     /// (RFC 5961 §5.2).
-    fn send_original(&mut self, now: Instant, index: usize, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+    fn send_original(
+        &mut self,
+        now: Instant,
+        index: usize,
+        packet: &mut Vec<u8>,
+    ) -> Option<PacketDestination> {
         let original = self.retransmission_queue.get(index)?;
         packet.clear();
         packet.extend_from_slice(original.packet.as_ref()?.bytes());
@@ -197,7 +217,11 @@ impl Flow {
     }
 
     /// Makes up an acknowledgment of the peer.
-    fn write_synthetic_ack(&self, reply: SyntheticAck, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+    fn write_synthetic_ack(
+        &self,
+        reply: SyntheticAck,
+        packet: &mut Vec<u8>,
+    ) -> Option<PacketDestination> {
         let timestamps = Timestamps { value: self.ts_recent, echo: reply.echo };
         let echoes = self.peer.ece || self.echo_congestion;
         let said = EndpointState { ack: reply.ack, ece: echoes, ..self.peer };
@@ -229,7 +253,10 @@ impl Flow {
             flags: TcpFlags::ACK,
             window: self.peer.window,
             options: TcpOptions {
-                timestamps: Some(Timestamps { value: self.ts_recent, echo: self.clock.last_tsval() }),
+                timestamps: Some(Timestamps {
+                    value: self.ts_recent,
+                    echo: self.clock.last_tsval(),
+                }),
                 ..TcpOptions::default()
             },
             payload: Payload::new(0, 0, 1),
@@ -253,7 +280,11 @@ impl Flow {
     }
 
     /// Says something to the peer.
-    fn write_ack(&mut self, said: EndpointState, packet: &mut Vec<u8>) -> Option<PacketDestination> {
+    fn write_ack(
+        &mut self,
+        said: EndpointState,
+        packet: &mut Vec<u8>,
+    ) -> Option<PacketDestination> {
         self.on_ack_sent(said.ack);
         let timestamps = Timestamps { value: self.clock.last_tsval(), echo: said.echo };
         self.write_bare_segment(self.key, self.retransmission_queue.max, said, timestamps, packet)?;

@@ -11,7 +11,8 @@ impl Flow {
     /// acknowledged and the local TCP was not told is not in it.
     pub(super) fn view(&self) -> TcpView {
         let scaled = |window: u16, shift: u8| u32::from(window) << shift;
-        let peer_window = self.negotiated.peer_window_shift.map(|shift| scaled(self.peer.window, shift));
+        let peer_window =
+            self.negotiated.peer_window_shift.map(|shift| scaled(self.peer.window, shift));
         TcpView {
             is_synchronized: true,
             mss: self.negotiated.mss.map_or(Known::Unknown, |mss| Known::Estimated(mss.into())),
@@ -30,7 +31,10 @@ impl Flow {
             is_ecn_negotiated: Known::Exact(self.negotiated.ecn),
             // It may have taken more than it has acknowledged.
             rcv_nxt: Known::Estimated(self.local.ack),
-            advertised_window: Known::Exact(scaled(self.local.window, self.negotiated.window_shift)),
+            advertised_window: Known::Exact(scaled(
+                self.local.window,
+                self.negotiated.window_shift,
+            )),
             // Only the kernel knows its windows, and its timer.
             ..TcpView::default()
         }

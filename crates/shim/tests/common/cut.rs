@@ -4,7 +4,8 @@ use driftway_shim::{PacketDisposition, UntouchedReason};
 
 use super::timeline::{Timeline, ack, nth_segment};
 
-pub const NOT_BELIEVED: PacketDisposition = PacketDisposition::Untouched(UntouchedReason::NotBelieved);
+pub const NOT_BELIEVED: PacketDisposition =
+    PacketDisposition::Untouched(UntouchedReason::NotBelieved);
 
 /// Segments 0 to 3 leave at 200 ms, a router reports at 250 ms that there is no way; the local TCP
 /// times out at 400 ms, and has one more new segment. Probes go at 450 and 650 ms.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use driftway_base::SignalKind;
 use driftway_base::{
-    Probability, Duration, Ecn, Endpoint, Instant, Ipv4Addr, RandomStream, Seq, Signal,
+    Duration, Ecn, Endpoint, Instant, Ipv4Addr, Probability, RandomStream, Seq, Signal,
 };
-use driftway_shim::{PacketDisposition, Shim, PacketDestination};
+use driftway_shim::{PacketDestination, PacketDisposition, Shim};
 use driftway_tcp::{Clock, Config, Connection, DelayedAck, GrowthKind, RecoveryKind};
 use driftway_wire::{Body, IcmpMessage, IpHeader, Packet, Payload, TcpSegment, UnreachableCode};
 
@@ -293,7 +293,10 @@ impl TestNetwork {
         let pass = match &mut self.ends[to].shim {
             None => true,
             Some(shim) => {
-                matches!(shim.on_incoming(self.now, &mut bytes), PacketDisposition::Pass | PacketDisposition::Untouched(_))
+                matches!(
+                    shim.on_incoming(self.now, &mut bytes),
+                    PacketDisposition::Pass | PacketDisposition::Untouched(_)
+                )
             }
         };
         if pass {
@@ -419,7 +422,8 @@ impl TestNetwork {
     fn forge(&mut self) {
         let view = self.ends[0].tcp.view();
         let Some(outstanding) = view.outstanding() else { return };
-        let seq = outstanding.start + self.random.uniform_below(u64::from(outstanding.len())) as u32;
+        let seq =
+            outstanding.start + self.random.uniform_below(u64::from(outstanding.len())) as u32;
         let segment =
             TcpSegment { source_port: 4000, destination_port: 80, seq, ..TcpSegment::default() };
         let ip = IpHeader::new(address(0), address(1));

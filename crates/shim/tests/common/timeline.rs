@@ -5,7 +5,9 @@
 //! claimed with [`Line::emits`] before the test ends.
 
 use driftway_base::{Duration, Ecn, Endpoint, FlowKey, Instant, Ipv4Addr, Seq, SeqRange, Signal};
-use driftway_shim::{Config, Counts, PacketDisposition, FlowStatus, Shim, DiscardReason, PacketDestination};
+use driftway_shim::{
+    Config, Counts, DiscardReason, FlowStatus, PacketDestination, PacketDisposition, Shim,
+};
 use driftway_wire::{
     Body, IcmpMessage, IpHeader, Packet, Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps,
     UnreachableCode,
@@ -25,8 +27,10 @@ pub const HERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 1), 4000);
 pub const THERE: Endpoint = Endpoint::new(Ipv4Addr::new(10, 0, 0, 2), 80);
 pub const FLOW: FlowKey = FlowKey { source: HERE, destination: THERE };
 
-pub const IN_HOLD: PacketDisposition = PacketDisposition::Discarded(DiscardReason::RetransmissionInHold);
-pub const IN_REPAIR: PacketDisposition = PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair);
+pub const IN_HOLD: PacketDisposition =
+    PacketDisposition::Discarded(DiscardReason::RetransmissionInHold);
+pub const IN_REPAIR: PacketDisposition =
+    PacketDisposition::Discarded(DiscardReason::RetransmissionInRepair);
 pub const ACK_HELD: PacketDisposition = PacketDisposition::Discarded(DiscardReason::AckHeld);
 
 /// What one end sends.
@@ -325,7 +329,10 @@ impl Timeline {
     }
     /// A router reports that segment `n` has no way, and is believed.
     pub fn cut(&mut self, n: u32) {
-        assert_eq!(self.unreachable(nth_segment(n), UnreachableCode::Host), PacketDisposition::Pass);
+        assert_eq!(
+            self.unreachable(nth_segment(n), UnreachableCode::Host),
+            PacketDisposition::Pass
+        );
         assert_eq!(self.status().state, "disconnected");
     }
 

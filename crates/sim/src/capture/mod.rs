@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 
 use driftway_base::{Duration, Instant};
-use driftway_radio::dcf::{FrameRecord, FrameKind, ReceptionOutcome};
+use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_scenario::{Mac, Network, Scenario};
 use driftway_wire::{ArpMessage, EncodeError, HardwareAddr, Payload, RoutedPacket};
 
@@ -145,7 +145,11 @@ impl Capture {
         header.write(&mut record);
         let encoded = write_frame_body(carried, &mut record);
         let remark = join_comments(Some(format!("dropped at node {node}: {why}")), encoded);
-        self.pending_drops.push_back(PendingDrop { at, record, comment: remark.unwrap_or_default() });
+        self.pending_drops.push_back(PendingDrop {
+            at,
+            record,
+            comment: remark.unwrap_or_default(),
+        });
     }
 
     /// No frame is on the air: nothing has to wait for one.
@@ -204,7 +208,9 @@ fn outcome_comment(frame: &FrameRecord) -> Option<String> {
     }
     let node = frame.to?;
     Some(match frame.outcome {
-        ReceptionOutcome::Pending | ReceptionOutcome::Received | ReceptionOutcome::Broadcast(_) => return None,
+        ReceptionOutcome::Pending | ReceptionOutcome::Received | ReceptionOutcome::Broadcast(_) => {
+            return None;
+        }
         ReceptionOutcome::Duplicate => format!("node {node} has it already"),
         ReceptionOutcome::Refused => format!("not answered by node {node}: its medium is taken"),
         ReceptionOutcome::Collided => format!("lost at node {node}: collision"),

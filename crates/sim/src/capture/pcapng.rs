@@ -54,7 +54,13 @@ impl CaptureWriter {
     }
 
     /// One packet: on the interface of the node that sent it, or among what was lost.
-    pub fn write_packet(&mut self, node: Option<u32>, at: Instant, data: &[u8], comment: Option<&str>) {
+    pub fn write_packet(
+        &mut self,
+        node: Option<u32>,
+        at: Instant,
+        data: &[u8],
+        comment: Option<&str>,
+    ) {
         let interface_id = self.interface_id(node);
         let comment = comment.map(|text| EnhancedPacketOption::Comment(Cow::Borrowed(text)));
         self.write_block(&Block::EnhancedPacket(EnhancedPacketBlock {

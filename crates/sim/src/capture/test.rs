@@ -184,7 +184,11 @@ fn frame(kind: FrameKind, from: u32, to: Option<u32>, micros: u64) -> FrameRecor
         sequence: 40,
         retry: false,
         id: None,
-        outcome: if to.is_some() { ReceptionOutcome::Received } else { ReceptionOutcome::Broadcast(2) },
+        outcome: if to.is_some() {
+            ReceptionOutcome::Received
+        } else {
+            ReceptionOutcome::Broadcast(2)
+        },
     }
 }
 
@@ -308,7 +312,8 @@ fn wireshark_reads_the_fields_that_were_meant() {
 fn bytes_of_no_standard_stand_behind_the_packet() {
     let file = captured(|capture| {
         for padding in [20, -8] {
-            let packet = RoutedPacket { size_adjustment: padding, ..RoutedPacket::plain(segment()) };
+            let packet =
+                RoutedPacket { size_adjustment: padding, ..RoutedPacket::plain(segment()) };
             let data = frame(FrameKind::Data, 0, Some(1), 100);
             capture.write_frame(&data, PREAMBLE, FrameBody::Packet(&packet));
         }

@@ -54,7 +54,7 @@ pub struct Entry {
     /// Slow-start threshold.
     pub ssthresh_bytes: Option<u32>,
     /// Retransmission timeout, back-off included.
-    #[serde(with = "span")]
+    #[serde(with = "optional_seconds")]
     pub rto_s: Option<Duration>,
     /// Where the node is.
     pub x_m: Option<f64>,

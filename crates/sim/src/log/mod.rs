@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 
 use driftway_base::{Duration, Instant};
 
-pub use entry::{Entry, Event, Layer, IpPacketId, packet_kind};
+pub use entry::{Entry, Event, IpPacketId, Layer, packet_kind};
 
 /// An event log under way.
 pub struct EventLog {

@@ -159,7 +159,7 @@ fn any_entry() -> impl Strategy<Value = Entry> {
             let (hops, waiting, rto, x_m, y_m) = much;
             let entry = Entry::new(Instant::from_nanos(nanos), node, layer, event);
             Entry {
-                kind: packet_kind.into(),
+                kind: kind.into(),
                 flow,
                 packet: name.map(|(source, identification)| IpPacketId { source, identification }),
                 neighbour,

@@ -4,42 +4,42 @@
 //! until the air takes it, one frame a node at a time; what the air brings to a neighbour goes to
 //! that node's routing as a copy, and the original ends when the link layer knows its fate.
 
-mod mac_layer;
+mod adhoc_trace;
 mod arp;
 mod feedback;
-mod routing_accounting;
 mod link_retry;
+mod mac_layer;
 mod neighbours;
-mod segment_queueing;
 mod relay;
-mod routing;
 mod route_prober;
+mod routing;
+mod routing_accounting;
+mod segment_queueing;
 mod setup;
-mod adhoc_trace;
 
 use std::collections::VecDeque;
 
 use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, RouteProbe};
-use driftway_link::{AdhocQueue, QueuedPacket, QueuePosition};
+use driftway_link::{AdhocQueue, QueuePosition, QueuedPacket};
 use driftway_node::Arp;
-use driftway_radio::{NeighbourSignals, MacReport};
+use driftway_radio::{MacReport, NeighbourSignals};
 use driftway_route::LinkRetry;
 use driftway_route::feedback::Feedback;
 use driftway_scenario::{Network, Scenario};
 use driftway_wire::{Packet, RoutedPacket};
 
-use super::{NetworkModel, Run, RunError, EntityCounts, follow_next_hops};
-use crate::event_queue::EventClass;
+use super::{EntityCounts, NetworkModel, Run, RunError, follow_next_hops};
 use crate::addresses::{address, node_at};
+use crate::event_queue::EventClass;
 use crate::results::RunResult;
-use mac_layer::MacLayer;
-use arp::PendingPacket;
-use routing_accounting::RoutingAccounting;
-use neighbours::LinkMonitor;
-use segment_queueing::SegmentQueueing;
-use routing::Routing;
-use route_prober::RouteProber;
 use adhoc_trace::AdhocTrace;
+use arp::PendingPacket;
+use mac_layer::MacLayer;
+use neighbours::LinkMonitor;
+use route_prober::RouteProber;
+use routing::Routing;
+use routing_accounting::RoutingAccounting;
+use segment_queueing::SegmentQueueing;
 
 /// The air's number among the network's entities; node n has n + 1.
 const MAC_ENTITY: u32 = 0;
@@ -121,7 +121,13 @@ impl NetworkModel for AdhocNetwork {
         run.send_from_host(node, packet, place);
     }
 
-    fn probe_route(run: &mut Run<'_, Self>, node: usize, peer: Ipv4Addr, probe: RouteProbe, first: bool) {
+    fn probe_route(
+        run: &mut Run<'_, Self>,
+        node: usize,
+        peer: Ipv4Addr,
+        probe: RouteProbe,
+        first: bool,
+    ) {
         run.probe_route(node, peer, probe, first);
     }
 

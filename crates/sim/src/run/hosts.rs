@@ -1,6 +1,8 @@
 //! What hosts do: packets delivered to sockets, timers, applications, and what is told of flows.
 
-use driftway_base::{SignalDetails, FlowKey, Instant, Ipv4Addr, UnreachableScope, Signal, SignalKind};
+use driftway_base::{
+    FlowKey, Instant, Ipv4Addr, Signal, SignalDetails, SignalKind, UnreachableScope,
+};
 use driftway_link::QueuePosition;
 use driftway_node::ReceiveOutcome;
 use driftway_path::DISCARD_PORT;
@@ -9,13 +11,13 @@ use driftway_tcp::{Event as TcpEvent, Transmit};
 use driftway_wire::{Body, Packet, Payload, UdpDatagram};
 
 use super::{NetworkModel, Run, RunError, SocketState};
-use crate::event_queue::EventClass;
 use crate::addresses::{address, node_at};
-use crate::results::FlowOutcome;
+use crate::event_queue::EventClass;
 use crate::fault_injection::FaultEffect;
+use crate::observers::FlowContext;
+use crate::results::FlowOutcome;
 use crate::sockets::{self, FlowEnd};
 use crate::trace::SentSegment;
-use crate::observers::FlowContext;
 
 impl<N: NetworkModel> Run<'_, N> {
     /// A packet is at the node it was for.
@@ -80,7 +82,9 @@ impl<N: NetworkModel> Run<'_, N> {
     pub(super) fn on_unreachable(&mut self, flow: usize) {
         self.flows[flow].unreachable_signals += 1;
         self.schedule_next_unreachable(flow);
-        let SocketState { node, host_index: Some(number), .. } = self.sockets[flow * 2] else { return };
+        let SocketState { node, host_index: Some(number), .. } = self.sockets[flow * 2] else {
+            return;
+        };
         let Some(tcp) = self.hosts[node].socket(number).map(|socket| socket.tcp()) else { return };
         let Some(outstanding) = tcp.view().outstanding() else { return };
         let key = FlowKey { source: tcp.local(), destination: tcp.remote() };
@@ -91,7 +95,10 @@ impl<N: NetworkModel> Run<'_, N> {
             ..SignalDetails::default()
         };
         self.observers.unreachable(FlowContext { now: self.now, node, flow });
-        self.on_signal(node, &Signal { kind: SignalKind::Unreachable(UnreachableScope::Host), details: about });
+        self.on_signal(
+            node,
+            &Signal { kind: SignalKind::Unreachable(UnreachableScope::Host), details: about },
+        );
     }
 
     /// Each connection of a node, or each to this peer, may have something to do.
@@ -121,7 +128,9 @@ impl<N: NetworkModel> Run<'_, N> {
     }
 
     pub(super) fn on_socket_timer(&mut self, class: EventClass, number: usize) {
-        let SocketState { node, host_index: Some(at_host), .. } = self.sockets[number] else { return };
+        let SocketState { node, host_index: Some(at_host), .. } = self.sockets[number] else {
+            return;
+        };
         let Some(socket) = self.hosts[node].socket(at_host) else { return };
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= self.now);
         if class == EventClass::Aid && due(socket.next_aid_timeout()) {
@@ -144,7 +153,9 @@ impl<N: NetworkModel> Run<'_, N> {
                 let host = &mut self.hosts[at.node];
                 let at_host = *at.host_index.get_or_insert_with(|| {
                     let end = FlowEnd::Sender;
-                    host.add_socket(sockets::socket(scenario, tcp, number, end, self.seed, self.now))
+                    host.add_socket(sockets::socket(
+                        scenario, tcp, number, end, self.seed, self.now,
+                    ))
                 });
                 at.application_done = closes;
                 if let Some(socket) = host.socket(at_host) {
@@ -171,7 +182,9 @@ impl<N: NetworkModel> Run<'_, N> {
 
     /// Something happened at a socket: the application reads, TCP sends, timers move.
     fn serve_socket(&mut self, number: usize) {
-        let SocketState { node, host_index: Some(at_host), application_done: closes, .. } = self.sockets[number] else {
+        let SocketState { node, host_index: Some(at_host), application_done: closes, .. } =
+            self.sockets[number]
+        else {
             return;
         };
         let sender = number.is_multiple_of(2);
@@ -193,11 +206,15 @@ impl<N: NetworkModel> Run<'_, N> {
                     TcpEvent::TimedOut if sender => {
                         self.flows[flow].on_connection_failed(self.now, FlowOutcome::TimedOut)
                     }
-                    TcpEvent::Reset if sender => self.flows[flow].on_connection_failed(self.now, FlowOutcome::Reset),
+                    TcpEvent::Reset if sender => {
+                        self.flows[flow].on_connection_failed(self.now, FlowOutcome::Reset)
+                    }
                     TcpEvent::TimedOut => {
                         self.flows[flow].on_reverse_failed(self.now, FlowOutcome::TimedOut)
                     }
-                    TcpEvent::Reset => self.flows[flow].on_reverse_failed(self.now, FlowOutcome::Reset),
+                    TcpEvent::Reset => {
+                        self.flows[flow].on_reverse_failed(self.now, FlowOutcome::Reset)
+                    }
                     TcpEvent::Closed => false,
                 };
                 if done {
@@ -225,7 +242,11 @@ impl<N: NetworkModel> Run<'_, N> {
                 if sender {
                     self.on_transmit(flow, node, at_host, &transmit);
                 }
-                let place = if transmit.ahead_of_queue { QueuePosition::Front } else { QueuePosition::Tail };
+                let place = if transmit.ahead_of_queue {
+                    QueuePosition::Front
+                } else {
+                    QueuePosition::Tail
+                };
                 N::send(self, node, packet, place);
             }
             // What TCP sends can move its aid, too.

@@ -9,12 +9,12 @@ use driftway_scenario::{Network, Scenario};
 use driftway_wire::Packet;
 
 use super::result::ratio;
-use super::{NetworkModel, Run, RunError, EntityCounts, follow_next_hops};
+use super::{EntityCounts, NetworkModel, Run, RunError, follow_next_hops};
 use crate::event_queue::EventClass;
+use crate::fault_injection::{FaultEffect, FaultInjection};
 use crate::fingerprint::DELIVERED;
 use crate::flows::ActiveFlow;
-use crate::results::{Direction, LinkResult, FlowOutcome, RunResult};
-use crate::fault_injection::{FaultEffect, FaultInjection};
+use crate::results::{Direction, FlowOutcome, LinkResult, RunResult};
 
 impl NetworkModel for PathNetwork {
     type NetworkPacket = Packet;
@@ -30,7 +30,11 @@ impl NetworkModel for PathNetwork {
     }
 
     fn entity_counts(&self) -> EntityCounts {
-        EntityCounts { nodes: self.nodes(), faults: self.fault_count(), network: self.links().len() }
+        EntityCounts {
+            nodes: self.nodes(),
+            faults: self.fault_count(),
+            network: self.links().len(),
+        }
     }
 
     fn start(run: &mut Run<'_, Self>) {
@@ -135,7 +139,10 @@ impl PathDriver for Run<'_, PathNetwork> {
         self.observers.fault(self.now, kind, hop, begins);
         if kind == "partition" && !begins {
             let runs = |flow: &&mut ActiveFlow| flow.outcome() == FlowOutcome::Running;
-            self.flows.iter_mut().filter(runs).for_each(|flow| flow.resume_delays.on_partition_end(self.now));
+            self.flows
+                .iter_mut()
+                .filter(runs)
+                .for_each(|flow| flow.resume_delays.on_partition_end(self.now));
         }
     }
 }
@@ -215,7 +222,10 @@ mod test {
         assert_eq!((near.as_slice(), far.as_slice()), (&cut[..], &[][..]));
         let [near, _] = received_signals("signal = \"link\"\nlead = \"1500 ms\"");
         let lead = Duration::from_millis(1500);
-        assert_eq!(near, [(1_500, SignalKind::LinkFading { expected_lifetime }, link), cut[0], cut[1]]);
+        assert_eq!(
+            near,
+            [(1_500, SignalKind::LinkFading { expected_lifetime: lead }, link), cut[0], cut[1]]
+        );
         let [near, far] = received_signals("signal = \"none\"");
         assert!(near.is_empty() && far.is_empty());
     }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use driftway_aid::{Aid, Verdict};
 use driftway_base::{
-    Act, ActResult, Endpoint, FailedLink, Instant, Ipv4Addr, Known, Seq, Signal, SignalKind, ReceivedPower,
-    TcpView,
+    Act, ActResult, Endpoint, FailedLink, Instant, Ipv4Addr, Known, ReceivedPower, Seq, Signal,
+    SignalKind, TcpView,
 };
 use driftway_node::{Host, Socket};
 use driftway_tcp::{Config, Connection};
@@ -52,7 +52,10 @@ impl Aid for RecordingAid {
 pub type NextHopStrengths = Arc<Mutex<Vec<Known<ReceivedPower>>>>;
 
 /// Adds a connection to `peer` whose aid looks and listens; gives what it will have heard and seen.
-pub fn add_recording_aid(host: &mut Host, peer: Ipv4Addr) -> (Arc<Mutex<Vec<ReceivedSignal>>>, NextHopStrengths) {
+pub fn add_recording_aid(
+    host: &mut Host,
+    peer: Ipv4Addr,
+) -> (Arc<Mutex<Vec<ReceivedSignal>>>, NextHopStrengths) {
     let (heard, seen) = (Arc::default(), NextHopStrengths::default());
     let listener = RecordingAid { signals: Arc::clone(&heard), strengths: seen.clone() };
     let ends = [host.address(), peer].map(|address| Endpoint::new(address, 99));

@@ -5,9 +5,9 @@ use driftway_wire::{TcpFlags, TcpSegment, Timestamps};
 
 use super::control_block::{Connection, Event};
 use super::f_rto::AckOutcome;
-use crate::send_state::RecoveryPhase;
 use crate::growth::{AckedData, CongestionWindow};
-use crate::state::{Transition, State};
+use crate::send_state::RecoveryPhase;
+use crate::state::{State, Transition};
 use crate::timer::Timer;
 
 /// The SACK blocks that report something between `una` and `max`.
@@ -51,7 +51,9 @@ impl Connection {
             news
         } else {
             // RFC 5681 §2
-            ack == self.snd.send_state.una() && segment.sequence_len() == 0 && window == self.snd.wnd
+            ack == self.snd.send_state.una()
+                && segment.sequence_len() == 0
+                && window == self.snd.wnd
         };
         // Where the timer is stopped, in persist mode and while held, what looks like a duplicate
         // answers a probe.

@@ -2,15 +2,15 @@
 //! DESIGN's table of acts.
 
 use driftway_base::{
-    Act, ActResult, Instant, Known, ProbeSpacing, RecoveryState, Release, Seq, SeqRange, Assign,
+    Act, ActResult, Assign, Instant, Known, ProbeSpacing, RecoveryState, Release, Seq, SeqRange,
     TcpView,
 };
 use driftway_wire::{TcpFlags, TcpSegment};
 
 use super::control_block::{Connection, Transmit};
 use super::sender::{Hold, TimeoutOverride, initial_window};
-use crate::send_state::RecoveryPhase;
 use crate::growth::MAX_WINDOW;
+use crate::send_state::RecoveryPhase;
 use crate::timer::Timer;
 
 /// Ranges that may wait to be sent again.
@@ -74,7 +74,9 @@ impl Connection {
                 }
                 ActResult::Done
             }
-            Act::Resend { range, ahead_of_queue } => self.queue_aid_retransmission(range, ahead_of_queue),
+            Act::Resend { range, ahead_of_queue } => {
+                self.queue_aid_retransmission(range, ahead_of_queue)
+            }
             Act::Undo => {
                 self.snd.undo_state = None;
                 let undone = self.snd.send_state.undo();
@@ -90,7 +92,8 @@ impl Connection {
                 ActResult::Done
             }
             Act::SetTimeoutResponse { keep_rto, retransmit, cwnd, ssthresh } => {
-                self.snd.timeout_override = TimeoutOverride { keep_rto, retransmit, cwnd, ssthresh };
+                self.snd.timeout_override =
+                    TimeoutOverride { keep_rto, retransmit, cwnd, ssthresh };
                 ActResult::Done
             }
             Act::LimitCwnd { cwnd } => {
@@ -101,7 +104,8 @@ impl Connection {
                 let forged = self.forge_ack(now, ack, window);
                 let Some(segment) = forged else { return ActResult::Unsupported };
                 for _ in 0..copies {
-                    self.replies.push_back(Transmit { requested_by_aid: true, ..Transmit::plain(segment) });
+                    self.replies
+                        .push_back(Transmit { requested_by_aid: true, ..Transmit::plain(segment) });
                 }
                 ActResult::Done
             }
@@ -198,7 +202,9 @@ impl Connection {
             self.snd.retries = 0;
             self.snd.disruption = None;
             self.snd.rtt.clear_back_off();
-            self.snd.recovery.restart_segment_timers(self.config.clock.deadline(now, self.snd.rtt.rto()));
+            self.snd
+                .recovery
+                .restart_segment_timers(self.config.clock.deadline(now, self.snd.rtt.rto()));
         }
         let times_segments = self.snd.recovery.has_segment_timers();
         if self.snd.send_state.outstanding() == 0 {

@@ -9,7 +9,7 @@ use super::sender::Sender;
 use crate::config::Config;
 use crate::receiver::Receiver;
 use crate::rtt::RttEstimator;
-use crate::state::{Transition, State};
+use crate::state::{State, Transition};
 use crate::stats::Stats;
 use crate::timer::Timers;
 

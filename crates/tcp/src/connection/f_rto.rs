@@ -22,7 +22,10 @@ impl Connection {
     pub(super) fn begin_f_rto(&mut self, may: bool) {
         let flight = &mut self.snd.send_state;
         let resent = (flight.una() + flight.mss()).min(flight.max());
-        flight.set_f_rto((self.config.f_rto && may).then_some(FRto::AwaitingFirstAck { retransmission_end: resent }));
+        flight.set_f_rto(
+            (self.config.f_rto && may)
+                .then_some(FRto::AwaitingFirstAck { retransmission_end: resent }),
+        );
     }
 
     /// An acknowledgment came: steps 2 and 3 of §2.1, or of §3.1 where SACK is on.
@@ -61,7 +64,10 @@ impl Connection {
             }
             FRto::AwaitingSecondAck { .. } => {
                 let flight = &self.snd.send_state;
-                let above = flight.scoreboard().highest_sacked().is_some_and(|highest| highest.after(point));
+                let above = flight
+                    .scoreboard()
+                    .highest_sacked()
+                    .is_some_and(|highest| highest.after(point));
                 if sack && above {
                     // §3.1, step 3a: what is new arrives and what is old does not.
                     self.resume_slow_start();

@@ -6,7 +6,7 @@ use driftway_wire::{Payload, TcpFlags, TcpOptions, TcpSegment, Timestamps};
 use super::control_block::{Connection, Event, Transmit};
 use super::sender::initial_window;
 use crate::receiver::ArrivalOrder;
-use crate::state::{Transition, State};
+use crate::state::{State, Transition};
 use crate::timer::Timer;
 
 /// What an arriving segment brought.
@@ -147,7 +147,8 @@ impl Connection {
 
     /// Does the segment acknowledge our SYN, which has been sent and was not acknowledged before?
     fn acknowledges_syn(&self, segment: &TcpSegment) -> bool {
-        segment.ack.after(self.snd.send_state.una()) && segment.ack.at_or_before(self.snd.send_state.max())
+        segment.ack.after(self.snd.send_state.una())
+            && segment.ack.at_or_before(self.snd.send_state.max())
     }
 
     /// Our SYN is acknowledged.
@@ -181,7 +182,12 @@ impl Connection {
     }
 
     /// RFC 9293 §3.10.7.4, in its order.
-    fn on_segment_in_other_states(&mut self, now: Instant, segment: &TcpSegment, ecn: Ecn) -> Received {
+    fn on_segment_in_other_states(
+        &mut self,
+        now: Instant,
+        segment: &TcpSegment,
+        ecn: Ecn,
+    ) -> Received {
         let nothing = Received::default();
         if !self.passes_paws(now, segment) || !self.in_window(now, segment) {
             return nothing;
@@ -289,7 +295,9 @@ impl Connection {
     /// Is it an acknowledgment that changes nothing but what is reported, and that can have been
     /// overtaken? One of an earlier connection would be older.
     fn is_overtaken(&self, segment: &TcpSegment, value: u32) -> bool {
-        let age = self.timestamp_tick().times(u64::from(self.recent_timestamp.ts_recent.wrapping_sub(value)));
+        let age = self
+            .timestamp_tick()
+            .times(u64::from(self.recent_timestamp.ts_recent.wrapping_sub(value)));
         let window = u32::from(segment.window) << self.snd.wnd_shift;
         let newer = self.snd.wl1.before(segment.seq)
             || (self.snd.wl1 == segment.seq && (window > self.snd.wnd || window == 0));

@@ -4,7 +4,7 @@
 use driftway_base::{Duration, Instant, Seq};
 
 use super::control_block::{Connection, Event};
-use crate::state::{Transition, State};
+use crate::state::{State, Transition};
 use crate::timer::Timer;
 
 impl Connection {

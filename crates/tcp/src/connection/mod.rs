@@ -15,5 +15,5 @@ mod timeouts;
 mod undo;
 mod window_validation;
 
-pub use control_block::{NegotiatedOptions, Connection, Event, Transmit};
+pub use control_block::{Connection, Event, NegotiatedOptions, Transmit};
 pub use input::{Received, reset_for};

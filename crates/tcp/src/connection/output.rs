@@ -66,7 +66,9 @@ impl Connection {
             segment.seq = self.snd.send_state.una() - 1;
             return Some(self.send_ack(now, segment));
         }
-        self.pending_ack.due_now.then(|| self.send_ack(now, self.header_only_segment(TcpFlags::ACK)))
+        self.pending_ack
+            .due_now
+            .then(|| self.send_ack(now, self.header_only_segment(TcpFlags::ACK)))
     }
 
     /// Our clock for timestamps.
@@ -106,9 +108,11 @@ impl Connection {
             window_scale: offer(self.config.window_scale, self.negotiated.window_scale)
                 .then_some(self.config.receive_window_shift()),
             sack_permitted: offer(self.config.sack, self.negotiated.sack),
-            timestamps: offer(self.config.timestamps, self.negotiated.timestamps).then(|| Timestamps {
-                value: self.timestamp(now),
-                echo: if answer { self.recent_timestamp.ts_recent } else { 0 },
+            timestamps: offer(self.config.timestamps, self.negotiated.timestamps).then(|| {
+                Timestamps {
+                    value: self.timestamp(now),
+                    echo: if answer { self.recent_timestamp.ts_recent } else { 0 },
+                }
             }),
             sack: SackBlocks::EMPTY,
         };
@@ -145,7 +149,11 @@ impl Connection {
             let end = (flight.una() + flight.mss()).min(flight.max()).min(reported);
             if end.after(flight.una()) {
                 // Tahoe goes on from there; others leave SND.NXT alone.
-                let why = if flight.nxt() == flight.una() { SendReason::FromNxt } else { SendReason::Retransmission };
+                let why = if flight.nxt() == flight.una() {
+                    SendReason::FromNxt
+                } else {
+                    SendReason::Retransmission
+                };
                 return Some(SegmentChoice::new(flight.una(), end, why));
             }
         }
@@ -204,7 +212,8 @@ impl Connection {
                 let reported = flight.scoreboard().next_sacked(start).unwrap_or(flight.max());
                 let stop = (start + flight.mss()).min(reported).min(end);
                 range.start = stop;
-                let ahead_of_queue = self.snd.aid_retransmissions.front().is_some_and(|(_, ahead)| *ahead);
+                let ahead_of_queue =
+                    self.snd.aid_retransmissions.front().is_some_and(|(_, ahead)| *ahead);
                 return Some(SegmentChoice::new(start, stop, SendReason::Aid { ahead_of_queue }));
             }
             self.snd.aid_retransmissions.pop_front();
@@ -244,7 +253,12 @@ impl Connection {
 
     /// From SND.NXT on: what goes again after a timeout, then new data, then the FIN.
     /// At once if that is `urgent`.
-    fn segment_from_nxt(&mut self, now: Instant, budget: u32, urgent: bool) -> Option<SegmentChoice> {
+    fn segment_from_nxt(
+        &mut self,
+        now: Instant,
+        budget: u32,
+        urgent: bool,
+    ) -> Option<SegmentChoice> {
         self.snd.send_state.skip_sacked();
         let idle = self.snd.send_state.outstanding() == 0;
         if idle
@@ -292,7 +306,8 @@ impl Connection {
     /// Nothing can leave now. While there is anything left to do, something must wake us.
     fn ensure_timer_runs(&mut self, now: Instant) {
         let outstanding = self.snd.send_state.outstanding() > 0;
-        if self.timers.deadline(Timer::Persist).is_some() || !(outstanding || self.snd.has_unsent()) {
+        if self.timers.deadline(Timer::Persist).is_some() || !(outstanding || self.snd.has_unsent())
+        {
             return;
         }
         if self.snd.wnd == 0 && self.snd.send_state.nxt() != self.snd.send_state.una() {
@@ -380,11 +395,19 @@ impl Connection {
         if let Some(timestamps) = &mut segment.options.timestamps {
             timestamps.value = self.snd.last_echoed_timestamp;
             let end = segment.end();
-            self.snd.no_sample_until = Some(self.snd.no_sample_until.map_or(end, |other| other.max(end)));
+            self.snd.no_sample_until =
+                Some(self.snd.no_sample_until.map_or(end, |other| other.max(end)));
         }
     }
 
-    fn record_sent(&mut self, now: Instant, choice: SegmentChoice, end: Seq, len: u32, retransmission: bool) {
+    fn record_sent(
+        &mut self,
+        now: Instant,
+        choice: SegmentChoice,
+        end: Seq,
+        len: u32,
+        retransmission: bool,
+    ) {
         let start = choice.range.start;
         let timed = self.snd.recovery.next_timeout();
         self.snd.recovery.on_sent(now, SeqRange::new(start, end));
@@ -412,7 +435,8 @@ impl Connection {
                 state.on_retransmission(SeqRange::new(start, start + len), stamp);
             }
             // Karn: what was sent twice can't be timed (RFC 6298 §3).
-            self.snd.timed_segment = self.snd.timed_segment.filter(|(timed, _)| timed.at_or_before(start));
+            self.snd.timed_segment =
+                self.snd.timed_segment.filter(|(timed, _)| timed.at_or_before(start));
         } else if choice.reason != SendReason::WindowProbe
             && self.snd.timed_segment.is_none()
             && !self.snd.recovery.has_segment_timers()
@@ -426,7 +450,8 @@ impl Connection {
         }
         if choice.reason != SendReason::WindowProbe && self.snd.hold.is_none() {
             self.timers.stop(Timer::Persist);
-            let repair = retransmission && matches!(choice.reason, SendReason::FromNxt | SendReason::Retransmission);
+            let repair = retransmission
+                && matches!(choice.reason, SendReason::FromNxt | SendReason::Retransmission);
             if repair && self.config.rearm_with_head && start == self.snd.send_state.una() {
                 self.timers.set(Timer::Retransmission, at);
             }

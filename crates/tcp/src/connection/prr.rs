@@ -1,8 +1,8 @@
 //! Fast recovery in proportion to what arrives: where [`Prr`](crate::prr) meets the connection.
 
 use super::control_block::Connection;
-use crate::send_state::{DeliverySnapshot, RecoveryPhase};
 use crate::prr::{Delivery, Prr};
+use crate::send_state::{DeliverySnapshot, RecoveryPhase};
 
 impl Connection {
     /// An acknowledgment was taken: the window for what may go now.

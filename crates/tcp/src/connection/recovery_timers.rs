@@ -20,7 +20,9 @@ impl Connection {
         let flight = &self.snd.send_state;
         let mut blocks = [SeqRange::new(flight.una(), flight.una()); 4];
         let mut count = 0;
-        for (place, block) in blocks.iter_mut().zip(valid_sack_blocks(segment, flight.una(), flight.max())) {
+        for (place, block) in
+            blocks.iter_mut().zip(valid_sack_blocks(segment, flight.una(), flight.max()))
+        {
             *place = block;
             count += 1;
         }
@@ -61,7 +63,11 @@ impl Connection {
 
     /// The recovery was notified of something other than an acknowledgment; `before` is when it
     /// wanted to be called until then. One that wants no call any more takes a late one.
-    pub(super) fn update_recovery_timer_if_changed(&mut self, now: Instant, before: Option<Instant>) {
+    pub(super) fn update_recovery_timer_if_changed(
+        &mut self,
+        now: Instant,
+        before: Option<Instant>,
+    ) {
         if !self.snd.recovery.has_timer() {
             return;
         }
@@ -92,7 +98,9 @@ impl Connection {
         }
         self.timers.stop(Timer::LossProbe);
         let may = self.snd.hold.is_none() && self.timers.deadline(Timer::Recovery).is_none();
-        let Some(timeout) = self.timers.deadline(Timer::Retransmission).filter(|_| may) else { return };
+        let Some(timeout) = self.timers.deadline(Timer::Retransmission).filter(|_| may) else {
+            return;
+        };
         let Some(span) = self.probe_timeout() else { return };
         let at = self.config.clock.deadline(now, span).min(timeout);
         self.timers.set(Timer::LossProbe, at);
@@ -118,8 +126,10 @@ impl Connection {
     pub(super) fn tail_probe(&mut self, new: Option<SegmentChoice>) -> Option<SegmentChoice> {
         let again = new.is_none();
         let last = || self.snd.recovery.last_segment();
-        let choice =
-            new.or_else(|| last().map(|range| SegmentChoice::new(range.start, range.end, SendReason::TailLossProbe)))?;
+        let choice = new.or_else(|| {
+            last()
+                .map(|range| SegmentChoice::new(range.start, range.end, SendReason::TailLossProbe))
+        })?;
         self.stats.tail_probes += 1;
         let end = self.snd.send_state.max().max(choice.range.end);
         self.snd.recovery.on_probe(end, again);
@@ -144,8 +154,8 @@ impl Connection {
 mod test {
     use super::*;
     use crate::config::Config;
+    use crate::recovery::{LossRecovery, NewAckResponse};
     use crate::send_state::SendState;
-    use crate::recovery::{NewAckResponse, LossRecovery};
     use alloc::boxed::Box;
     use driftway_base::{Ecn, Endpoint, Ipv4Addr, Seq};
     use driftway_wire::TcpFlags;

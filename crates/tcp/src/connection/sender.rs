@@ -4,16 +4,16 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use driftway_base::{Duration, Instant, ProbeSpacing, Release, Retransmit, Seq, SeqRange, Assign};
+use driftway_base::{Assign, Duration, Instant, ProbeSpacing, Release, Retransmit, Seq, SeqRange};
 
 use crate::config::Config;
+use crate::cwnd_usage::CwndUsage;
 use crate::disruption::Disruption;
-use crate::send_state::SendState;
-use crate::growth::{self, MAX_WINDOW, CongestionWindow};
+use crate::growth::{self, CongestionWindow, MAX_WINDOW};
 use crate::recovery::{self, LossRecovery};
 use crate::rtt::RttEstimator;
+use crate::send_state::SendState;
 use crate::undo_state::{PriorRtt, UndoState};
-use crate::cwnd_usage::CwndUsage;
 
 /// Sending stopped by an aid.
 #[derive(Clone, Copy, Debug)]

@@ -22,7 +22,10 @@ impl Connection {
                 Timer::LossProbe => self.loss_probe_timeout(now),
                 Timer::Retransmission => self.retransmission_timeout(now),
                 Timer::Persist => self.persist_timeout(now),
-                Timer::DelayedAck => self.pending_ack.due_now = self.pending_ack.due_now || self.pending_ack.segments > 0,
+                Timer::DelayedAck => {
+                    self.pending_ack.due_now =
+                        self.pending_ack.due_now || self.pending_ack.segments > 0
+                }
                 Timer::KeepAlive => self.keep_alive_timeout(now),
                 Timer::TimeWait => {
                     self.apply_transition(Transition::TwoMsl);

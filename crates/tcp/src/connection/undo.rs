@@ -32,7 +32,9 @@ impl Connection {
 
     /// RFC 3522 §3.2, steps 4 and 5: does the first acknowledgment answer the original?
     pub(super) fn detect_by_timestamp(&mut self, now: Instant, segment: &TcpSegment) {
-        let Some(stamp) = self.snd.undo_state.and_then(|state| state.retransmit_ts()) else { return };
+        let Some(stamp) = self.snd.undo_state.and_then(|state| state.retransmit_ts()) else {
+            return;
+        };
         if !self.config.eifel || !self.negotiated.timestamps || dsack_block(segment).is_some() {
             return;
         }

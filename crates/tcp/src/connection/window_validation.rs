@@ -5,8 +5,8 @@ use driftway_base::Instant;
 
 use super::control_block::Connection;
 use super::sender::initial_window;
-use crate::send_state::RecoveryPhase;
 use crate::cwnd_usage::OutstandingData;
+use crate::send_state::RecoveryPhase;
 
 impl Connection {
     /// Data has left: was the window needed for it?

@@ -43,7 +43,13 @@ pub trait WindowGrowth: Send + fmt::Debug {
     fn on_ack(&mut self, now: Instant, window: &mut CongestionWindow, acked: AckedData);
     /// Congestion, or a loss taken for it: returns the new slow-start threshold, at least two
     /// segments. `flight` is what was outstanding (bytes).
-    fn on_congestion(&mut self, now: Instant, window: &CongestionWindow, flight: u32, mss: u32) -> u32;
+    fn on_congestion(
+        &mut self,
+        now: Instant,
+        window: &CongestionWindow,
+        flight: u32,
+        mss: u32,
+    ) -> u32;
     /// Until an acknowledgment of what the window limited, something else keeps data back: the
     /// application, the peer, an aid.
     fn on_pause(&mut self, now: Instant) {

@@ -2,7 +2,9 @@
 
 use driftway_base::{Duration, Instant};
 
-use super::contract::{AckedData, WindowGrowth, GrowthDescriptor, MAX_WINDOW, CongestionWindow, slow_start};
+use super::contract::{
+    AckedData, CongestionWindow, GrowthDescriptor, MAX_WINDOW, WindowGrowth, slow_start,
+};
 
 /// The window left after congestion (§4.6).
 const BETA: f64 = 0.7;
@@ -107,12 +109,19 @@ impl WindowGrowth for Cubic {
         window.cwnd = window.cwnd.saturating_add(whole).min(MAX_WINDOW);
     }
 
-    fn on_congestion(&mut self, _now: Instant, window: &CongestionWindow, flight: u32, mss: u32) -> u32 {
+    fn on_congestion(
+        &mut self,
+        _now: Instant,
+        window: &CongestionWindow,
+        flight: u32,
+        mss: u32,
+    ) -> u32 {
         self.saved = self.current;
         let segment = f64::from(mss.max(1));
         let cwnd = f64::from(window.cwnd) / segment;
         // §4.7: fast convergence leaves room for a new flow.
-        self.current.w_max = if cwnd < self.current.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        self.current.w_max =
+            if cwnd < self.current.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.current.cwnd_prior = cwnd;
         self.current.epoch = None;
         self.current.fraction = 0.0;
@@ -190,8 +199,13 @@ mod test {
     fn what_the_application_limits_does_not_grow() {
         let mut cubic = Cubic::default();
         let mut w = CongestionWindow { cwnd: 10_000, ssthresh: 20_000 };
-        let acked =
-            AckedData { bytes: 1000, mss: 1000, byte_counting: false, srtt: None, cwnd_limited: false };
+        let acked = AckedData {
+            bytes: 1000,
+            mss: 1000,
+            byte_counting: false,
+            srtt: None,
+            cwnd_limited: false,
+        };
         cubic.on_ack(Instant::ZERO, &mut w, acked);
         assert_eq!(w.cwnd, 10_000);
     }

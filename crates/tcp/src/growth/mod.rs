@@ -8,7 +8,9 @@ mod reno;
 use alloc::boxed::Box;
 
 use crate::options::Options;
-pub use contract::{AckedData, WindowGrowth, GrowthDescriptor, MAX_WINDOW, CongestionWindow, slow_start};
+pub use contract::{
+    AckedData, CongestionWindow, GrowthDescriptor, MAX_WINDOW, WindowGrowth, slow_start,
+};
 
 /// Makes [`GrowthKind`] of a list of policies.
 macro_rules! growths {
@@ -35,8 +37,8 @@ macro_rules! growths {
         }
 
         /// A new policy, with the connection's options.
-        pub fn new(kind: GrowthKind, options: &Options) -> Box<dyn Growth> {
-            match kind { $(GrowthKind::$kind => Box::new(<$growth>::with(options)),)* }
+        pub fn new(kind: GrowthKind, options: &Options) -> Box<dyn WindowGrowth> {
+            match kind { $(GrowthKind::$kind => Box::new(<$growth>::from_options(options)),)* }
         }
     };
 }

@@ -2,7 +2,9 @@
 
 use driftway_base::Instant;
 
-use super::contract::{AckedData, WindowGrowth, GrowthDescriptor, MAX_WINDOW, CongestionWindow, slow_start};
+use super::contract::{
+    AckedData, CongestionWindow, GrowthDescriptor, MAX_WINDOW, WindowGrowth, slow_start,
+};
 
 /// Additive increase, half on congestion. It has no state.
 #[derive(Debug, Default)]
@@ -22,7 +24,13 @@ impl WindowGrowth for Reno {
         window.cwnd = window.cwnd.saturating_add(increment).min(MAX_WINDOW);
     }
 
-    fn on_congestion(&mut self, _now: Instant, _window: &CongestionWindow, flight: u32, mss: u32) -> u32 {
+    fn on_congestion(
+        &mut self,
+        _now: Instant,
+        _window: &CongestionWindow,
+        flight: u32,
+        mss: u32,
+    ) -> u32 {
         // RFC 5681 §3.1, equation 4.
         (flight / 2).max(mss.saturating_mul(2))
     }
@@ -37,8 +45,13 @@ mod test {
     #[test]
     fn doubles_then_adds_a_segment_a_round_trip() {
         let mut w = CongestionWindow { cwnd: 1000, ssthresh: 4000 };
-        let acked =
-            AckedData { bytes: 1000, mss: 1000, byte_counting: false, srtt: None, cwnd_limited: true };
+        let acked = AckedData {
+            bytes: 1000,
+            mss: 1000,
+            byte_counting: false,
+            srtt: None,
+            cwnd_limited: true,
+        };
         for _ in 0..3 {
             Reno.on_ack(Instant::ZERO, &mut w, acked);
         }

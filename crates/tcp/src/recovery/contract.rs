@@ -5,8 +5,8 @@ use core::fmt;
 
 use driftway_base::{Duration, Instant, Seq, SeqRange};
 
-use crate::send_state::{SendState, RecoveryPhase};
 use crate::options::Options;
+use crate::send_state::{RecoveryPhase, SendState};
 
 /// What an acknowledgment of new data leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +202,9 @@ pub trait LossRecovery: Send + fmt::Debug {
     fn budget(&self, flight: &SendState) -> u32 {
         // RFC 3042 §2: two segments more while the third duplicate may still come.
         let extra = match flight.phase() {
-            RecoveryPhase::Open if flight.limited_transmit() => flight.dup_acks().min(2) * flight.mss(),
+            RecoveryPhase::Open if flight.limited_transmit() => {
+                flight.dup_acks().min(2) * flight.mss()
+            }
             _ => 0,
         };
         let window = flight.window.cwnd.saturating_add(extra);

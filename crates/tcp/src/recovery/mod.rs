@@ -16,7 +16,9 @@ use alloc::boxed::Box;
 use crate::growth::GrowthKind;
 use crate::options::Options;
 
-pub use contract::{NewAckResponse, AckFeedback, RecoveryDescriptor, LossRecovery, FeedbackResponse};
+pub use contract::{
+    AckFeedback, FeedbackResponse, LossRecovery, NewAckResponse, RecoveryDescriptor,
+};
 
 /// Makes [`RecoveryKind`] of a list of recoveries.
 macro_rules! recoveries {
@@ -42,7 +44,7 @@ macro_rules! recoveries {
             }
             /// Whether new data goes on the first two duplicates (RFC 3042) where nobody says
             /// otherwise.
-            pub const fn limits_transmit(self) -> bool {
+            pub const fn uses_limited_transmit(self) -> bool {
                 match self { $(Self::$kind => <$recovery>::LIMITED_TRANSMIT,)* }
             }
             /// Whether the window is validated where nobody says otherwise: the classic ones are
@@ -58,7 +60,7 @@ macro_rules! recoveries {
 
         /// A new recovery, with the connection's options.
         pub fn new(kind: RecoveryKind, options: &Options) -> Box<dyn LossRecovery> {
-            match kind { $(RecoveryKind::$kind => Box::new(<$recovery>::with(options)),)* }
+            match kind { $(RecoveryKind::$kind => Box::new(<$recovery>::from_options(options)),)* }
         }
     };
 }

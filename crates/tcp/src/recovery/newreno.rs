@@ -2,8 +2,8 @@
 
 use driftway_base::Instant;
 
-use super::contract::{NewAckResponse, RecoveryDescriptor, LossRecovery};
-use crate::send_state::{SendState, RecoveryPhase};
+use super::contract::{LossRecovery, NewAckResponse, RecoveryDescriptor};
+use crate::send_state::{RecoveryPhase, SendState};
 
 /// Whether this recovery has seen a partial acknowledgment: only the first one restarts the timer
 /// (§4, the impatient variant).

@@ -6,11 +6,13 @@ use alloc::boxed::Box;
 
 use driftway_base::{Duration, Instant, Seq, SeqRange};
 
-use super::contract::{NewAckResponse, AckFeedback, RecoveryDescriptor, LossRecovery, FeedbackResponse};
+use super::contract::{
+    AckFeedback, FeedbackResponse, LossRecovery, NewAckResponse, RecoveryDescriptor,
+};
 use super::newreno::NewReno;
-use super::sent_log::{WindowedMinimum, SentSegment, SentLog};
+use super::sent_log::{SentLog, SentSegment, WindowedMinimum};
 use super::tail_loss_probe::TailLossProbe;
-use crate::send_state::{DUP_THRESHOLD, SendState, RecoveryPhase};
+use crate::send_state::{DUP_THRESHOLD, RecoveryPhase, SendState};
 
 /// Recoveries without a reported duplicate until the reordering window is as small as at first
 /// (§6.2, step 4).
@@ -146,7 +148,8 @@ impl RackTlp {
     fn update_reo_wnd(&mut self, flight: &SendState, feedback: &AckFeedback<'_>) {
         self.dsack_round = self.dsack_round.filter(|round| flight.una().before(*round));
         // A probe that came beside its original says nothing of reordering.
-        let duplicate = feedback.dsack.filter(|range| !self.tail_probe.is_retransmitted_probe(*range));
+        let duplicate =
+            feedback.dsack.filter(|range| !self.tail_probe.is_retransmitted_probe(*range));
         if duplicate.is_some() && self.dsack_round.is_none() {
             self.dsack_round = Some(flight.max());
             self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
@@ -189,7 +192,10 @@ impl RackTlp {
 
     /// Fast recovery begins if anything is lost.
     fn enter_recovery_if_lost(&mut self, now: Instant, flight: &mut SendState) -> bool {
-        if flight.phase() != RecoveryPhase::Open || self.log.lost_bytes() == 0 || is_nxt_behind_max(flight) {
+        if flight.phase() != RecoveryPhase::Open
+            || self.log.lost_bytes() == 0
+            || is_nxt_behind_max(flight)
+        {
             return false;
         }
         flight.enter_recovery(now);
@@ -291,7 +297,9 @@ impl LossRecovery for RackTlp {
         let (una, nxt) = (flight.una(), flight.nxt());
         let allowed = self.arrivals.rtt + self.reo_wnd(flight);
         flight.enter_loss(now);
-        if flight.scoreboard().is_empty() && self.log.pipe() + self.log.lost_bytes() < flight.outstanding() {
+        if flight.scoreboard().is_empty()
+            && self.log.pipe() + self.log.lost_bytes() < flight.outstanding()
+        {
             self.arrivals.sacked_ends = Default::default();
             self.log.reset_as_lost(una, flight.max(), flight.mss(), now);
         }

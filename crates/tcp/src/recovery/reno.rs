@@ -3,8 +3,8 @@
 
 use driftway_base::Instant;
 
-use super::contract::{NewAckResponse, RecoveryDescriptor, LossRecovery};
-use crate::send_state::{SendState, RecoveryPhase};
+use super::contract::{LossRecovery, NewAckResponse, RecoveryDescriptor};
+use crate::send_state::{RecoveryPhase, SendState};
 
 /// No state of its own.
 #[derive(Debug, Default)]

@@ -2,8 +2,8 @@
 
 use driftway_base::{Instant, Seq, SeqRange};
 
-use super::contract::{NewAckResponse, RecoveryDescriptor, LossRecovery};
-use crate::send_state::{DUP_THRESHOLD, SendState, RecoveryPhase};
+use super::contract::{LossRecovery, NewAckResponse, RecoveryDescriptor};
+use crate::send_state::{DUP_THRESHOLD, RecoveryPhase, SendState};
 
 /// What a recovery keeps beside the scoreboard.
 #[derive(Debug, Default)]
@@ -30,8 +30,10 @@ impl RecoveryDescriptor for Sack {
 impl LossRecovery for Sack {
     fn on_duplicate(&mut self, now: Instant, flight: &mut SendState) -> bool {
         // §5: three duplicates, or enough reported above the first hole.
-        let lost =
-            flight.scoreboard().lost_before(flight.mss()).is_some_and(|seq| flight.una().before(seq));
+        let lost = flight
+            .scoreboard()
+            .lost_before(flight.mss())
+            .is_some_and(|seq| flight.una().before(seq));
         // §5.1: none before what a timeout, or a step back, has begun to send again is through.
         let too_early = flight.recover().is_some_and(|point| flight.una().before(point));
         if flight.phase() != RecoveryPhase::Open

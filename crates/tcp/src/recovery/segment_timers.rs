@@ -14,7 +14,9 @@ use alloc::collections::VecDeque;
 
 use driftway_base::{Duration, Instant, SeqRange};
 
-use super::contract::{NewAckResponse, AckFeedback, RecoveryDescriptor, LossRecovery, FeedbackResponse};
+use super::contract::{
+    AckFeedback, FeedbackResponse, LossRecovery, NewAckResponse, RecoveryDescriptor,
+};
 use crate::send_state::SendState;
 
 /// Room made at once for segments; more of them grow into their room once.
@@ -44,7 +46,11 @@ struct TimedSegment {
 
 impl Default for SegmentTimers {
     fn default() -> Self {
-        Self { segments: VecDeque::with_capacity(RESERVED), last_reduction: None, sample_start: None }
+        Self {
+            segments: VecDeque::with_capacity(RESERVED),
+            last_reduction: None,
+            sample_start: None,
+        }
     }
 }
 
@@ -56,10 +62,12 @@ impl SegmentTimers {
         let mut rest = [None; 2];
         while let Some(of) = self.segments.get(last).filter(|of| of.range.start.before(range.end)) {
             if of.range.start.before(range.start) {
-                rest[0] = Some(TimedSegment { range: SeqRange::new(of.range.start, range.start), ..*of });
+                rest[0] =
+                    Some(TimedSegment { range: SeqRange::new(of.range.start, range.start), ..*of });
             }
             if range.end.before(of.range.end) {
-                rest[1] = Some(TimedSegment { range: SeqRange::new(range.end, of.range.end), ..*of });
+                rest[1] =
+                    Some(TimedSegment { range: SeqRange::new(range.end, of.range.end), ..*of });
             }
             last += 1;
         }
@@ -75,7 +83,8 @@ impl SegmentTimers {
         let within = |of: &&TimedSegment| {
             of.range.start.at_or_after(range.start) && of.range.end.at_or_before(range.end)
         };
-        let once = self.segments.iter().filter(within).filter(|of| !of.retransmitted).map(|of| of.sent_at);
+        let once =
+            self.segments.iter().filter(within).filter(|of| !of.retransmitted).map(|of| of.sent_at);
         self.sample_start = self.sample_start.max(once.max());
         self.remove(range);
     }
@@ -114,7 +123,12 @@ impl LossRecovery for SegmentTimers {
         true
     }
 
-    fn on_feedback(&mut self, _: Instant, _: &mut SendState, feedback: &AckFeedback<'_>) -> FeedbackResponse {
+    fn on_feedback(
+        &mut self,
+        _: Instant,
+        _: &mut SendState,
+        feedback: &AckFeedback<'_>,
+    ) -> FeedbackResponse {
         feedback.sack_blocks.iter().for_each(|block| self.acknowledge(*block));
         FeedbackResponse::Nothing
     }
@@ -130,7 +144,10 @@ impl LossRecovery for SegmentTimers {
     fn start_segment_timer(&mut self, now: Instant, range: SeqRange, at: Instant) {
         let again = self.remove(range);
         let place = self.segments.partition_point(|of| of.range.end.at_or_before(range.start));
-        self.segments.insert(place, TimedSegment { range, sent_at: now, retransmitted: again, deadline: Some(at) });
+        self.segments.insert(
+            place,
+            TimedSegment { range, sent_at: now, retransmitted: again, deadline: Some(at) },
+        );
     }
 
     fn restart_segment_timers(&mut self, at: Instant) {

@@ -39,7 +39,12 @@ pub struct SentLog {
 
 impl Default for SentLog {
     fn default() -> Self {
-        Self { segments: VecDeque::with_capacity(RESERVED), transmissions: 0, bytes: 0, lost_bytes: 0 }
+        Self {
+            segments: VecDeque::with_capacity(RESERVED),
+            transmissions: 0,
+            bytes: 0,
+            lost_bytes: 0,
+        }
     }
 }
 
@@ -108,7 +113,14 @@ impl SentLog {
             self.remove(range, |_| again = true);
         }
         let order = self.next_transmission();
-        let sent = SentSegment { range, transmission: order, adjusted_sent_at: now, sent_at: now, retransmitted: again, lost: false };
+        let sent = SentSegment {
+            range,
+            transmission: order,
+            adjusted_sent_at: now,
+            sent_at: now,
+            retransmitted: again,
+            lost: false,
+        };
         self.update_bytes(sent, true);
         self.segments.insert(self.index_after(range.start), sent);
     }
@@ -142,7 +154,9 @@ impl SentLog {
 
     /// Until `now`, time has stood still for so long.
     pub fn postpone(&mut self, now: Instant, still: Duration) {
-        self.segments.iter_mut().for_each(|sent| sent.adjusted_sent_at = (sent.adjusted_sent_at + still).min(now));
+        self.segments
+            .iter_mut()
+            .for_each(|sent| sent.adjusted_sent_at = (sent.adjusted_sent_at + still).min(now));
     }
 
     /// The first numbers that are lost, as many of them in a row as go into one segment.
@@ -173,7 +187,14 @@ impl SentLog {
         while start.before(max) {
             let range = SeqRange::new(start, (start + mss.max(1)).min(max));
             let order = self.next_transmission();
-            let sent = SentSegment { range, transmission: order, adjusted_sent_at: sent, sent_at: sent, retransmitted: true, lost: true };
+            let sent = SentSegment {
+                range,
+                transmission: order,
+                adjusted_sent_at: sent,
+                sent_at: sent,
+                retransmitted: true,
+                lost: true,
+            };
             self.update_bytes(sent, true);
             self.segments.push_back(sent);
             start = range.end;

@@ -2,7 +2,7 @@
 
 use driftway_base::Instant;
 
-use super::contract::{NewAckResponse, RecoveryDescriptor, LossRecovery};
+use super::contract::{LossRecovery, NewAckResponse, RecoveryDescriptor};
 use crate::send_state::SendState;
 
 /// No state of its own.

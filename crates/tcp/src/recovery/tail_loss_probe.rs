@@ -4,7 +4,7 @@
 use driftway_base::{Duration, Seq, SeqRange};
 
 use super::contract::AckFeedback;
-use crate::send_state::{SendState, RecoveryPhase};
+use crate::send_state::{RecoveryPhase, SendState};
 
 /// How long a peer may delay its acknowledgment of a lone segment (§7.2: TLP.max_ack_delay).
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
@@ -60,7 +60,9 @@ impl TailLossProbe {
         if feedback.acked_bytes > 0 {
             self.unanswered = false;
         }
-        let Some(end) = self.end_seq.filter(|end| flight.una().at_or_after(*end)) else { return false };
+        let Some(end) = self.end_seq.filter(|end| flight.una().at_or_after(*end)) else {
+            return false;
+        };
         let both = feedback.dsack.is_some_and(|range| range.end == end);
         // Without D-SACK, a bare duplicate says that original and probe have both arrived.
         let bare = feedback.acked_bytes == 0 && feedback.sack_blocks.is_empty();

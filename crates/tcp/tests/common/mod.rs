@@ -90,7 +90,9 @@ impl Pair {
                 let n = self.counts[from];
                 self.counts[from] += 1;
                 match (self.policy)(from, n, &transmit) {
-                    WireAction::Deliver(delay) => self.schedule(self.now + delay, 1 - from, transmit),
+                    WireAction::Deliver(delay) => {
+                        self.schedule(self.now + delay, 1 - from, transmit)
+                    }
                     WireAction::Drop => {}
                     WireAction::Duplicate(first, second) => {
                         self.schedule(self.now + first, 1 - from, transmit);
@@ -113,11 +115,15 @@ impl Pair {
     /// What holds whatever happens.
     fn check_invariants(&self, end: usize) {
         let view = self.ends[end].tcp.view();
-        let [una, nxt, max] = [view.snd_una, view.snd_nxt, view.snd_max].map(|seq| seq.value().unwrap());
+        let [una, nxt, max] =
+            [view.snd_una, view.snd_nxt, view.snd_max].map(|seq| seq.value().unwrap());
         assert!(una.at_or_before(nxt) && nxt.at_or_before(max), "{view:?}");
         let peer = &self.ends[1 - end];
         let arrived = peer.read + u64::from(peer.tcp.readable_bytes());
-        assert!(self.ends[end].tcp.acknowledged_bytes() <= arrived, "acknowledged what never arrived");
+        assert!(
+            self.ends[end].tcp.acknowledged_bytes() <= arrived,
+            "acknowledged what never arrived"
+        );
     }
 
     /// The next thing that happens; `false` if nothing will.

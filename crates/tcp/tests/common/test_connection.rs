@@ -197,7 +197,11 @@ impl TestConnection {
         self.does(|tcp, now| tcp.on_segment(now, address(2), &peer.segment, peer.ecn));
     }
     pub fn acts(&mut self, act: driftway_base::Act) {
-        assert_eq!(self.does(|tcp, now| tcp.act(now, &act)), driftway_base::ActResult::Done, "{act:?}");
+        assert_eq!(
+            self.does(|tcp, now| tcp.act(now, &act)),
+            driftway_base::ActResult::Done,
+            "{act:?}"
+        );
     }
 
     /// Time passes until `ms`; nothing is sent before, what is sent then waits to be claimed.

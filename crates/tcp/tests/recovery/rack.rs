@@ -1,7 +1,7 @@
 //! RFC 8985 §6 and §7. The round trip of the handshake is 100 ms, so the reordering window begins at
 //! 25 ms, and the probe timeout at 200 ms.
 
-use driftway_base::{Act, Release, Assign};
+use driftway_base::{Act, Assign, Release};
 
 use super::*;
 
@@ -10,8 +10,8 @@ fn config() -> Config {
 }
 
 /// `segments` in flight, a millisecond from one to the next, the first at 100 ms.
-fn spaced(config: &Config, segments: u32) -> Line {
-    let mut line = Line::established(&Config { initial_window: segments, ..*config });
+fn spaced(config: &Config, segments: u32) -> TestConnection {
+    let mut line = TestConnection::established(&Config { initial_window: segments, ..*config });
     for n in 0..segments {
         line.at(RTT + u64::from(n));
         line.writes(1000);
@@ -20,7 +20,7 @@ fn spaced(config: &Config, segments: u32) -> Line {
     line
 }
 
-fn receive_sack(line: &mut Line, number: u32, blocks: &[(u32, u32)]) {
+fn receive_sack(line: &mut TestConnection, number: u32, blocks: &[(u32, u32)]) {
     line.receives(ack(number).sack(blocks));
 }
 
@@ -51,7 +51,7 @@ fn three_reports_do_without_the_wait_until_reordering_is_seen() {
 #[test]
 fn three_reports_are_of_segments_however_small() {
     // §6.2, step 4, counts segments; RFC 6675 §4 bytes.
-    let mut line = Line::established(&Config { nagle: false, ..config() });
+    let mut line = TestConnection::established(&Config { nagle: false, ..config() });
     for n in 0..6 {
         line.writes(100);
         line.sends([format!("{}..{}", n * 100 + 1, (n + 1) * 100 + 1).as_str()]);
@@ -214,7 +214,7 @@ fn what_is_reported_is_not_sent_again_after_a_timeout_and_a_peer_may_take_it_bac
 
 #[test]
 fn a_tail_is_probed_after_two_round_trips_with_its_last_segment() {
-    let mut line = Line::in_flight(&config(), 3);
+    let mut line = TestConnection::in_flight(&config(), 3);
     line.quiet_until(299);
     line.at(300);
     line.sends(["2001..3001"]);
@@ -228,7 +228,7 @@ fn a_tail_is_probed_after_two_round_trips_with_its_last_segment() {
 
 #[test]
 fn new_data_is_the_better_probe_whatever_the_window() {
-    let mut line = Line::in_flight(&config(), 3);
+    let mut line = TestConnection::in_flight(&config(), 3);
     line.writes(5000);
     line.quiet_until(299);
     line.at(300);
@@ -243,7 +243,7 @@ fn new_data_is_the_better_probe_whatever_the_window() {
 #[test]
 fn a_lone_segment_may_be_waiting_for_its_delayed_acknowledgment() {
     // §7.2: 2 · 100 + 200 ms
-    let mut line = Line::in_flight(&config(), 1);
+    let mut line = TestConnection::in_flight(&config(), 1);
     line.quiet_until(499);
     line.at(500);
     line.sends(["1..1001"]);
@@ -252,7 +252,7 @@ fn a_lone_segment_may_be_waiting_for_its_delayed_acknowledgment() {
 #[test]
 fn one_probe_and_then_the_timeout_anew() {
     // §7.3: the timeout of 1 s begins with the probe.
-    let mut line = Line::in_flight(&config(), 3);
+    let mut line = TestConnection::in_flight(&config(), 3);
     line.at(300);
     line.sends(["2001..3001"]);
     line.quiet_until(1299);
@@ -265,7 +265,7 @@ fn one_probe_and_then_the_timeout_anew() {
 fn a_probe_never_comes_after_the_timeout() {
     // §7.2, last step: with a timeout of 150 ms, that is when it comes.
     let short = Config { max_rto: common::MS(150), min_rto: common::MS(150), ..config() };
-    let mut line = Line::in_flight(&short, 3);
+    let mut line = TestConnection::in_flight(&short, 3);
     line.at(250);
     line.sends(["2001..3001"]);
     line.quiet_until(399);
@@ -277,7 +277,7 @@ fn a_probe_never_comes_after_the_timeout() {
 #[test]
 fn a_probe_that_repairs_a_loss_silently_reduces_the_window() {
     // §7.4: acknowledged beyond the probe, and the last segment not reported twice.
-    let mut line = Line::in_flight(&config(), 4);
+    let mut line = TestConnection::in_flight(&config(), 4);
     line.at(300);
     line.sends(["3001..4001"]);
     line.at(400);
@@ -288,7 +288,7 @@ fn a_probe_that_repairs_a_loss_silently_reduces_the_window() {
     line.receives(ack(5001));
     assert_eq!(line.ssthresh(), 2000);
     // Reported twice, nothing was lost.
-    let mut line = Line::in_flight(&config(), 4);
+    let mut line = TestConnection::in_flight(&config(), 4);
     line.at(300);
     line.sends(["3001..4001"]);
     line.at(400);
@@ -304,7 +304,7 @@ fn a_probe_that_repairs_a_loss_silently_reduces_the_window() {
 #[test]
 fn the_response_to_a_repaired_loss_goes_by_what_was_out_before_the_acknowledgment() {
     // §7.4, RFC 5681 §3.2: ten segments are out when all of them are acknowledged.
-    let mut line = Line::in_flight(&config(), 10);
+    let mut line = TestConnection::in_flight(&config(), 10);
     line.at(300);
     line.sends(["9001..10001"]);
     line.at(400);
@@ -319,7 +319,7 @@ fn the_response_to_a_repaired_loss_goes_by_what_was_out_before_the_acknowledgmen
 #[test]
 fn new_data_is_the_better_probe_however_little() {
     // §7.3: what is lowest and unsent goes, up to a segment; Nagle's algorithm would keep it back.
-    let mut line = Line::in_flight(&config(), 3);
+    let mut line = TestConnection::in_flight(&config(), 3);
     line.writes(10);
     line.quiet_until(299);
     line.at(300);
@@ -329,7 +329,7 @@ fn new_data_is_the_better_probe_however_little() {
 #[test]
 fn a_report_that_original_and_probe_have_both_arrived_does_not_widen_the_window() {
     // §6.2, step 4, is of what recovery sent again: a probe is no recovery.
-    let mut line = Line::in_flight(&config(), 4);
+    let mut line = TestConnection::in_flight(&config(), 4);
     line.at(300);
     line.sends(["3001..4001"]);
     line.at(400);
@@ -359,7 +359,13 @@ fn held_neither_probe_nor_reordering_timer_sends() {
             }
             let (cwnd, release) = (driftway_base::Assign::Keep, driftway_base::Release::Resume);
             let (probe, step_back) = (None, false);
-            line.acts(driftway_base::Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers, cwnd, release });
+            line.acts(driftway_base::Act::Hold {
+                probe,
+                rewind_snd_nxt: step_back,
+                freeze_timers,
+                cwnd,
+                release,
+            });
             // Not even an acknowledgment starts one.
             line.at(210);
             receive_sack(&mut line, 1, &[(2001, 3001)]);
@@ -379,7 +385,7 @@ fn held_neither_probe_nor_reordering_timer_sends() {
 
 #[test]
 fn the_view_says_when_the_timeout_is_not_when_the_probe_is() {
-    let line = Line::in_flight(&config(), 3);
+    let line = TestConnection::in_flight(&config(), 3);
     let timeout = driftway_base::Instant::from_millis(1100);
     assert_eq!(line.tcp.view().retransmission_deadline, Known::Exact(Some(timeout)));
     assert_eq!(line.tcp.next_timeout(), Some(driftway_base::Instant::from_millis(300)));
@@ -387,7 +393,7 @@ fn the_view_says_when_the_timeout_is_not_when_the_probe_is() {
 
 #[test]
 fn without_sack_it_is_newreno() {
-    let mut line = Line::in_flight(&Config { sack: false, ..config() }, 8);
+    let mut line = TestConnection::in_flight(&Config { sack: false, ..config() }, 8);
     duplicates(&mut line, 1, 3);
     line.sends(["1..1001"]);
     line.receives(ack(3001));
@@ -403,13 +409,13 @@ fn a_response_taken_back_forgives_what_was_lost() {
     line.sends(["1..1001"]);
     line.receives(ack(4001));
     line.receives(ack(4001).sack(&[(1, 1001)]));
-    assert_eq!((line.tcp.stats().undone, phase(&line)), (1, RecoveryState::Open));
+    assert_eq!((line.tcp.stats().responses_undone, phase(&line)), (1, RecoveryState::Open));
     assert!(line.cwnd() >= 6000);
 }
 
 #[test]
 fn after_a_timeout_what_fits_into_a_window_that_has_shrunk_goes() {
-    let mut line = Line::in_flight(&config(), 3);
+    let mut line = TestConnection::in_flight(&config(), 3);
     line.at(300);
     line.sends(["2001..3001"]);
     line.receives(ack(1).window(400));
@@ -421,7 +427,7 @@ fn after_a_timeout_what_fits_into_a_window_that_has_shrunk_goes() {
 
 #[test]
 fn a_report_of_half_of_all_numbers_is_nonsense() {
-    let mut line = Line::in_flight(&config(), 3);
+    let mut line = TestConnection::in_flight(&config(), 3);
     receive_sack(&mut line, 1, &[(711_504_529, 2_858_988_176)]);
     assert_eq!(line.tcp.stats().fast_retransmits, 0);
     line.at(300);

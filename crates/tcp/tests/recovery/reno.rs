@@ -53,7 +53,7 @@ fn a_second_hole_without_enough_duplicates_costs_a_timeout() {
 fn without_its_guard_duplicates_after_a_timeout_start_a_recovery() {
     for (recover_guard, fast_retransmits) in [(true, 0), (false, 1)] {
         let config = Config { recover_guard, recovery: RecoveryKind::Reno, ..plain() };
-        let mut line = Line::in_flight(&config, 8);
+        let mut line = TestConnection::in_flight(&config, 8);
         line.at(1100);
         line.sends(["1..1001"]);
         duplicates(&mut line, 1, 3);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn receive_sack(line: &mut Line, number: u32, blocks: &[(u32, u32)]) {
+fn receive_sack(line: &mut TestConnection, number: u32, blocks: &[(u32, u32)]) {
     line.receives(ack(number).sack(blocks));
 }
 
@@ -59,7 +59,7 @@ fn news_count_whatever_else_the_segment_brings() {
 fn the_flight_is_that_before_the_acknowledgment_that_shows_a_loss() {
     for recovery in [RecoveryKind::Sack, RecoveryKind::RackTlp] {
         let config = Config { recovery, sack: true, limited_transmit: false, ..plain() };
-        let mut line = Line::in_flight(&config, 10);
+        let mut line = TestConnection::in_flight(&config, 10);
         receive_sack(&mut line, 3001, &[(4001, 7001)]);
         assert_eq!(line.sends_some()[0], "3001..4001");
         assert_eq!((line.cwnd(), line.ssthresh()), (5000, 5000), "{recovery:?}");

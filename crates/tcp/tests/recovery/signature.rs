@@ -5,7 +5,7 @@ use driftway_base::{Instant, Seq};
 use driftway_wire::TcpFlags;
 
 use super::*;
-use crate::common::{DELAY, Fate, Pair};
+use crate::common::{DELAY, Pair, WireAction};
 
 #[derive(Debug, PartialEq, Eq)]
 struct Trace {
@@ -25,14 +25,14 @@ fn trace(recovery: RecoveryKind, lost: &'static [u32]) -> Trace {
     let mut pair = Pair::new(&config, &config);
     let first = Seq(u32::MAX - 500) + 1;
     let mut dropped = vec![];
-    pair.fate = Box::new(move |from, _, transmit| {
+    pair.policy = Box::new(move |from, _, transmit| {
         let number = transmit.segment.seq.0.wrapping_sub(first.0) / 1000;
         let data = from == 0 && !transmit.segment.payload.is_empty();
         if data && lost.contains(&number) && !dropped.contains(&number) {
             dropped.push(number);
-            Fate::Lose
+            WireAction::Drop
         } else {
-            Fate::Deliver(DELAY)
+            WireAction::Deliver(DELAY)
         }
     });
     pair.ends[0].tcp.write(200_000);

@@ -8,8 +8,8 @@ fn dsack() -> Config {
 }
 
 /// Eight segments in flight; the first is late, and goes again.
-fn late(config: &Config) -> Line {
-    let mut line = Line::in_flight(config, 8);
+fn late(config: &Config) -> TestConnection {
+    let mut line = TestConnection::in_flight(config, 8);
     for end in [2001, 3001, 4001] {
         line.receives(ack(1).sack(&[(1001, end)]));
     }
@@ -61,7 +61,7 @@ fn nor_for_what_the_network_doubled() {
 #[test]
 fn a_duplicate_beyond_the_acknowledgment_stands_inside_the_second_block() {
     // RFC 2883 §4.2. Two holes, both late.
-    let mut line = Line::in_flight(&dsack(), 10);
+    let mut line = TestConnection::in_flight(&dsack(), 10);
     line.receives(ack(1).sack(&[(1001, 2001)]));
     line.receives(ack(1).sack(&[(1001, 2001), (3001, 4001)]));
     line.receives(ack(1).sack(&[(1001, 2001), (3001, 6001)]));
@@ -80,7 +80,7 @@ fn a_duplicate_beyond_the_acknowledgment_stands_inside_the_second_block() {
 
 #[test]
 fn a_timeout_is_taken_back_once_the_whole_window_was_for_nothing() {
-    let mut line = Line::in_flight(&dsack(), 3);
+    let mut line = TestConnection::in_flight(&dsack(), 3);
     line.at(1100);
     line.sends(["1..1001"]);
     line.receives(ack(1001));
@@ -98,7 +98,7 @@ fn a_timeout_is_taken_back_once_the_whole_window_was_for_nothing() {
 #[test]
 fn a_fin_that_went_again_is_in_no_report() {
     // RFC 2883 §4: blocks are of data; the FIN's number is none.
-    let mut line = Line::in_flight(&dsack(), 2);
+    let mut line = TestConnection::in_flight(&dsack(), 2);
     line.closes();
     line.sends(["2001..2001 FIN"]);
     line.at(1100);
@@ -131,7 +131,7 @@ fn without_the_switch_duplicates_are_neither_reported_nor_believed() {
     line.receives(ack(5001).sack(&[(1, 1001)]));
     assert_eq!(undo_count(&line), 0);
     for dsack in [true, false] {
-        let mut line = Line::established(&Config { dsack, ..self::dsack() });
+        let mut line = TestConnection::established(&Config { dsack, ..self::dsack() });
         for _ in 0..2 {
             line.receives(data(1, 1000));
             line.sends_some();

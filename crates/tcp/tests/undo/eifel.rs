@@ -10,8 +10,8 @@ fn eifel(recovery: RecoveryKind) -> Config {
 }
 
 /// Eight segments sent at 100 ms, the first of them again at 1100 ms, by the timer.
-fn timed_out(config: &Config) -> Line {
-    let mut line = Line::established(&Config { initial_window: 8, ..*config });
+fn timed_out(config: &Config) -> TestConnection {
+    let mut line = TestConnection::established(&Config { initial_window: 8, ..*config });
     line.writes(20_000);
     assert_eq!(line.sends_some().len(), 8);
     line.at(1100);
@@ -24,7 +24,8 @@ fn an_older_echo_than_the_retransmissions_takes_a_timeout_back() {
     for recovery in
         [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack]
     {
-        let mut line = Line::established(&Config { initial_window: 8, ..eifel(recovery) });
+        let mut line =
+            TestConnection::established(&Config { initial_window: 8, ..eifel(recovery) });
         let before = windows(&line);
         line.writes(20_000);
         line.sends_some();
@@ -73,7 +74,8 @@ fn the_stamp_of_the_first_retransmission_counts() {
 #[test]
 fn a_fast_retransmit_of_what_was_late_is_taken_back() {
     for recovery in [RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack] {
-        let mut line = Line::established(&Config { initial_window: 8, ..eifel(recovery) });
+        let mut line =
+            TestConnection::established(&Config { initial_window: 8, ..eifel(recovery) });
         let before = windows(&line);
         line.writes(8 * 988);
         line.sends_some();
@@ -145,7 +147,13 @@ fn after_a_hold_a_second_timeout_does_not_make_the_first_retransmission_look_ori
     line.at(1200);
     let (cwnd, release) = (driftway_base::Assign::Keep, driftway_base::Release::Resume);
     let (probe, step_back) = (None, false);
-    line.acts(driftway_base::Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers: true, cwnd, release });
+    line.acts(driftway_base::Act::Hold {
+        probe,
+        rewind_snd_nxt: step_back,
+        freeze_timers: true,
+        cwnd,
+        release,
+    });
     line.at(6000);
     let (ssthresh, rto) = (driftway_base::Assign::Keep, driftway_base::Assign::Keep);
     line.acts(driftway_base::Act::Resume { cwnd, ssthresh, rto });
@@ -165,7 +173,7 @@ fn the_stamp_is_that_of_the_segment_at_the_left_edge() {
     let recovery = RecoveryKind::RackTlp;
     let config = Config { recovery, sack: true, mss: 1012, ..eifel(recovery) };
     let answer = syn_ack().options(|o| o.mss = Some(1012));
-    let mut line = Line::established_by(&config, answer);
+    let mut line = TestConnection::established_by(&config, answer);
     let window = driftway_base::Assign::Value(20_000);
     let rto = driftway_base::Assign::Keep;
     line.acts(driftway_base::Act::Resume { cwnd: window, ssthresh: window, rto });
@@ -198,5 +206,5 @@ fn the_stamp_is_that_of_the_segment_at_the_left_edge() {
         assert_eq!(line.sends_some().len() as u64, new, "{ms}");
     }
     let stats = line.tcp.stats();
-    assert_eq!((stats.fast_retransmits, stats.retransmissions, stats.undone), (2, 4, 0));
+    assert_eq!((stats.fast_retransmits, stats.retransmissions, stats.responses_undone), (2, 4, 0));
 }

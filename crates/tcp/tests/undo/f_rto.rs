@@ -8,8 +8,8 @@ fn f_rto(recovery: RecoveryKind) -> Config {
 }
 
 /// Eight segments, the first of them again at 1100 ms, and `more` bytes to send.
-fn timed_out(recovery: RecoveryKind, more: u64) -> Line {
-    let mut line = Line::in_flight(&f_rto(recovery), 8);
+fn timed_out(recovery: RecoveryKind, more: u64) -> TestConnection {
+    let mut line = TestConnection::in_flight(&f_rto(recovery), 8);
     line.writes(more);
     line.at(1100);
     line.sends(["1..1001"]);
@@ -25,7 +25,7 @@ fn two_acknowledgments_in_a_row_mean_that_nothing_was_lost() {
         line.receives(ack(1001));
         line.sends(["8001..9001", "9001..10001"]); // step 2b: new data, and no more than that
         line.receives(ack(2001));
-        assert_eq!(undone(&line), 1, "{recovery:?}");
+        assert_eq!(undo_count(&line), 1, "{recovery:?}");
         assert_eq!(line.cwnd(), 8000); // which is full
         line.receives(ack(3001));
         line.sends(["10001..11001", "11001..12001"]);
@@ -39,7 +39,7 @@ fn a_duplicate_after_the_new_data_means_that_the_rest_is_lost() {
     line.receives(ack(1001));
     line.sends_some();
     line.receives(ack(1001)); // step 3a
-    assert_eq!((undone(&line), line.cwnd()), (0, 2000));
+    assert_eq!((undo_count(&line), line.cwnd()), (0, 2000));
     line.sends(["1001..2001", "2001..3001"]);
 }
 
@@ -50,7 +50,7 @@ fn with_sack_new_data_that_arrives_above_means_so_too() {
     line.receives(ack(1001));
     line.sends_some();
     line.receives(ack(1001).sack(&[(8001, 9001)]));
-    assert_eq!(undone(&line), 0);
+    assert_eq!(undo_count(&line), 0);
     line.sends(["1001..2001", "2001..3001"]);
 }
 
@@ -61,7 +61,7 @@ fn with_sack_a_report_of_what_did_not_go_again_will_do() {
     line.receives(ack(2001));
     line.sends(["8001..9001", "9001..10001"]);
     line.receives(ack(2001).sack(&[(3001, 4001)]));
-    assert_eq!(undone(&line), 1);
+    assert_eq!(undo_count(&line), 1);
     line.sends_some();
     // And the hole is repaired as any.
     line.receives(ack(2001).sack(&[(3001, 5001)]));
@@ -90,7 +90,7 @@ fn an_acknowledgment_of_everything_leaves_nothing_to_find_out() {
         line.receives(ack(8001));
         line.sends(["8001..9001", "9001..10001"]);
         line.receives(ack(10_001));
-        assert_eq!((undone(&line), line.ssthresh()), (0, 4000), "{recovery:?}");
+        assert_eq!((undo_count(&line), line.ssthresh()), (0, 4000), "{recovery:?}");
         line.sends_some();
     }
 }
@@ -122,7 +122,7 @@ fn not_after_a_second_timeout_nor_in_fast_recovery() {
     line.sends(["1..1001"]);
     line.receives(ack(1001));
     line.sends(["1001..2001", "2001..3001"]);
-    let mut line = Line::in_flight(&f_rto(RecoveryKind::NewReno), 8);
+    let mut line = TestConnection::in_flight(&f_rto(RecoveryKind::NewReno), 8);
     line.writes(9000);
     for _ in 0..3 {
         line.receives(ack(1));
@@ -160,14 +160,20 @@ fn a_hold_while_probing_leaves_what_did_not_go_again_to_conventional_recovery() 
             line.sends(["8001..9001", "9001..10001"]);
             let (cwnd, release) = (driftway_base::Assign::Keep, driftway_base::Release::Resume);
             let (probe, step_back) = (None, false);
-            line.acts(driftway_base::Act::Hold { probe, rewind_snd_nxt: step_back, freeze_timers, cwnd, release });
+            line.acts(driftway_base::Act::Hold {
+                probe,
+                rewind_snd_nxt: step_back,
+                freeze_timers,
+                cwnd,
+                release,
+            });
             line.at(1250);
             let (ssthresh, rto) = (driftway_base::Assign::Keep, driftway_base::Assign::Keep);
             line.acts(driftway_base::Act::Resume { cwnd, ssthresh, rto });
             line.sends(["1001..2001", "2001..3001"]);
             line.receives(ack(3001));
             assert_eq!(line.sends_some()[0], "3001..4001");
-            assert_eq!((undone(&line), line.tcp.stats().timeouts), (0, 1));
+            assert_eq!((undo_count(&line), line.tcp.stats().timeouts), (0, 1));
         }
     }
 }

@@ -4,7 +4,7 @@
 use driftway_base::{Duration, Instant};
 
 use super::*;
-use crate::common::{DELAY, Fate, Pair};
+use crate::common::{DELAY, Pair, WireAction};
 
 #[derive(Debug, PartialEq, Eq)]
 struct Trace {
@@ -20,11 +20,11 @@ struct Trace {
 fn trace(config: &Config) -> Trace {
     let mut pair = Pair::new(config, config);
     pair.ends[0].tcp.write(300_000);
-    pair.fate = Box::new(move |from, _, transmit| {
+    pair.policy = Box::new(move |from, _, transmit| {
         // Our timestamps are the time in milliseconds.
         let now = transmit.segment.options.timestamps.map_or(0, |t| u64::from(t.value));
         let late = from == 0 && (250..2300).contains(&now);
-        Fate::Deliver(DELAY + Duration::from_millis(if late { 2300 - now } else { 0 }))
+        WireAction::Deliver(DELAY + Duration::from_millis(if late { 2300 - now } else { 0 }))
     });
     let mut undone_at = None;
     while pair.ends[1].read < 300_000 {

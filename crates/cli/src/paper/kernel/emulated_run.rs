@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use driftway_base::{Duration, Instant};
 use driftway_host::{
     Emulation, Namespace, PathEnd, RealClock, ShimDaemon, ShimSettings, ShimSnapshot, StatusHandle,
-    urgent,
+    enable_realtime_scheduling,
 };
 use driftway_scenario::{Application, Network, Scenario, Size};
 use serde::Serialize;

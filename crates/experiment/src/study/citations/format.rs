@@ -55,7 +55,7 @@ pub struct ReadmeTable {
     /// Its name.
     pub name: String,
     /// The file that it stands in, from the paper's directory. Default: `README.md`.
-    #[serde(default = "readme")]
+    #[serde(default = "default_readme")]
     pub file: String,
     /// What stands above the rows' names.
     #[serde(default)]

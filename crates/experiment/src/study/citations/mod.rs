@@ -95,8 +95,7 @@ pub fn tables(plan: &Plan, kept: &StoredResults) -> Result<Vec<(String, String)>
                 files.len() - 1
             }
         };
-        files[at].1 =
-            table.insert_into(&files[at].1, &plan.study, stored_results).map_err(wrong)?;
+        files[at].1 = table.insert_into(&files[at].1, &plan.study, kept).map_err(wrong)?;
     }
     Ok(files)
 }
@@ -148,15 +147,14 @@ pub fn check(
         if !texts.iter().any(|(_, text)| text.contains(&passage.text)) {
             checked.missing.push(format!("“{}” stands nowhere", passage.text));
         }
-        let found =
-            derive_numbers(plan, &stored_results, runner, &shell, cited, passage.numbers.len())?;
+        let found = derive_numbers(plan, &kept, runner, &shell, cited, passage.numbers.len())?;
         for (number, (found, by)) in passage.numbers.iter().zip(found) {
             let (passage, cited) = (passage.text.clone(), number.clone());
             checked.numbers.push(CitedNumber { passage, cited, value: found, derivation: by });
         }
         known.push(passage.text);
     }
-    for (file, right) in tables(plan, &stored_results)? {
+    for (file, right) in tables(plan, &kept)? {
         if source.read_file(&file)? != right {
             let text = format!("the tables of {file} are not those of the kept results: --record");
             checked.missing.push(text);
@@ -203,8 +201,7 @@ fn derive_numbers(
         return Err(Error::refused(format!("{}: {what}", plan.source.display_path(NUMBERS_FILE))));
     }
     let Some(file) = &cited.run else {
-        let each =
-            |text: &String| (expression::evaluate(text, &plan.study, stored_results), text.clone());
+        let each = |text: &String| (expression::evaluate(text, &plan.study, kept), text.clone());
         return Ok(cited.gives.iter().map(each).collect());
     };
     let set: Vec<_> = cited.set.iter().map(|(key, value)| (key.clone(), value.0.clone())).collect();

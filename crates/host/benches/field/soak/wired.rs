@@ -11,10 +11,10 @@ use netlink_packet_route::rule::RuleAttribute;
 use nix::sys::signal::Signal;
 use socket2::Socket;
 
-use super::{ShimTotals, Outcome, Row, carry, carry_over, nap, steadily};
-use crate::on_path::{Watch, forge_unreachable, forger};
-use crate::shimmed::Process;
-use crate::wired::{self, Cut, HERE, SECOND, SERVER, SIDES, TwoWays, UPLINKS};
+use super::{Outcome, Row, ShimTotals, carry, carry_over, nap, steadily};
+use crate::on_path::{PacketCapture, forge_unreachable, forger};
+use crate::shimmed::ShimProcess;
+use crate::wired::{self, Cut, HERE, SECOND, SERVER, SIDES, TwoLinkNetwork, UPLINKS};
 
 pub const ROWS: [Row; 5] = [
     ("policy routing by mark, cuts by ICMP", marked),
@@ -29,14 +29,14 @@ const MARK: u32 = 7;
 const RATE: u32 = 25_000_000;
 const QUEUE: u32 = 750_000;
 
-fn network() -> TwoWays {
-    TwoWays::with_rate(RATE, QUEUE).expect("this machine allows it")
+fn network() -> TwoLinkNetwork {
+    TwoLinkNetwork::with_rate(RATE, QUEUE).expect("this machine allows it")
 }
 
 /// One shim at the host, while `meanwhile` is done again and again; each time there is an outage, real
 /// or not.
 fn under(
-    net: &TwoWays,
+    net: &TwoLinkNetwork,
     bytes: u64,
     prepare: impl Fn(u64, &Socket) -> io::Result<()> + Sync,
     meanwhile: impl FnMut() + Send,
@@ -53,16 +53,16 @@ fn marked(bytes: u64) -> Outcome {
     let net = network();
     let rule = || wired::rule(RuleAttribute::FwMark(MARK), SECOND);
     net.host.run(rule).expect("it runs").expect("there can be a rule");
-    let watch = Watch::start(&net.routers[0].namespace).expect("this machine allows it");
+    let watch = PacketCapture::start(&net.routers[0].namespace).expect("this machine allows it");
     let mut outcome = under(
         &net,
         bytes,
         |_, socket| socket.set_mark(MARK),
         || {
             nap(500);
-            net.routers[1].cut(Cut::Notified);
+            net.routers[1].block(Cut::Notified);
             nap(1000);
-            net.routers[1].heal(Cut::Notified);
+            net.routers[1].unblock(Cut::Notified);
             nap(1500);
         },
     );
@@ -96,7 +96,7 @@ fn stopped(bytes: u64) -> Outcome {
         let mut kept = ShimTotals::default();
         while !done.load(Ordering::Relaxed) {
             kept.begun += 1;
-            let shim = Process::start_watched(&net.host);
+            let shim = ShimProcess::start_watched(&net.host);
             ready.send(()).expect("it is kept");
             nap(2000);
             shim.signal(Signal::SIGSTOP);
@@ -124,7 +124,7 @@ fn smaller_mtu(bytes: u64) -> Outcome {
         || {
             let ((namespace, name), mtu) = changes.next().expect("they never end");
             nap(500);
-            net.routers[0].cut(Cut::Notified);
+            net.routers[0].block(Cut::Notified);
             nap(500);
             namespace.run(|| wired::mtu(name, *mtu)).expect("it runs").expect("it takes that MTU");
             if *mtu == ETHERNET {
@@ -132,7 +132,7 @@ fn smaller_mtu(bytes: u64) -> Outcome {
                 net.host.set_sysctl("net/ipv4/route/flush", "1").expect("routes can be forgotten");
             }
             nap(500);
-            net.routers[0].heal(Cut::Notified);
+            net.routers[0].unblock(Cut::Notified);
             nap(1500);
         },
     )
@@ -143,7 +143,7 @@ fn smaller_mtu(bytes: u64) -> Outcome {
 fn forged(bytes: u64) -> Outcome {
     let net = network();
     let on_path = &net.routers[0].namespace;
-    let watch = Watch::start(on_path).expect("this machine allows it");
+    let watch = PacketCapture::start(on_path).expect("this machine allows it");
     let forger = forger(on_path).expect("this machine allows it");
     under(
         &net,

@@ -65,7 +65,7 @@ fn a_packet_takes_its_time_and_loses_its_hops() {
         "three times 1 ms and 10 ms, one behind the other, two routers"
     );
     let carried = DirectionCounts { entered: 2, delivered: 2, bytes: 2500 };
-    assert_eq!(medium.counts().carried, [carried, DirectionCounts::default()]);
+    assert_eq!(medium.counts().by_end, [carried, DirectionCounts::default()]);
 }
 
 /// Held back for 50 ms at most, and marked while a flood of one packet is on: as in the lab.

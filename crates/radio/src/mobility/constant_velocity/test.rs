@@ -1,7 +1,7 @@
 use driftway_base::Instant;
 use proptest::prelude::*;
 
-use super::{ReflectedTrajectory, ConstantVelocity};
+use super::{ConstantVelocity, ReflectedTrajectory};
 use crate::mobility::Mobility;
 
 fn bounce(position: (f64, f64), velocity: (f64, f64), area: (f64, f64)) -> ReflectedTrajectory {

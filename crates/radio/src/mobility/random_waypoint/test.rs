@@ -1,6 +1,8 @@
 use driftway_base::{Duration, Instant, RandomStream};
 
-use super::{RandomWaypoint, InitialDistribution, WaypointTrajectory, mean_distance, uniform_point};
+use super::{
+    InitialDistribution, RandomWaypoint, WaypointTrajectory, mean_distance, uniform_point,
+};
 use crate::Mobility;
 use crate::mobility::Leg;
 
@@ -53,7 +55,8 @@ fn the_mean_distance_of_two_points() {
     assert!((mean_distance((3.0, 0.000_5)) - 1.0).abs() < 1e-6);
     let mut random = RandomStream::new(1, "test", 0);
     let sampled = mean((0..100_000).map(|_| {
-        let (a, b) = (uniform_point(&mut random, MODEL.area), uniform_point(&mut random, MODEL.area));
+        let (a, b) =
+            (uniform_point(&mut random, MODEL.area), uniform_point(&mut random, MODEL.area));
         ((a.0 - b.0) * (a.0 - b.0) + (a.1 - b.1) * (a.1 - b.1)).sqrt()
     }));
     assert!((sampled / mean_distance(MODEL.area) - 1.0).abs() < 0.005);
@@ -122,7 +125,8 @@ fn a_pause_as_long_as_the_run_keeps_all_nodes_only_where_they_begin_with_it() {
         assert!(leg.speed() == 0.0 && leg.until == end, "{leg:?}");
     }
 
-    let steady = RandomWaypoint { speed: (1.0, 19.0), start: InitialDistribution::SteadyState, ..classic };
+    let steady =
+        RandomWaypoint { speed: (1.0, 19.0), start: InitialDistribution::SteadyState, ..classic };
     let first = legs(steady, 0);
     // 900 s in a pause, 84 s on a way: eleven nodes in twelve begin in a pause.
     let share = 900.0 / (900.0 + mean_distance(steady.area) * libm::log(19.0) / 18.0);

@@ -2,7 +2,7 @@ use driftway_base::Instant;
 
 use super::parse;
 use crate::movement;
-use crate::{Positions, Mobility};
+use crate::{Mobility, Positions};
 
 #[test]
 fn a_line_is_a_node_that_gets_to_each_waypoint_in_time() {

@@ -199,7 +199,11 @@ impl<'a> Script<'a> {
                         else {
                             return Err(unknown(axis.byte));
                         };
-                        Statement::SetPosition { node, axis: number, value: value.coordinate(line)? }
+                        Statement::SetPosition {
+                            node,
+                            axis: number,
+                            value: value.coordinate(line)?,
+                        }
                     }
                     "set" => {
                         let message = format!("a node cannot jump: {}", quoted(text));

@@ -1,7 +1,7 @@
 use driftway_base::Instant;
 
 use super::parse;
-use crate::{Positions, Mobility};
+use crate::{Mobility, Positions};
 
 /// Where node 0 is at this time (s).
 fn at(text: &str, seconds: f64) -> (f64, f64) {

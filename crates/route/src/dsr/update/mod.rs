@@ -66,11 +66,11 @@ use alloc::boxed::Box;
 use driftway_base::{FailedLink, Instant, Ipv4Addr};
 use driftway_wire::DsrHeader;
 
-use super::cache::{RouteObservation, LearnedBy, LinkFailureReport, LinkFailureNotice, RouteCache};
-use super::caches::{CacheOptions, CacheDescriptor, UpdateOptions};
-use super::config::DsrConfig;
+use super::cache::{LearnedBy, LinkFailureNotice, LinkFailureReport, RouteCache, RouteObservation};
+use super::caches::{CacheDescriptor, CacheOptions, UpdateOptions};
 use super::caching_policy::CachingPolicy;
-use super::path::{SourceRoute, Path};
+use super::config::DsrConfig;
+use super::path::{Path, SourceRoute};
 use replies::ReplyRecords;
 use secondary::SecondaryCache;
 use table::RouteTable;
@@ -147,13 +147,20 @@ impl UpdateCache {
     /// A route that this node has heard of by the packets of others.
     fn record_overheard(&mut self, path: &Path) -> bool {
         let Self { table, secondary, policy: learning, .. } = self;
-        learning.usable_prefix(path).is_some_and(|path| add_overheard(table, secondary, learning, &path))
+        learning
+            .usable_prefix(path)
+            .is_some_and(|path| add_overheard(table, secondary, learning, &path))
     }
 }
 
 /// Keeps an overheard route, unless the table has it. One may have made room: hearing that again
 /// brings it back.
-fn add_overheard(table: &RouteTable, secondary: &mut SecondaryCache, learning: &mut CachingPolicy, path: &Path) -> bool {
+fn add_overheard(
+    table: &RouteTable,
+    secondary: &mut SecondaryCache,
+    learning: &mut CachingPolicy,
+    path: &Path,
+) -> bool {
     let new = !table.covers(path) && secondary.add(path);
     if new && secondary.is_full() {
         learning.clear_recent();
@@ -181,7 +188,12 @@ impl RouteCache for UpdateCache {
         }
     }
 
-    fn on_route_observed(&mut self, now: Instant, route: &SourceRoute, heard: RouteObservation) -> bool {
+    fn on_route_observed(
+        &mut self,
+        now: Instant,
+        route: &SourceRoute,
+        heard: RouteObservation,
+    ) -> bool {
         match heard {
             RouteObservation::ForwardedReply { to } => self.record_reply(&route.path, to, true),
             RouteObservation::Forwarded { data } | RouteObservation::Received { data } => {
@@ -207,7 +219,12 @@ impl RouteCache for UpdateCache {
         }
     }
 
-    fn on_link_failure(&mut self, _now: Instant, link: FailedLink, report: LinkFailureReport<'_>) -> bool {
+    fn on_link_failure(
+        &mut self,
+        _now: Instant,
+        link: FailedLink,
+        report: LinkFailureReport<'_>,
+    ) -> bool {
         self.policy.clear_recent();
         self.handle_link_break(link, report)
     }

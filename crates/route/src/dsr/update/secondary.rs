@@ -21,7 +21,12 @@ pub(super) struct SecondaryCache {
 impl SecondaryCache {
     pub fn new(most: u16) -> Self {
         let most = usize::from(most);
-        Self { routes: Vec::with_capacity(most), masks: Vec::with_capacity(most), capacity: most, next_evicted: 0 }
+        Self {
+            routes: Vec::with_capacity(most),
+            masks: Vec::with_capacity(most),
+            capacity: most,
+            next_evicted: 0,
+        }
     }
 
     /// A route that goes on where a known one ends takes its place; is there anything new in it?

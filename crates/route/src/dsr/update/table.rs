@@ -74,7 +74,8 @@ impl RouteTable {
         }
         let new = !self.covers(route);
         if new {
-            self.entries.push(RouteEntry { learned_by_reply: replied, ..RouteEntry::new(route, pair) });
+            self.entries
+                .push(RouteEntry { learned_by_reply: replied, ..RouteEntry::new(route, pair) });
         }
         new
     }
@@ -96,8 +97,12 @@ impl RouteTable {
             entry.data_packets == 0 && entry.pair == pair && entry.route.as_slice() == rest
         };
         match self.entries.iter_mut().find(is_rest) {
-            Some(entry) => (entry.route, entry.mask, entry.data_packets) = (*route, route.mask(), 1),
-            None => self.entries.push(RouteEntry { data_packets: 1, ..RouteEntry::new(route, pair) }),
+            Some(entry) => {
+                (entry.route, entry.mask, entry.data_packets) = (*route, route.mask(), 1)
+            }
+            None => {
+                self.entries.push(RouteEntry { data_packets: 1, ..RouteEntry::new(route, pair) })
+            }
         }
         true
     }
@@ -167,7 +172,8 @@ impl RouteTable {
     /// Routes that were cut may be the same now: the first stays, with the most that is known.
     fn merge(&mut self) {
         let mut at = 0;
-        while let Some((route, data)) = self.entries.get(at).map(|entry| (entry.route, entry.data_packets))
+        while let Some((route, data)) =
+            self.entries.get(at).map(|entry| (entry.route, entry.data_packets))
         {
             let earlier = self.entries.iter_mut().take(at).find(|known| known.route == route);
             match earlier {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use driftway_base::{FailedLink, Ipv4Addr};
 
-use super::super::cache::{LinkFailureReport, LinkFailureNotice};
+use super::super::cache::{LinkFailureNotice, LinkFailureReport};
 use super::super::path::Path;
 use super::UpdateCache;
 use super::table::{DATA_MAX, RouteEntry};
@@ -31,7 +31,8 @@ impl NotificationTargets {
     }
 
     fn notify(&mut self, path: Path, link: FailedLink) {
-        let known = |notice: &LinkFailureNotice| notice.link == link && notice.path.last() == path.last();
+        let known =
+            |notice: &LinkFailureNotice| notice.link == link && notice.path.last() == path.last();
         if !self.notices.iter().any(known) {
             self.notices.push_back(LinkFailureNotice { path, link });
         }
@@ -55,7 +56,13 @@ impl BrokenLink<'_> {
     }
 
     /// A route of the table crosses the link between its nodes `at` and `at + 1`.
-    fn collect_targets(&self, entry: &RouteEntry, at: usize, near: &mut Vec<Ipv4Addr>, far: &mut Vec<Path>) {
+    fn collect_targets(
+        &self,
+        entry: &RouteEntry,
+        at: usize,
+        near: &mut Vec<Ipv4Addr>,
+        far: &mut Vec<Path>,
+    ) {
         let nodes = entry.route.as_slice();
         let Some(me) = entry.route.position(self.me) else { return };
         // Each node before this one has forwarded the data packet.
@@ -95,7 +102,11 @@ impl BrokenLink<'_> {
 impl UpdateCache {
     /// A link does not carry: takes it out and notes who has to hear of it. Who has nothing of it
     /// informs nobody, so that this comes to an end. Was it there?
-    pub(super) fn handle_link_break(&mut self, link: FailedLink, report: LinkFailureReport<'_>) -> bool {
+    pub(super) fn handle_link_break(
+        &mut self,
+        link: FailedLink,
+        report: LinkFailureReport<'_>,
+    ) -> bool {
         let Self { me, options, table, replies, secondary, targets, .. } = self;
         let NotificationTargets { near_side: near, far_side: far, .. } = targets;
         near.clear();
@@ -107,8 +118,9 @@ impl UpdateCache {
             }
         };
         let broken = BrokenLink { me: *me, ignore_data: options.ignore_data, failed, informed };
-        let mut was_known = table
-            .remove(link, *me, options.truncate, |entry, at| broken.collect_targets(entry, at, near, far));
+        let mut was_known = table.remove(link, *me, options.truncate, |entry, at| {
+            broken.collect_targets(entry, at, near, far)
+        });
         replies.remove(link, options.truncate, |neighbour| {
             let beyond =
                 [link.from, link.to].contains(me) && [link.from, link.to].contains(&neighbour);

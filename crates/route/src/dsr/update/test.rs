@@ -63,8 +63,11 @@ impl UpdateCache {
         let path = path(route);
         let next = path.position(self.me).unwrap();
         let end = next + 1 == path.len();
-        let heard =
-            if end { RouteObservation::Received { data: true } } else { RouteObservation::Forwarded { data: true } };
+        let heard = if end {
+            RouteObservation::Received { data: true }
+        } else {
+            RouteObservation::Forwarded { data: true }
+        };
         self.on_route_observed(NOW, &SourceRoute { path, next_position: next }, heard)
     }
 
@@ -99,7 +102,11 @@ impl UpdateCache {
     /// The own link to a node fails under a packet on `route`.
     fn fails(&mut self, to: u8, route: &[u8]) -> Vec<Vec<u8>> {
         let route = path(route);
-        self.on_link_failure(NOW, link(5, to), LinkFailureReport::LinkLayer { route: Some(&route) });
+        self.on_link_failure(
+            NOW,
+            link(5, to),
+            LinkFailureReport::LinkLayer { route: Some(&route) },
+        );
         self.notices()
     }
 
@@ -112,7 +119,8 @@ impl UpdateCache {
     fn hear(&mut self, of: (u8, u8), reporter: u8, from: u8, also: Option<u8>) {
         let header = DsrHeader::default();
         let (reporter, from, also) = (node(reporter), node(from), also.map(node));
-        let report = LinkFailureReport::RouteError { reporter, from, also_sent_to: also, header: &header };
+        let report =
+            LinkFailureReport::RouteError { reporter, from, also_sent_to: also, header: &header };
         self.on_link_failure(NOW, link(of.0, of.1), report);
     }
 }
@@ -316,7 +324,10 @@ fn upstream_the_node_before_is_informed() {
     assert_eq!(five.clone().hears((7, 9), 7, 6, None), [[5, 4]]);
     // The ordinary error goes there already.
     assert_eq!(five.clone().hears((6, 7), 6, 6, Some(4)), NONE);
-    assert!(five.on_link_failure(NOW, link(7, 6), LinkFailureReport::LinkLayer { route: None }), "either direction");
+    assert!(
+        five.on_link_failure(NOW, link(7, 6), LinkFailureReport::LinkLayer { route: None }),
+        "either direction"
+    );
     assert_eq!(five.table(), []);
 }
 

@@ -56,7 +56,9 @@ impl DestinationState {
 
     /// Has our own link on this way failed?
     pub fn is_own_link_failed(&self, way: NextHop) -> bool {
-        self.failed_next_hops.iter().any(|broken| broken.next_hop == way && broken.believed_until.is_none())
+        self.failed_next_hops
+            .iter()
+            .any(|broken| broken.next_hop == way && broken.believed_until.is_none())
     }
 
     /// The link to name for a packet that has no way: our own before another's.
@@ -77,7 +79,11 @@ impl DestinationState {
                 known.link = link;
                 known.believed_until = known.believed_until.and(until);
             }
-            None => self.failed_next_hops.push(FailedNextHop { next_hop: way, link, believed_until: until }),
+            None => self.failed_next_hops.push(FailedNextHop {
+                next_hop: way,
+                link,
+                believed_until: until,
+            }),
         }
     }
 
@@ -91,7 +97,8 @@ impl DestinationState {
     /// Forgets what is not believed any more; was there something?
     pub fn expire(&mut self, now: Instant) -> bool {
         let before = self.failed_next_hops.len();
-        self.failed_next_hops.retain(|broken| broken.believed_until.is_none_or(|until| now < until));
+        self.failed_next_hops
+            .retain(|broken| broken.believed_until.is_none_or(|until| now < until));
         self.failed_next_hops.len() < before
     }
 

@@ -14,10 +14,10 @@ mod destination;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use driftway_base::{SignalDetails, Duration, FailedLink, Instant, Ipv4Addr, Signal, SignalKind};
+use driftway_base::{Duration, FailedLink, Instant, Ipv4Addr, Signal, SignalDetails, SignalKind};
 use driftway_wire::{Body, IcmpMessage, Packet, QuotedPacket};
 
-use super::{UndeliverableOutcome, UndeliverablePacket, Output, NoticeAction, Scheme, NextHop};
+use super::{NextHop, NoticeAction, Output, Scheme, UndeliverableOutcome, UndeliverablePacket};
 use destination::{DestinationState, NotifiedSource};
 
 /// How a router deals with failed routes.
@@ -103,11 +103,14 @@ impl RouteFailureAgent {
         if !ways.contains(&way) {
             return NoticeAction::Forward;
         }
-        let other = |other: &NextHop| *other != way && self.is_usable(now, quoted.destination, *other);
+        let other =
+            |other: &NextHop| *other != way && self.is_usable(now, quoted.destination, *other);
         let knows_another = ways.iter().any(other);
         let at_source = quoted.source == self.address;
         let until = now + self.config.rfn_lifetime;
-        let Some(known) = self.destination(quoted.destination) else { return NoticeAction::Forward };
+        let Some(known) = self.destination(quoted.destination) else {
+            return NoticeAction::Forward;
+        };
         if knows_another {
             known.mark_failed(way, link, Some(until));
             return NoticeAction::Discard;
@@ -166,7 +169,11 @@ impl Scheme for RouteFailureAgent {
     /// that uses the route learns of it, and no other; §2: so does one that is lost on the link when it
     /// fails, for which there is no other way. About an RFN, an RRN or any other ICMP error nothing is
     /// said (RFC 1122 §3.2.2). A time to live that has run out says nothing of a route.
-    fn on_undeliverable(&mut self, _now: Instant, lost: &UndeliverablePacket<'_>) -> UndeliverableOutcome {
+    fn on_undeliverable(
+        &mut self,
+        _now: Instant,
+        lost: &UndeliverablePacket<'_>,
+    ) -> UndeliverableOutcome {
         if !lost.reason.is_route_failure() {
             return UndeliverableOutcome::Dropped;
         }
@@ -217,10 +224,17 @@ impl Scheme for RouteFailureAgent {
     /// another route are not given up.
     fn on_route_lost(&mut self, _now: Instant, to: Ipv4Addr) {
         let about = SignalDetails { destination: Some(to), ..SignalDetails::default() };
-        self.outbox.push_back(Output::Signal(Signal { kind: SignalKind::RouteFailed, details: about }));
+        self.outbox
+            .push_back(Output::Signal(Signal { kind: SignalKind::RouteFailed, details: about }));
     }
 
-    fn on_notice(&mut self, now: Instant, notice: &Packet, way: NextHop, ways: &[NextHop]) -> NoticeAction {
+    fn on_notice(
+        &mut self,
+        now: Instant,
+        notice: &Packet,
+        way: NextHop,
+        ways: &[NextHop],
+    ) -> NoticeAction {
         match notice.body {
             Body::Icmp(IcmpMessage::RouteFailed { link, quoted }) => {
                 self.on_rfn(now, link, quoted, way, ways)
@@ -251,11 +265,15 @@ impl Scheme for RouteFailureAgent {
     /// heard is over.
     fn can_try(&self, packet: &Packet, way: NextHop) -> bool {
         let feedback = matches!(&packet.body, Body::Icmp(message) if message.quoted().is_some());
-        feedback && !self.destination_state(packet.ip.destination).is_some_and(|known| known.is_own_link_failed(way))
+        feedback
+            && !self
+                .destination_state(packet.ip.destination)
+                .is_some_and(|known| known.is_own_link_failed(way))
     }
 
     fn buffered_packets(&self) -> usize {
-        self.destinations.iter().map(|known| known.buffered.len()).sum::<usize>() + self.released.len()
+        self.destinations.iter().map(|known| known.buffered.len()).sum::<usize>()
+            + self.released.len()
     }
 
     fn poll(&mut self) -> Option<Output> {

@@ -224,7 +224,12 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Diagnostic> {
 }
 
 /// Writes `value` at `keys`, unless something is written there.
-fn insert_default(node: &mut Node, keys: &[&str], value: &str, origin: Origin) -> Result<(), Diagnostic> {
+fn insert_default(
+    node: &mut Node,
+    keys: &[&str],
+    value: &str,
+    origin: Origin,
+) -> Result<(), Diagnostic> {
     let (Some((first, rest)), Value::Table(entries)) = (keys.split_first(), &mut node.value) else {
         return Ok(());
     };

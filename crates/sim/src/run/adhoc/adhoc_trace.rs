@@ -5,17 +5,17 @@ use std::collections::VecDeque;
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_radio::FailReason;
-use driftway_radio::dcf::{FrameRecord, FrameKind, ReceptionOutcome};
+use driftway_radio::dcf::{FrameKind, FrameRecord, ReceptionOutcome};
 use driftway_wire::{Packet, RoutedPacket};
 
 use super::super::Run;
 use super::AdhocNetwork;
-use super::mac_layer::MacLayer;
 use super::arp::message_from_packet;
-use crate::packet_accounting::PacketDropReason;
+use super::mac_layer::MacLayer;
+use crate::addresses::node_number;
 use crate::capture::FrameBody;
 use crate::log::{Entry, Event, Layer};
-use crate::addresses::node_number;
+use crate::packet_accounting::PacketDropReason;
 
 /// What the telling of frames needs to remember.
 #[derive(Default)]
@@ -73,7 +73,13 @@ impl Run<'_, AdhocNetwork> {
         }
     }
 
-    fn trace_queue_event(&mut self, node: usize, event: Event, packet: &RoutedPacket, to: Option<u32>) {
+    fn trace_queue_event(
+        &mut self,
+        node: usize,
+        event: Event,
+        packet: &RoutedPacket,
+        to: Option<u32>,
+    ) {
         let waiting = self.net.nodes[node].queue.len() as u32;
         if let Some(log) = &mut self.observers.log {
             let entry = Entry::new(self.now, node as u32, Layer::Queue, event).with_packet(packet);
@@ -84,7 +90,8 @@ impl Run<'_, AdhocNetwork> {
     /// A node has got a packet from a neighbour.
     pub(super) fn trace_received(&mut self, node: u32, from: u32, packet: &RoutedPacket) {
         if let Some(log) = &mut self.observers.log {
-            let entry = Entry::new(self.now, node, Layer::Routing, Event::Received).with_packet(packet);
+            let entry =
+                Entry::new(self.now, node, Layer::Routing, Event::Received).with_packet(packet);
             log.record(Entry { neighbour: Some(from), ..entry });
         }
     }
@@ -96,7 +103,10 @@ impl Run<'_, AdhocNetwork> {
             // Its destination takes none off.
             let hops = u32::from(first.saturating_sub(packet.ip.ttl)) + 1;
             let entry = Entry::new(self.now, node as u32, Layer::Routing, Event::Delivered);
-            log.record(Entry { hops: Some(hops), ..entry.with_packet(&RoutedPacket::plain(*packet)) });
+            log.record(Entry {
+                hops: Some(hops),
+                ..entry.with_packet(&RoutedPacket::plain(*packet))
+            });
         }
     }
 
@@ -115,12 +125,15 @@ impl Run<'_, AdhocNetwork> {
                 PacketDropReason::QueueOverflow | PacketDropReason::Red => Layer::Queue,
                 _ => Layer::Routing,
             };
-            let entry = Entry::new(self.now, node as u32, layer, Event::Dropped).with_packet(packet);
+            let entry =
+                Entry::new(self.now, node as u32, layer, Event::Dropped).with_packet(packet);
             log.record(Entry { neighbour: to, ..entry.with_reason(why.name()) });
         }
         if let Some(capture) = &mut self.observers.capture {
             let why = match failing {
-                Some(failing) => format!("{} ({})", why.name(), self.net.mac.describe_attempts(failing)),
+                Some(failing) => {
+                    format!("{} ({})", why.name(), self.net.mac.describe_attempts(failing))
+                }
                 None => why.name().to_owned(),
             };
             let message = message_from_packet(packet, to.is_none(), self.net.nodes.len());
@@ -164,7 +177,8 @@ impl Run<'_, AdhocNetwork> {
                 Some(FailReason::NoAck) => "no-ack",
                 None => "no-address",
             };
-            let entry = Entry::new(self.now, node as u32, Layer::Routing, event).with_packet(packet);
+            let entry =
+                Entry::new(self.now, node as u32, Layer::Routing, event).with_packet(packet);
             log.record(Entry { neighbour: Some(to), ..entry.with_reason(reason) });
         }
     }
@@ -180,7 +194,10 @@ impl Run<'_, AdhocNetwork> {
         if let Some(log) = &mut self.observers.log {
             let entry = Entry::new(self.now, node as u32, Layer::Routing, Event::LinkRetry);
             let reason = if in_range { "in-range" } else { "out-of-range" };
-            log.record(Entry { neighbour: Some(to), ..entry.with_packet(packet).with_reason(reason) });
+            log.record(Entry {
+                neighbour: Some(to),
+                ..entry.with_packet(packet).with_reason(reason)
+            });
         }
     }
 
@@ -227,7 +244,8 @@ impl Run<'_, AdhocNetwork> {
         let packet = packet.filter(|_| frame.kind == FrameKind::Data);
         if let Some(capture) = &mut self.observers.capture {
             let nodes = self.net.nodes.len();
-            let message = packet.and_then(|packet| message_from_packet(packet, frame.to.is_none(), nodes));
+            let message =
+                packet.and_then(|packet| message_from_packet(packet, frame.to.is_none(), nodes));
             let carried = match &message {
                 Some(message) => FrameBody::Arp(message),
                 None => packet.map_or(FrameBody::Empty, FrameBody::Packet),
@@ -242,16 +260,17 @@ impl Run<'_, AdhocNetwork> {
 
 fn frame_entry(frame: &FrameRecord, packet: Option<&RoutedPacket>) -> Entry {
     let event = if frame.retry { Event::Retransmitted } else { Event::Sent };
-    let entry = Entry::new(frame.at, frame.from, Layer::Air, event).with_reason(match frame.outcome {
-        ReceptionOutcome::Pending | ReceptionOutcome::Broadcast(_) => "",
-        ReceptionOutcome::Received => "received",
-        ReceptionOutcome::Duplicate => "duplicate",
-        ReceptionOutcome::Refused => "refused",
-        ReceptionOutcome::Collided => "collision",
-        ReceptionOutcome::Damaged => "bit-error",
-        ReceptionOutcome::Transmitting => "sending",
-        ReceptionOutcome::OutOfRange => "out-of-range",
-    });
+    let entry =
+        Entry::new(frame.at, frame.from, Layer::Air, event).with_reason(match frame.outcome {
+            ReceptionOutcome::Pending | ReceptionOutcome::Broadcast(_) => "",
+            ReceptionOutcome::Received => "received",
+            ReceptionOutcome::Duplicate => "duplicate",
+            ReceptionOutcome::Refused => "refused",
+            ReceptionOutcome::Collided => "collision",
+            ReceptionOutcome::Damaged => "bit-error",
+            ReceptionOutcome::Transmitting => "sending",
+            ReceptionOutcome::OutOfRange => "out-of-range",
+        });
     let kind = match frame.kind {
         FrameKind::Rts => "rts",
         FrameKind::Cts => "cts",

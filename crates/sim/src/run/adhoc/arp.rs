@@ -5,16 +5,18 @@
 //! addresses follow from nodes, so that nothing else has to be said.
 
 use driftway_base::Instant;
-use driftway_link::{PacketClass as Rank, QueuedPacket, QueuePosition};
+use driftway_link::{PacketClass as Rank, QueuePosition, QueuedPacket};
 use driftway_node::{Arp, ArpConfig, ArpOutput, Resolution};
-use driftway_wire::{ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER_LEN, IpHeader};
+use driftway_wire::{
+    ARP_LEN, ArpMessage, ArpOperation, Body, HardwareAddr, IPV4_HEADER_LEN, IpHeader,
+};
 use driftway_wire::{Packet, RoutedPacket};
 
 use super::super::Run;
 use super::AdhocNetwork;
-use crate::packet_accounting::PacketDropReason;
-use crate::event_queue::EventClass;
 use crate::addresses::{address, node_at};
+use crate::event_queue::EventClass;
+use crate::packet_accounting::PacketDropReason;
 
 /// A packet that waits for an address, and where it goes in the queue then.
 pub(super) type PendingPacket = (u32, QueuePosition);
@@ -25,12 +27,20 @@ pub(super) fn node_arp(config: ArpConfig, node: usize) -> Arp<PendingPacket> {
 }
 
 fn packet_from_message(message: &ArpMessage) -> RoutedPacket {
-    let packet = Packet { ip: IpHeader::new(message.sender, message.target), body: Body::NoNextHeader };
-    RoutedPacket { size_adjustment: (ARP_LEN - IPV4_HEADER_LEN) as i16, ..RoutedPacket::plain(packet) }
+    let packet =
+        Packet { ip: IpHeader::new(message.sender, message.target), body: Body::NoNextHeader };
+    RoutedPacket {
+        size_adjustment: (ARP_LEN - IPV4_HEADER_LEN) as i16,
+        ..RoutedPacket::plain(packet)
+    }
 }
 
 /// The message that this packet is, sent to all or to one; `None`: it is none.
-pub(super) fn message_from_packet(packet: &RoutedPacket, broadcast: bool, nodes: usize) -> Option<ArpMessage> {
+pub(super) fn message_from_packet(
+    packet: &RoutedPacket,
+    broadcast: bool,
+    nodes: usize,
+) -> Option<ArpMessage> {
     if !is_arp(packet) {
         return None;
     }
@@ -52,7 +62,12 @@ pub(super) fn is_arp(packet: &RoutedPacket) -> bool {
 
 impl Run<'_, AdhocNetwork> {
     /// Is the neighbour that this packet is for known? If not, ARP has it now.
-    pub(super) fn resolve_or_hold(&mut self, node: usize, item: &QueuedPacket, place: QueuePosition) -> bool {
+    pub(super) fn resolve_or_hold(
+        &mut self,
+        node: usize,
+        item: &QueuedPacket,
+        place: QueuePosition,
+    ) -> bool {
         let Some(arp) = &mut self.net.nodes[node].arp else { return true };
         let Some(neighbour) = item.next_hop else { return true };
         match arp.resolve(self.now, address(neighbour as usize), (item.id, place)) {
@@ -65,7 +80,12 @@ impl Run<'_, AdhocNetwork> {
     }
 
     /// What the air brought, if it is ARP's.
-    pub(super) fn receive_arp(&mut self, node: usize, packet: &RoutedPacket, broadcast: bool) -> bool {
+    pub(super) fn receive_arp(
+        &mut self,
+        node: usize,
+        packet: &RoutedPacket,
+        broadcast: bool,
+    ) -> bool {
         if !is_arp(packet) {
             return false;
         }
@@ -109,7 +129,8 @@ impl Run<'_, AdhocNetwork> {
     fn send_arp(&mut self, node: usize, message: &ArpMessage, next_hop: Option<u32>) {
         let id = self.packets.insert(packet_from_message(message));
         // queue/dsr-priqueue.cc, queue/priqueue.cc: ARP is not among what goes first.
-        let item = QueuedPacket { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class: Rank::Other };
+        let item =
+            QueuedPacket { id, bytes: ARP_LEN, ecn_capable: false, next_hop, class: Rank::Other };
         self.enqueue_after_delay(node, item, QueuePosition::Tail);
     }
 

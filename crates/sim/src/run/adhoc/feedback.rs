@@ -1,16 +1,16 @@
 //! Feedback at work in an ad hoc network: what a node that gives a packet up says, and what a node does
 //! to find a peer of its host.
 
-use driftway_base::{SignalDetails, FailedLink, Ipv4Addr, RouteProbe, Signal, SignalKind};
+use driftway_base::{FailedLink, Ipv4Addr, RouteProbe, Signal, SignalDetails, SignalKind};
 use driftway_link::QueuePosition;
 use driftway_route::DropReason;
-use driftway_route::feedback::{UndeliverablePacket, Output, Scheme, NextHop};
+use driftway_route::feedback::{NextHop, Output, Scheme, UndeliverablePacket};
 use driftway_wire::{Body, IcmpMessage, Packet, Payload};
 
 use super::super::{NetworkModel, Run};
 use super::AdhocNetwork;
-use crate::event_queue::EventClass;
 use crate::addresses::{address, node_at};
+use crate::event_queue::EventClass;
 
 impl Run<'_, AdhocNetwork> {
     /// A node has given up on a packet. Unless that says nothing of a route, the node is the failure
@@ -33,7 +33,10 @@ impl Run<'_, AdhocNetwork> {
             let failed = link.unwrap_or(FailedLink { from: address(node), to });
             feedback.on_next_hop_failed(to, way, failed);
         }
-        feedback.on_undeliverable(self.now, &UndeliverablePacket { packet, reason, link, packet_id: None });
+        feedback.on_undeliverable(
+            self.now,
+            &UndeliverablePacket { packet, reason, link, packet_id: None },
+        );
         self.drain_feedback(node);
     }
 
@@ -87,7 +90,13 @@ impl Run<'_, AdhocNetwork> {
 
     /// A connection of a node's host wants its peer to be looked for, or not any more. What is under way
     /// goes on until its next echo is due.
-    pub(super) fn probe_route(&mut self, node: usize, peer: Ipv4Addr, probe: RouteProbe, first: bool) {
+    pub(super) fn probe_route(
+        &mut self,
+        node: usize,
+        peer: Ipv4Addr,
+        probe: RouteProbe,
+        first: bool,
+    ) {
         let seeker = &mut self.net.nodes[node].route_prober;
         match probe {
             RouteProbe::Repeated => seeker.start(self.now, peer, first),
@@ -100,10 +109,15 @@ impl Run<'_, AdhocNetwork> {
     /// Asks for the echoes that are due.
     pub(super) fn send_due_probes(&mut self, node: usize) {
         while let Some(to) = self.net.nodes[node].route_prober.due_destination(self.now) {
-            if !self.hosts[node].wants_route_probe(to) && self.net.nodes[node].route_prober.cancel(to) {
+            if !self.hosts[node].wants_route_probe(to)
+                && self.net.nodes[node].route_prober.cancel(to)
+            {
                 continue;
             }
-            let Some(sequence) = self.net.nodes[node].route_prober.on_request_sent(self.now, to) else { continue };
+            let Some(sequence) = self.net.nodes[node].route_prober.on_request_sent(self.now, to)
+            else {
+                continue;
+            };
             let (identifier, payload) = (node as u16, Payload::EMPTY);
             let echo = IcmpMessage::Echo { reply: false, identifier, sequence, payload };
             let echo = self.hosts[node].new_packet(to, Body::Icmp(echo));
@@ -136,7 +150,9 @@ mod test {
     use crate::packet_accounting::PacketDropReason;
     use driftway_base::{Duration, Instant};
     use driftway_scenario::Scenario;
-    use driftway_wire::{DsrHeader, DsrOption, IpHeader, RoutedPacket, UdpDatagram, UnreachableCode};
+    use driftway_wire::{
+        DsrHeader, DsrOption, IpHeader, RoutedPacket, UdpDatagram, UnreachableCode,
+    };
 
     /// What node 1, between 0 and 2, sends about a packet from 0 to 2.
     fn answer(feedback: &str, packet: &Packet, reason: DropReason) -> Option<IcmpMessage> {

@@ -1,7 +1,7 @@
 //! Whatever link layer the nodes share.
 
 use driftway_base::{Duration, Instant};
-use driftway_radio::{Dcf, OutgoingPacket, MacReport, Tdma};
+use driftway_radio::{Dcf, MacReport, OutgoingPacket, Tdma};
 
 use crate::results::MacResult;
 
@@ -16,8 +16,8 @@ pub enum MacLayer {
 macro_rules! for_each_mac {
     ($self:expr, $mac:ident => $call:expr) => {
         match $self {
-            Air::Dcf($mac) => $call,
-            Air::Tdma($mac) => $call,
+            MacLayer::Dcf($mac) => $call,
+            MacLayer::Tdma($mac) => $call,
         }
     };
 }

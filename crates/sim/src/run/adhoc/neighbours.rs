@@ -1,7 +1,9 @@
 //! What a node's radio hears of its neighbours, and what its host learns of its own links: of
 //! neighbours that fade, are gone, and are back.
 
-use driftway_base::{SignalDetails, Duration, FailedLink, Ipv4Addr, Signal, SignalKind, ReceivedPower};
+use driftway_base::{
+    Duration, FailedLink, Ipv4Addr, ReceivedPower, Signal, SignalDetails, SignalKind,
+};
 
 use super::super::Run;
 use super::AdhocNetwork;
@@ -92,12 +94,16 @@ impl Run<'_, AdhocNetwork> {
             _ => LinkState::Up,
         });
         let node = node as usize;
-        for hop in watch.next_hops.get(node).into_iter().flatten().filter(|hop| hop.neighbour == from) {
+        for hop in
+            watch.next_hops.get(node).into_iter().flatten().filter(|hop| hop.neighbour == from)
+        {
             self.hosts[node].set_next_hop_power(hop.to, strength);
         }
         for (to, link) in changed {
             let kind = match (link, lead) {
-                (LinkState::Fading, Some(lead)) => SignalKind::LinkFading { expected_lifetime: lead },
+                (LinkState::Fading, Some(lead)) => {
+                    SignalKind::LinkFading { expected_lifetime: lead }
+                }
                 _ => SignalKind::LinkUp,
             };
             self.signal_link_state(node, from, to, kind);
@@ -121,7 +127,11 @@ impl Run<'_, AdhocNetwork> {
 
     fn signal_link_state(&mut self, node: usize, neighbour: u32, to: Ipv4Addr, kind: SignalKind) {
         let link = FailedLink { from: address(node), to: address(neighbour as usize) };
-        let about = SignalDetails { destination: Some(to), failed_link: Some(link), ..SignalDetails::default() };
+        let about = SignalDetails {
+            destination: Some(to),
+            failed_link: Some(link),
+            ..SignalDetails::default()
+        };
         self.on_signal(node, &Signal { kind, details: about });
     }
 }
@@ -132,7 +142,7 @@ mod test {
     use driftway_base::Known;
     use driftway_scenario::Scenario;
 
-    use super::super::super::recording_aid::{ReceivedSignal, NextHopStrengths, add_recording_aid};
+    use super::super::super::recording_aid::{NextHopStrengths, ReceivedSignal, add_recording_aid};
 
     /// Node 1 is in reach of node 0 up to 250 m, drives from 150 to 300 m and back, and in the end
     /// stands still, 150 m away. Node 2 is never in reach.
@@ -175,9 +185,14 @@ mod test {
         let (signals, seen) = received_signals("link_signals = { lead = \"1 s\" }");
         assert!(signals.iter().all(|(.., about)| *about == link), "{signals:?}");
         let [fading, down, up, ..] = signals[..] else { panic!("{signals:?}") };
-        let SignalKind::LinkFading { expected_lifetime: lead } = fading.1 else { panic!("{signals:?}") };
+        let SignalKind::LinkFading { expected_lifetime: lead } = fading.1 else {
+            panic!("{signals:?}")
+        };
         // In truth it is out of reach at 4 s.
-        assert!((2_800..3_300).contains(&fading.0) && lead <= Duration::from_secs(1), "{signals:?}");
+        assert!(
+            (2_800..3_300).contains(&fading.0) && lead <= Duration::from_secs(1),
+            "{signals:?}"
+        );
         assert_eq!((down.1, up.1), (SignalKind::LinkDown, SignalKind::LinkUp), "{signals:?}");
         assert!((4_000..4_500).contains(&down.0) && (8_000..12_000).contains(&up.0), "{signals:?}");
         let Known::Exact(strength) = seen.lock().unwrap()[0] else { panic!("{seen:?}") };

@@ -1,8 +1,10 @@
 //! Packets between hosts, routing, interface queues and the air.
 
 use driftway_base::{Ecn, FailedLink};
-use driftway_link::{PacketClass as Rank, DropReason as QueueDrop, EnqueueOutcome, QueuedPacket, QueuePosition};
-use driftway_radio::{FailReason, OutgoingPacket, MacReport};
+use driftway_link::{
+    DropReason as QueueDrop, EnqueueOutcome, PacketClass as Rank, QueuePosition, QueuedPacket,
+};
+use driftway_radio::{FailReason, MacReport, OutgoingPacket};
 use driftway_route::feedback::Scheme;
 use driftway_route::{DropReason, LinkDestination, Output};
 use driftway_wire::{Body, Packet, RoutedPacket};
@@ -11,13 +13,13 @@ use super::super::{Run, RunError};
 use super::AdhocNetwork;
 use super::arp::is_arp;
 use super::routing_accounting::PacketCounts;
-use crate::packet_accounting::PacketDropReason;
+use crate::addresses::{address, node_at};
 use crate::event_queue::EventClass;
+use crate::fault_injection::FaultEffect;
 use crate::fingerprint::{DELIVERED, RECEIVED};
 use crate::log::Event;
-use crate::addresses::{address, node_at};
+use crate::packet_accounting::PacketDropReason;
 use crate::results::RoutingResult;
-use crate::fault_injection::FaultEffect;
 
 impl AdhocNetwork {
     pub(super) fn routing_result(&self) -> RoutingResult {
@@ -116,7 +118,12 @@ impl Run<'_, AdhocNetwork> {
         }
         self.record_drop(node, packet, drop_reason(reason));
         let link = self.net.failed_link.filter(|link| link.from == address(node));
-        self.on_packet_given_up(node, &packet.packet, reason, link.filter(|_| is_link_related(reason)));
+        self.on_packet_given_up(
+            node,
+            &packet.packet,
+            reason,
+            link.filter(|_| is_link_related(reason)),
+        );
     }
 
     /// A packet that is in no slot is lost.
@@ -127,7 +134,13 @@ impl Run<'_, AdhocNetwork> {
     }
 
     /// Puts a packet into a node's interface queue.
-    fn send_to_link(&mut self, node: usize, mut packet: RoutedPacket, hop: LinkDestination, place: QueuePosition) {
+    fn send_to_link(
+        &mut self,
+        node: usize,
+        mut packet: RoutedPacket,
+        hop: LinkDestination,
+        place: QueuePosition,
+    ) {
         if is_network_message(&packet) {
             self.net.nodes[node].feedback.on_message_sent(self.now, &mut packet);
         }
@@ -142,7 +155,9 @@ impl Run<'_, AdhocNetwork> {
             LinkDestination::Broadcast => None,
             LinkDestination::Unicast(neighbour) => match node_at(neighbour, self.net.nodes.len()) {
                 Some(neighbour) => Some(neighbour as u32),
-                None => return self.record_drop(node, &packet, PacketDropReason::UnknownDestination),
+                None => {
+                    return self.record_drop(node, &packet, PacketDropReason::UnknownDestination);
+                }
             },
         };
         if let Some(neighbour) = next_hop.filter(|_| packet.packet.ip.source == address(node)) {
@@ -156,7 +171,12 @@ impl Run<'_, AdhocNetwork> {
     }
 
     /// A packet goes down into the interface queue.
-    pub(super) fn enqueue_after_delay(&mut self, node: usize, item: QueuedPacket, place: QueuePosition) {
+    pub(super) fn enqueue_after_delay(
+        &mut self,
+        node: usize,
+        item: QueuedPacket,
+        place: QueuePosition,
+    ) {
         if self.net.stack_delay.is_zero() {
             return self.enqueue_now(node, item, place);
         }
@@ -191,10 +211,12 @@ impl Run<'_, AdhocNetwork> {
     fn enqueue_now(&mut self, node: usize, item: QueuedPacket, place: QueuePosition) {
         let queue = &mut self.net.nodes[node].queue;
         let verdict = match place {
-            QueuePosition::Tail if self.net.segment_queueing.inspects_segments() => match self.enqueue_segment(node, item) {
-                Some(verdict) => verdict,
-                None => return,
-            },
+            QueuePosition::Tail if self.net.segment_queueing.inspects_segments() => {
+                match self.enqueue_segment(node, item) {
+                    Some(verdict) => verdict,
+                    None => return,
+                }
+            }
             QueuePosition::Tail => queue.enqueue(self.now, item),
             QueuePosition::Front => queue.enqueue_at(self.now, item, place),
         };
@@ -219,7 +241,13 @@ impl Run<'_, AdhocNetwork> {
     }
 
     /// A node's queue drops a packet.
-    pub(super) fn on_queue_drop(&mut self, node: usize, id: u32, to: Option<u32>, why: PacketDropReason) {
+    pub(super) fn on_queue_drop(
+        &mut self,
+        node: usize,
+        id: u32,
+        to: Option<u32>,
+        why: PacketDropReason,
+    ) {
         if let Some(lost) = self.drop_packet(node, id, to, why) {
             self.net.nodes[node].feedback.on_queue_overflow(self.now, &lost.packet);
             self.drain_feedback(node);
@@ -380,7 +408,8 @@ impl Run<'_, AdhocNetwork> {
         let link = FailedLink { from: address(node), to: neighbour };
         let Some(neighbour) = node_at(neighbour, self.net.nodes.len()) else { return };
         while let Some(item) = self.net.nodes[node].queue.dequeue_for(neighbour as u32) {
-            let dropped = self.drop_packet(node, item.id, item.next_hop, PacketDropReason::LinkFailure);
+            let dropped =
+                self.drop_packet(node, item.id, item.next_hop, PacketDropReason::LinkFailure);
             let Some(packet) = dropped.map(|routed| routed.packet) else { continue };
             if !self.net.nodes[node].routing.has_route(packet.ip.destination) {
                 self.on_packet_given_up(node, &packet, DropReason::LinkFailure, Some(link));

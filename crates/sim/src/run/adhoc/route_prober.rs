@@ -37,7 +37,8 @@ impl RouteProber {
     /// The own host wants it to be found. What is under way goes on, and counts anew if nobody has waited
     /// since (`first`): somebody else had found the route meanwhile.
     pub fn start(&mut self, now: Instant, to: Ipv4Addr, first: bool) {
-        let anew = ProbedDestination { to, requests_sent: 0, next_request: Some(now), is_single: false };
+        let anew =
+            ProbedDestination { to, requests_sent: 0, next_request: Some(now), is_single: false };
         match self.destinations.iter_mut().find(|sought| sought.to == to) {
             Some(sought) if sought.next_request.is_some() && !sought.is_single => {
                 if first {
@@ -54,7 +55,12 @@ impl RouteProber {
         self.destinations.retain(|sought| sought.to != to || sought.next_request.is_some());
         if self.destinations.iter().all(|sought| sought.to != to) {
             let asked = self.max_requests.saturating_sub(1);
-            self.destinations.push(ProbedDestination { to, requests_sent: asked, next_request: Some(now), is_single: true });
+            self.destinations.push(ProbedDestination {
+                to,
+                requests_sent: asked,
+                next_request: Some(now),
+                is_single: true,
+            });
         }
     }
 
@@ -140,7 +146,10 @@ mod test {
         assert_eq!(requests(&mut seeker, at(2)).len(), 2);
         // A relay has told of a route, and it is gone again.
         seeker.start(at(3), DESTINATION, true);
-        assert_eq!(requests(&mut seeker, at(9)), [(at(4), DESTINATION, 3), (at(6), DESTINATION, 4)]);
+        assert_eq!(
+            requests(&mut seeker, at(9)),
+            [(at(4), DESTINATION, 3), (at(6), DESTINATION, 4)]
+        );
     }
 
     #[test]
@@ -167,7 +176,10 @@ mod test {
         // A search goes on as it was, and one that follows is a search.
         seeker.start(at(200), DESTINATION, true);
         seeker.start_single(at(201), DESTINATION);
-        assert_eq!(requests(&mut seeker, at(202)), [(at(200), DESTINATION, 3), (at(202), DESTINATION, 4)]);
+        assert_eq!(
+            requests(&mut seeker, at(202)),
+            [(at(200), DESTINATION, 3), (at(202), DESTINATION, 4)]
+        );
         assert!(seeker.cancel(DESTINATION));
         seeker.start_single(at(300), DESTINATION);
         seeker.start(at(300), DESTINATION, true);
@@ -179,7 +191,10 @@ mod test {
         let mut seeker = RouteProber::new(Duration::from_secs(2), 9);
         seeker.start(at(0), DESTINATION, false);
         seeker.start(at(1), OTHER_DESTINATION, false);
-        assert_eq!(requests(&mut seeker, at(1)), [(at(0), DESTINATION, 1), (at(1), OTHER_DESTINATION, 2)]);
+        assert_eq!(
+            requests(&mut seeker, at(1)),
+            [(at(0), DESTINATION, 1), (at(1), OTHER_DESTINATION, 2)]
+        );
         assert!(seeker.on_found(DESTINATION));
         assert_eq!(requests(&mut seeker, at(4)), [(at(3), OTHER_DESTINATION, 3)]);
     }

@@ -1,7 +1,7 @@
 //! Whatever routing protocol a node speaks.
 
 use driftway_base::{Instant, Ipv4Addr, ReceivedPower};
-use driftway_route::{Aodv, Dsr, StaticRoutes, Output, RouteStats};
+use driftway_route::{Aodv, Dsr, Output, RouteStats, StaticRoutes};
 use driftway_wire::{Packet, RoutedPacket};
 
 /// What hosts give their packets.
@@ -19,7 +19,7 @@ pub enum Routing {
 macro_rules! for_each_protocol {
     ($self:expr, $protocol:ident => $call:expr) => {
         match $self {
-            Routing::Fixed($protocol) => $call,
+            Routing::Static($protocol) => $call,
             Routing::Aodv($protocol) => $call,
             Routing::Dsr($protocol) => $call,
         }

@@ -62,7 +62,11 @@ fn queued_packet(packets: &mut PacketTable<RoutedPacket>, item: &QueuedPacket) -
 
 impl Run<'_, AdhocNetwork> {
     /// Puts a packet into a queue that looks at segments; `None`: it was dropped for its copy.
-    pub(super) fn enqueue_segment(&mut self, node: usize, item: QueuedPacket) -> Option<EnqueueOutcome> {
+    pub(super) fn enqueue_segment(
+        &mut self,
+        node: usize,
+        item: QueuedPacket,
+    ) -> Option<EnqueueOutcome> {
         let SegmentQueueing { sorted, discards_duplicates: discards } = self.net.segment_queueing;
         let own = queued_packet(&mut self.packets, &item);
         let Self { packets, net, now, .. } = self;
@@ -74,7 +78,8 @@ impl Run<'_, AdhocNetwork> {
             self.on_queue_drop(node, item.id, item.next_hop, PacketDropReason::DuplicateInQueue);
             return None;
         }
-        let is_before = |own: &Packet, other: &Packet| compare_segments(own, other) == Some(Ordering::Less);
+        let is_before =
+            |own: &Packet, other: &Packet| compare_segments(own, other) == Some(Ordering::Less);
         Some(match sorted {
             true => queue.enqueue_before(*now, item, |other| compared(other, is_before)),
             false => queue.enqueue(*now, item),
@@ -108,7 +113,9 @@ mod test {
         assert_eq!(compare_segments(&segment(49, 100, 7), &first), Some(Ordering::Greater));
         assert_eq!(compare_segments(&first, &segment(49, 100, 8)), None, "another connection");
         assert_eq!(compare_segments(&first, &segment(49, 0, 7)), None, "an acknowledgment");
-        assert!(is_duplicate(&first, &first) && !is_duplicate(&first, &segment(u32::MAX - 50, 99, 7)));
+        assert!(
+            is_duplicate(&first, &first) && !is_duplicate(&first, &segment(u32::MAX - 50, 99, 7))
+        );
         let ack = segment(49, 0, 7);
         assert!(!is_duplicate(&ack, &ack), "a duplicate acknowledgment is none");
     }

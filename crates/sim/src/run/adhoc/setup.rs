@@ -2,17 +2,17 @@
 
 use driftway_base::{Duration, Instant, Ipv4Addr};
 use driftway_link::{AdhocQueue, AdhocQueueConfig, Discipline, Priority, QueueConfig, RedConfig};
-use driftway_radio::{Dcf, Positions, NodeInRange, NeighbourSignals, Propagation, Tdma};
+use driftway_radio::{Dcf, NeighbourSignals, NodeInRange, Positions, Propagation, Tdma};
 use driftway_route::feedback::{Feedback, IcmpConfig, RfnConfig, SchemeConfig};
-use driftway_route::{Aodv, Dsr, StaticRoutes, LinkRetry, LinkRetryConfig, shortest_paths};
+use driftway_route::{Aodv, Dsr, LinkRetry, LinkRetryConfig, StaticRoutes, shortest_paths};
 use driftway_scenario::{Adhoc, Scenario, Time};
 
 use super::super::RunError;
 use super::mac_layer::MacLayer;
 use super::neighbours::LinkMonitor;
-use super::segment_queueing::SegmentQueueing;
-use super::routing::Routing;
 use super::route_prober::RouteProber;
+use super::routing::Routing;
+use super::segment_queueing::SegmentQueueing;
 use super::{AdhocNetwork, Node};
 use crate::addresses::address;
 use crate::fault_injection::FaultInjection;
@@ -37,7 +37,8 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocNetwo
     let retry_listens = retry.as_ref().is_some_and(LinkRetryConfig::monitors_neighbours);
     let is_asked =
         link_watch.is_some() || retry_listens || routing.iter().any(Routing::wants_strength);
-    let strengths = is_asked.then(|| NeighbourSignals::new(nodes as usize, propagation.receive_power()));
+    let strengths =
+        is_asked.then(|| NeighbourSignals::new(nodes as usize, propagation.receive_power()));
     let (mut air, delay) = match (adhoc.dcf(), adhoc.tdma()) {
         (Some(config), _) => {
             let delay = config.delay_down + config.delay_up;
@@ -56,7 +57,8 @@ pub fn build(adhoc: &Adhoc, scenario: &Scenario, seed: u64) -> Result<AdhocNetwo
     }
     let queue = queue_config(adhoc, air.service_time(driftway_path::TYPICAL_PACKET_BYTES));
     let schemes = feedback_schemes(adhoc);
-    let driftway_scenario::RouteProbeConfig { every: Time(every), most } = adhoc.route_probe.unwrap_or_default();
+    let driftway_scenario::RouteProbeConfig { every: Time(every), most } =
+        adhoc.route_probe.unwrap_or_default();
     let nodes = routing.into_iter().enumerate().map(|(number, routing)| Node {
         queue: AdhocQueue::new(queue, seed, number as u64),
         routing,
@@ -140,7 +142,8 @@ fn node_routing(
             nodes.map(one).collect()
         }
         driftway_scenario::Routing::Static(keys) => {
-            let padded = |fixed: StaticRoutes| Routing::Static(fixed.with_tcp_padding(keys.tcp_padding));
+            let padded =
+                |fixed: StaticRoutes| Routing::Static(fixed.with_tcp_padding(keys.tcp_padding));
             shortest_path_routes(scenario, field, propagation).map(padded).collect()
         }
     }
