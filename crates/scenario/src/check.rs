@@ -1,5 +1,5 @@
-//! What the types let through and a run could not do: ranges, and keys that do not go together.
-//! Each rule names the key whose value it refuses.
+//! Validation beyond the types: ranges, and combinations of keys. Each error refers to the key
+//! whose value is invalid.
 
 mod adhoc;
 mod fault;
@@ -10,16 +10,16 @@ use crate::error::{Fault as Wrong, quoted};
 use crate::tree::Node;
 use crate::{Coordinate, Network, Path, Reference, Scenario, Time};
 
-/// A value that is refused.
+/// An invalid value.
 pub(crate) struct Problem {
-    /// Its dotted key.
+    /// Dotted key.
     key: String,
-    /// What is wrong; what would be right after a line break.
+    /// Message, and a hint after a line break.
     message: String,
 }
 
 impl Problem {
-    /// The same with the place of its key in `tree`.
+    /// Adds the location of the key in `tree`.
     pub fn in_tree(self, tree: &Node) -> Wrong {
         Wrong::new(&self.message).at(tree.origin_of(&self.key))
     }
@@ -27,10 +27,10 @@ impl Problem {
 
 type Checked = Result<(), Problem>;
 
-/// Each flow has a port of its own, from 1024 on.
+/// Each flow has its own port, from 1024 on.
 const MOST_FLOWS: u64 = 60_000;
 
-/// Refuses the value of `key` unless `right`.
+/// Returns an error for `key` unless `right` holds.
 fn must(right: bool, key: impl Into<String>, message: impl FnOnce() -> String) -> Checked {
     if right { Ok(()) } else { Err(Problem { key: key.into(), message: message() }) }
 }
@@ -49,7 +49,7 @@ fn positive(key: String, Time(found): Time) -> Checked {
     must(!found.is_zero(), key, || "this must be longer than 0 s".into())
 }
 
-/// The first problem of `scenario`.
+/// Returns the first error in `scenario`.
 pub(crate) fn check(scenario: &Scenario) -> Checked {
     must(!scenario.name.trim().is_empty(), "name", || "the name is empty".into())?;
     positive("duration".into(), scenario.duration)?;

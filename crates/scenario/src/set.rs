@@ -1,12 +1,12 @@
-//! `--set key=value`: what a command line changes in a file before it is read.
+//! Overrides, `--set key=value`, which a command line applies to a file before it is deserialized.
 
 use crate::error::{Fault, Origin, quoted};
 use crate::preset;
 use crate::tree::{Entry, Node, Value};
 
-/// Sets the dotted `key` of `tree` to `value`, which is TOML or, where it isn't, plain text:
-/// `network.link.rate`, `flow.0.tcp.recovery`, or `flow.*.aid` for every flow. Tables that are not
-/// there come to be; elements of arrays don't. `flow=3` keeps the first three flows.
+/// Sets the dotted `key` of `tree` to `value`, which is TOML or else plain text:
+/// `network.link.rate`, `flow.0.tcp.recovery`, or `flow.*.aid` for all flows. Missing tables are
+/// created, missing array elements are not. `flow=3` keeps the first three flows.
 pub(crate) fn set(tree: &mut Node, number: usize, key: &str, value: &str) -> Result<(), Fault> {
     let origin = Origin::Set(number);
     let parts: Vec<&str> = key.split('.').map(str::trim).collect();
@@ -50,8 +50,8 @@ fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<()
                 }
             };
             let inner = &mut entries[place].node;
-            // `aid = "atcp"` is short for `aid = { name = "atcp" }`, `tcp = "linux"` for
-            // `tcp = { preset = "linux" }`.
+            // `aid = "atcp"` is short for `aid = { name = "atcp" }`, `tcp = "linux"` for `tcp = {
+            // preset = "linux" }`.
             let short_for = match *first {
                 "aid" | "receiver_aid" => Some("name"),
                 "tcp" => Some(preset::KEY),
@@ -69,7 +69,7 @@ fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<()
     }
 }
 
-/// Keeps the first so many elements of an array: what varies may be how many flows there are.
+/// Keeps the first `keep` elements of an array, so that the number of flows can be varied.
 fn shorten(nodes: &mut Vec<Node>, keep: i128) -> Result<(), Fault> {
     match usize::try_from(keep).ok().filter(|keep| (1..=nodes.len()).contains(keep)) {
         Some(keep) => {

@@ -1,4 +1,4 @@
-//! The scenario as it is run: as a file, and as a list of keys and values.
+//! Output of the effective scenario: as a file, and as a list of keys and values.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::Scenario;
 
 impl Scenario {
-    /// The scenario as a TOML file with all its defaults, which reads back as the same scenario.
+    /// Formats the scenario as a TOML file with all defaults, which parses to the same scenario.
     pub fn show(&self) -> String {
         let mut out = String::new();
         section(&mut out, "", &self.table());
@@ -15,14 +15,14 @@ impl Scenario {
     }
 
     fn table(&self) -> Table {
-        // Numbers, text and tables with text for keys: nothing that TOML could not hold.
+        // Numbers, strings and tables with string keys: TOML can represent all of them.
         Table::try_from(self).unwrap_or_default()
     }
 }
 
-/// The keys of `scenario` and their values, in the order of the file: `network.link.rate` and
-/// `32 kbit/s`, `flow.0.tcp.recovery` and `sack`. Text has no quotes. An aid's name stands under
-/// `flow.0.aid`, whether it has options or not.
+/// The keys of `scenario` and their values, in the order of the file: `network.link.rate` and `32
+/// kbit/s`, `flow.0.tcp.recovery` and `sack`. Strings have no quotes. The name of an aid has the
+/// key `flow.0.aid`, whether it has options or not.
 pub fn flatten(scenario: &Scenario) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for (key, value) in scenario.table() {
@@ -51,12 +51,12 @@ fn leaves(path: String, value: &Value, pairs: &mut Vec<(String, String)>) {
     }
 }
 
-/// Is this short enough for one line?
+/// Returns whether the table is short enough for one line.
 fn is_inline(table: &Table) -> bool {
     table.len() <= 3 && table.values().all(|value| value.as_table().is_none_or(is_inline))
 }
 
-/// Writes the keys of the table at `path`: first those of one line, then those with a heading.
+/// Writes the keys of the table at `path`: inline values first, then tables with a heading.
 fn section(out: &mut String, path: &str, table: &Table) {
     let mut later = Vec::new();
     for (key, value) in table {

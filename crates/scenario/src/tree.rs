@@ -1,4 +1,4 @@
-//! The file as a tree whose every key and value knows where it comes from.
+//! The file as a tree in which every key and value has its origin.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -6,7 +6,7 @@ use toml_parser::lexer::TokenKind;
 
 use crate::error::{Fault, Origin, quoted};
 
-/// A value and where it begins.
+/// A value and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub origin: Origin,
@@ -24,7 +24,7 @@ pub(crate) enum Value {
     Table(Vec<Entry>),
 }
 
-/// A key of a table with its value.
+/// A key of a table and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub key: String,
@@ -32,8 +32,8 @@ pub(crate) struct Entry {
     pub node: Node,
 }
 
-/// More open brackets, and more dots in one key, than any scenario has. What is deeper is refused
-/// before it is read, because reading it, and even freeing it, takes stack.
+/// Limits for open brackets and for dots in one key, above those of any scenario. Deeper nesting is
+/// rejected before parsing, because parsing, and even deallocation, is recursive.
 const MOST_BRACKETS: usize = 32;
 const MOST_DOTS: usize = 8;
 
@@ -60,7 +60,7 @@ fn refuse_depth(text: &str) -> Result<(), Fault> {
 }
 
 impl Node {
-    /// Reads a whole file.
+    /// Parses a whole file.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         refuse_depth(text)?;
         let table = DeTable::parse(text).map_err(|error| broken(&error, text))?;
@@ -68,13 +68,13 @@ impl Node {
         Ok(Self { origin, value: table_of(table.into_inner(), Origin::Text)? })
     }
 
-    /// Reads a TOML value of our own.
+    /// Parses a TOML value of a built-in default.
     pub fn parse_value(text: &str) -> Result<Self, Fault> {
         let value = DeValue::parse(text).map_err(|error| broken(&error, text))?;
         node_of(value, Origin::Text)
     }
 
-    /// Reads the value of an override: a TOML value, or else the text itself.
+    /// Parses the value of an override: a TOML value, or else the text itself.
     pub fn parse_override(text: &str, number: usize) -> Result<Self, Fault> {
         let place = |_| Origin::Set(number);
         refuse_depth(text).map_err(|fault| Fault { origin: Some(place(0)), ..fault })?;
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// The value of `key` in this table.
+    /// Returns the value of `key` in this table, or of an index in this array.
     pub fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {
             Value::Table(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
@@ -93,7 +93,7 @@ impl Node {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the value of `key` in this table mutably.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         match &mut self.value {
             Value::Table(entries) => entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node),
@@ -101,13 +101,13 @@ impl Node {
         }
     }
 
-    /// Writes a value that is short for a table with one key as that table.
+    /// Expands a value that is short for a table with one key to that table.
     pub fn expand_to_table(&mut self, key: &str) {
         let entry = Entry { key: key.to_owned(), origin: self.origin, node: self.clone() };
         self.value = Value::Table(vec![entry]);
     }
 
-    /// Says of this and all within that it is written at `origin`.
+    /// Sets the origin of this node and of all nodes below it.
     pub fn move_to(&mut self, origin: Origin) {
         self.origin = origin;
         match &mut self.value {
@@ -120,8 +120,8 @@ impl Node {
         }
     }
 
-    /// Where the value at a dotted path begins; for a value that is not written, where the
-    /// innermost table around it does.
+    /// Origin of the value at a dotted path; if it is not written, that of the innermost table
+    /// around it.
     pub fn origin_of(&self, path: &str) -> Origin {
         let mut node = self;
         for key in path.split('.') {
@@ -134,7 +134,7 @@ impl Node {
     }
 }
 
-/// What the TOML parser says.
+/// Converts an error of the TOML parser.
 fn broken(error: &toml::de::Error, text: &str) -> Fault {
     let message = error.message().trim().replace('\n', "; ");
     let Some(span) = error.span() else { return Fault::new(&message) };

@@ -1,4 +1,4 @@
-//! Aids as scenarios name them: whatever is in the list can be written, shown and built.
+//! Aids in scenarios: each aid of the list can be parsed, printed and created.
 
 use driftway_aid::list::{AIDS, Listed};
 use driftway_aid::options::{OptionInfo, OptionKind, OptionValue};
@@ -15,7 +15,7 @@ fn read(aid: &str) -> Result<Scenario, String> {
     Scenario::parse("aids", &text, &[]).map_err(|error| error.to_string())
 }
 
-/// Some values that the option takes, as scenarios write them.
+/// Some valid values of the option, as scenarios write them.
 fn values(kind: &OptionKind) -> Vec<String> {
     match kind {
         OptionKind::Duration(at_least) => {
@@ -37,8 +37,8 @@ fn each_option(mut check: impl FnMut(&'static Listed, &OptionInfo)) {
     }
 }
 
-/// liu-singh-2001 §III-A: where data go both ways, the layer is at both ends, unless the file says
-/// otherwise.
+/// liu-singh-2001 §III-A: with data in both directions, the layer is at both ends, unless the file
+/// specifies otherwise.
 #[test]
 fn the_receiver_has_the_senders_aid_where_data_go_back() {
     let atcp = "{ name = \"atcp\", tick = \"100 ms\" }";
@@ -83,7 +83,7 @@ fn every_aid_is_read_built_and_shown_with_its_defaults() {
 fn every_option_takes_what_the_list_says() {
     each_option(|listed, option| {
         for value in values(&option.kind) {
-            // A span that would be too long for the one that it must not be longer than.
+            // A duration that would exceed the option which it must not exceed.
             let long = listed.ordered.iter().find(|(short, _)| *short == option.name);
             let long = long.map_or(String::new(), |(_, long)| format!(", {long} = \"1 h\""));
             let short = listed.ordered.iter().find(|(_, long)| *long == option.name);
@@ -144,7 +144,7 @@ fn none_is_no_aid() {
     }
 }
 
-/// When the ATCP of this scenario looks at its timers first. The connection has data on its way.
+/// First timeout of the scenario's ATCP, with outstanding data.
 fn first_look(aid: &str, clock_phase: Duration) -> Option<Instant> {
     let mut atcp = of(&read(aid).unwrap()).build(clock_phase).unwrap();
     let (una, nxt) = (Known::Exact(Seq(1)), Known::Exact(Seq(101)));
@@ -187,7 +187,7 @@ fn a_clock_of_an_aid_has_the_phase_of_its_host_unless_the_scenario_says_another(
 
 #[test]
 fn settings_reach_the_aid() {
-    // The next look after one that would be now.
+    // The next tick after the current one.
     let set = "{ name = \"atcp\", tick = \"200 ms\" }";
     assert_eq!(first_look(set, Duration::ZERO), Some(Instant::from_millis(200)));
     assert_eq!(first_look("\"atcp\"", Duration::ZERO), Some(Instant::from_millis(500)));

@@ -1,4 +1,4 @@
-//! What a scenario leaves out is what TCP does when nobody tells it anything.
+//! The defaults of a scenario are those of the crate `tcp`.
 
 use driftway_base::Duration;
 use driftway_scenario::Scenario;
@@ -24,7 +24,7 @@ fn the_tcp_of_a_scenario_is_that_of_the_crate() {
     let ours = scenario.flows[0].tcp.as_ref().unwrap();
     let config = Config::default();
     assert_eq!((ours.tick.rtt.0, ours.tick.timer.0), (config.clock.rtt, config.clock.timer));
-    // The window is the one default of its own: a round number.
+    // The window has its own default, a round number.
     assert_eq!(ours.config(config.clock), Config { receive_buffer: 64_000, ..config });
     assert_eq!(ours.window_scale, Some(config.window_scale), "it is written once it is read");
     assert_eq!(ours.limited_transmit, Some(config.limited_transmit), "so is this");

@@ -1,4 +1,4 @@
-//! The scenarios that come with driftway.
+//! The example scenarios.
 
 use std::path::{Path, PathBuf};
 

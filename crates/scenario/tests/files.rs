@@ -1,11 +1,11 @@
-//! Files that are no scenario at all, and files made to do harm.
+//! Files that are not scenarios, and malicious files.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use driftway_scenario::Scenario;
 
-/// A file of this content, which is removed in the end.
+/// A file with this content, removed when dropped.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -65,7 +65,7 @@ fn places_without_a_regular_file() {
     assert_eq!(says("/dev/zero"), "/dev/zero: this is not a regular file");
 }
 
-/// Opening a FIFO would wait for its other end for ever.
+/// Opening a FIFO would block until its other end is opened.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_fifo_does_not_block() {

@@ -1,4 +1,4 @@
-//! TCPs by name: what they say, and what wins over them.
+//! TCP presets: their keys, and the precedence of written keys.
 
 use driftway_scenario::{Scenario, Tcp, flatten};
 
@@ -18,7 +18,7 @@ fn tcp(tcp: &str, overrides: &[(&str, &str)]) -> Tcp {
     scenario.flows[0].tcp.clone().unwrap()
 }
 
-/// `scenario` as `check --show` prints it, one key.
+/// One key of `scenario` as `check --show` prints it.
 fn shown(tcp: &Scenario, key: &str) -> String {
     let pairs = flatten(tcp);
     let found = pairs.iter().find(|(name, _)| name == &format!("flow.0.tcp.{key}"));
@@ -100,7 +100,7 @@ fn what_is_written_wins_in_whatever_order() {
         assert_eq!((tcp.mss.0, tcp.min_rto.to_string()), (100, "1 s".into()));
         assert_eq!(tcp.max_rto.to_string(), "120 s");
     }
-    // Inside a table, too: the phase is the scenario's, the ticks are the preset's.
+    // Inside a table too: the phase is the scenario's, the ticks are the preset's.
     let tcp = tcp(r#"tcp = { preset = "reno-bsd", tick = { phase = "100 ms" } }"#, &[]);
     assert_eq!(tcp.tick.timer.to_string(), "500 ms");
 }
@@ -114,7 +114,7 @@ fn on_the_command_line_a_preset_lies_over_the_file_and_keeps_what_it_does_not_sa
     assert_eq!(over.tick.timer.to_string(), "1 ms");
     let all = tcp(FILE, &[("flow.0.tcp", "linux")]);
     assert_eq!((all.growth.name(), all.mss.0), ("cubic", 1460));
-    // What else the command line says wins, before the preset or behind it.
+    // Other overrides take precedence over the preset, before or after it.
     for sets in [
         [("flow.0.tcp.min_rto", "3 s"), ("flow.*.tcp.preset", "linux")],
         [("flow.*.tcp.preset", "linux"), ("flow.0.tcp.min_rto", "3 s")],

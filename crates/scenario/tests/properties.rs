@@ -1,4 +1,4 @@
-//! What holds for any input.
+//! Properties that hold for any input.
 
 use driftway_base::{Duration, Rate};
 use driftway_scenario::{BitRate, Scenario, Size, Time, flatten, quantity};
@@ -74,7 +74,7 @@ x = "network.link.rate"
 points = [["1 Mbit/s", 3], [2, 4.5]]
 "#;
 
-/// Values for keys of [`FULL`], nearly all of them right.
+/// Overrides of keys of [`FULL`], nearly all valid.
 fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
     let time = || (1..10_000_000_000_u64).prop_map(|n| Time(Duration::from_nanos(n)).to_string());
     let rate = || (1..u64::MAX).prop_map(|n| BitRate(Rate::from_bps(n)).to_string());
@@ -200,7 +200,7 @@ proptest! {
     #[test]
     fn what_is_shown_reads_back_the_same(overrides in overrides()) {
         let read = Scenario::parse("full", FULL, &overrides);
-        // Where four in five were refused, proptest would fail.
+        // proptest fails if four in five inputs are rejected.
         prop_assume!(read.is_ok());
         let scenario = read.unwrap();
         let shown = scenario.show();
@@ -219,7 +219,7 @@ proptest! {
     }
 }
 
-/// The last boundary between characters at or before `at`.
+/// The last character boundary at or before `at`.
 fn floor(at: usize) -> usize {
     (0..=at).rev().find(|at| FULL.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -1,5 +1,4 @@
-//! What is refused, and in which words: each message names the place, what is wrong, and what would
-//! be right.
+//! Error messages: each has the location, the error and a hint.
 
 use driftway_aid::list::AIDS;
 use driftway_scenario::Scenario;
@@ -32,8 +31,9 @@ application = { transfer = "1 MB" }
 tcp = { recovery = "reno" }
 "#;
 
-/// What is wrong; what to look for in [`RIGHT`]; what to put there; what is said of it, where
-/// `{aids}` stands for the names of all aids, `{pairs}` for recoveries with the growths that go with them.
+/// Description; text to find in [`RIGHT`]; its replacement; the expected message, in which `{aids}`
+/// stands for the names of all aids and `{pairs}` for the valid pairs of loss recovery and window
+/// growth.
 const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "an unknown key",

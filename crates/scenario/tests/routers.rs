@@ -1,4 +1,5 @@
-//! `signal = "rfn"`, `[network.routers]` and `standby`: defaults, and that they read back as shown.
+//! `signal = "rfn"`, `[network.routers]` and `standby`: defaults, and that the output parses to the
+//! same scenario.
 
 use driftway_scenario::{CutSignal, Fault, Flush, Network, Path, Scenario, flatten};
 
@@ -36,7 +37,7 @@ fn a_partition_that_tells_by_rfn_shows_what_routers_do() {
     assert_eq!(shown(&tells, "network.routers.believes"), Some("20 s".into()));
 }
 
-/// Who tries again when the source's timer goes off must find the way free.
+/// A source that retries when its route failure timer expires must find the route usable.
 #[test]
 fn routers_believe_as_long_as_tcp_f_waits() {
     let tells = scenario(RFN);

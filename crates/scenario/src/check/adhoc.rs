@@ -1,4 +1,4 @@
-//! Rules for ad hoc networks.
+//! Validation of ad hoc networks.
 
 use driftway_base::{Duration, Rate};
 use driftway_radio::BadParameter;
@@ -16,7 +16,7 @@ use crate::adhoc::{
 use crate::setting::Word;
 use crate::{BitRate, Decibel, Distance, Lifetime, OrNone, Time};
 
-/// Node n has the address 10.0.0.1 + n, and all share one subnet of 16 bits.
+/// Node n has the address 10.0.0.1 + n; all nodes share one /16 subnet.
 const MOST_NODES: u64 = 65_000;
 
 pub(super) fn check(network: &Adhoc) -> Checked {
@@ -214,7 +214,7 @@ fn radio(radio: &Radio, nodes: u32) -> Checked {
     })
 }
 
-/// What the crate that does the work says of a value.
+/// Converts a parameter error of the crate `radio`.
 fn bad_parameter(bad: BadParameter, key: impl Fn(&str) -> String) -> Problem {
     let BadParameter { parameter, message, help } = bad;
     Problem { key: key(parameter), message: format!("{message}\n{help}") }
@@ -222,20 +222,20 @@ fn bad_parameter(bad: BadParameter, key: impl Fn(&str) -> String) -> Problem {
 
 /// IEEE 802.11-2007 §18.1: high-rate DSSS, after a preamble and header of 192 or 96 µs.
 const FASTEST_DSSS: BitRate = BitRate(Rate::from_bps(11_000_000));
-/// §17.3.2, §19.3.2: OFDM's preamble and signal field take 20 µs; mixed modes of later editions add to
-/// that, and stay below DSSS.
+/// §17.3.2, §19.3.2: OFDM's preamble and signal field take 20 µs; the mixed modes of later editions
+/// take longer, but less than DSSS.
 const LONGEST_OFDM: Time = Time(Duration::from_micros(95));
 
-/// §7.1.2: the frame body holds so many bytes.
+/// §7.1.2: maximum frame body in bytes.
 const LARGEST_MSDU: u64 = 2304;
-/// RFC 4728 §6.1, §6.7: DSR's header and a Source Route option, without addresses.
+/// RFC 4728 §6.1, §6.7: DSR header and Source Route option without addresses.
 const DSR_BYTES: u64 = 8;
 
-/// Does a packet of so many bytes, for which `key` is the reason, fit into a frame?
+/// Checks that packets of this size, which `key` determines, fit into a MAC frame.
 pub(super) fn fits(network: &Adhoc, key: String, packet: u64) -> Checked {
     let Mac::Dcf(dcf) = &network.mac else { return Ok(()) };
     let route = match &network.routing {
-        // Addresses of all nodes of a route but its ends.
+        // Addresses of all nodes of the route except its ends.
         Routing::Dsr(dsr) => DSR_BYTES + 4 * u64::from(dsr.max_nodes.saturating_sub(2)),
         Routing::Aodv(_) | Routing::Static(_) => 0,
     };
@@ -259,7 +259,7 @@ fn dcf(dcf: &Dcf) -> Checked {
         within(key(name), "the number of attempts", limit.into(), 1, 255)?;
     }
     for (name, window) in [("cw_min", dcf.cw_min), ("cw_max", dcf.cw_max)] {
-        // 802.11-1999 §9.2.4: windows are a power of two less one.
+        // 802.11-1999 §9.2.4: contention windows are a power of two minus one.
         let fits = window > 0 && window < u16::MAX && (window + 1).is_power_of_two();
         must(fits, key(name), || {
             format!(
@@ -307,7 +307,7 @@ fn at_most(key: String, found: Time, most: Time) -> Checked {
     must(found <= most, key, || format!("{found} is too long\nit is {most} at most"))
 }
 
-/// The longest of a protocol's times: with it, no sum of a few leaves the range of time.
+/// Maximum of any time of a protocol, so that sums of a few of them do not overflow.
 const LONGEST: Time = Time::from_secs(100_000_000);
 
 fn aodv(aodv: &Aodv) -> Checked {
@@ -323,7 +323,7 @@ fn aodv(aodv: &Aodv) -> Checked {
         positive(key(name), time)?;
         at_most(key(name), time, LONGEST)?;
     }
-    // Larger ones only cost time, and the sum of rings stays below 255.
+    // Larger values only cost time, and the sum of the rings stays below 255.
     let counts = [
         ("net_diameter", aodv.net_diameter),
         ("ttl_start", aodv.ttl_start),
@@ -368,7 +368,7 @@ fn aodv(aodv: &Aodv) -> Checked {
 
 fn dsr(dsr: &Dsr) -> Checked {
     let key = |name: &str| format!("network.routing.{name}");
-    // The route of a DSR header here has room for this many.
+    // Capacity of the route in a DSR header of this implementation.
     within(key("max_nodes"), "the number of nodes", dsr.max_nodes.into(), 2, 17)?;
     within(key("hop_limit"), "a hop limit of", dsr.hop_limit.into(), 1, 255)?;
     within(key("request_backoff"), "a factor of", dsr.request_backoff.into(), 1, 1000)?;

@@ -1,9 +1,9 @@
-//! Rules for faults.
+//! Validation of network faults.
 
 use super::{Checked, hop, link, must, positive, probability, within};
 use crate::{CutHop, CutSignal, Duplex, Fault, InterferenceHop, Path, ReorderBy, Size, Time};
 
-/// An IP header and a UDP header: the smallest foreign packet.
+/// IP and UDP headers: the smallest packet of cross traffic.
 const SMALLEST: u64 = 28;
 
 pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Checked {
@@ -107,8 +107,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
     }
 }
 
-/// Foreign packets and other orders of waiting ones mean something only where packets wait for each
-/// other.
+/// Cross traffic and reordering have an effect only where packets queue for the link.
 fn shares_its_rate(key: &str, hop: u32, path: &Path) -> Checked {
     must(path.link_of(hop).duplex != Duplex::PerPacket, format!("{key}.hop"), || {
         format!(
@@ -118,8 +117,8 @@ fn shares_its_rate(key: &str, hop: u32, path: &Path) -> Checked {
     })
 }
 
-/// A fault must say when it begins; `other` describes a third way to, `otherwise` whether it was
-/// taken.
+/// Requires a start time. `other` describes a third way to specify one, and `otherwise` is true if
+/// it was used.
 fn begins(
     key: &str,
     every: Option<Time>,

@@ -1,4 +1,4 @@
-//! Rules for flows, their TCP and their aids.
+//! Validation of flows, their TCP and their aids.
 
 use driftway_tcp::RecoveryKind;
 
@@ -35,7 +35,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
                 },
             )?;
             let size = format!("{key}.application.cbr.size");
-            // RFC 768: what is left of an IP datagram after both headers.
+            // RFC 768: an IP datagram without its IP and UDP headers.
             within(size, "packets of so many bytes:", cbr.size.0, 1, 65_507)?;
         }
     }
@@ -73,7 +73,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     unreachable_until(&format!("{key}.unreachable_until"), flow, network)
 }
 
-/// Checks the times at which a sender's destination is reported unreachable.
+/// Checks the times at which the sender is notified that its destination is unreachable.
 fn unreachable_at(key: &str, flow: &Flow) -> Checked {
     must(flow.unreachable_at.is_empty() || flow.transport == Transport::Tcp, key, || {
         "`unreachable_at` with transport = \"udp\"\nonly TCP gets such a signal; leave it out"
@@ -87,7 +87,7 @@ fn unreachable_at(key: &str, flow: &Flow) -> Checked {
     })
 }
 
-/// Checks until when link failures report a sender's destination unreachable.
+/// Checks the time until which link failures notify the sender that its destination is unreachable.
 fn unreachable_until(key: &str, flow: &Flow, network: &Network) -> Checked {
     if flow.unreachable_until.is_none() {
         return Ok(());
@@ -106,7 +106,7 @@ fn unreachable_until(key: &str, flow: &Flow, network: &Network) -> Checked {
     })
 }
 
-/// What goes back on a flow's connection.
+/// Checks the application of the reverse direction.
 fn back(key: &str, application: Application, transport: Transport) -> Checked {
     must(transport == Transport::Tcp, key, || {
         "`back` with transport = \"udp\"\n\
@@ -126,14 +126,14 @@ fn back(key: &str, application: Application, transport: Transport) -> Checked {
     }
 }
 
-/// Headers of TCP without options and of IP: an mss leaves no room for options (RFC 6691).
+/// IP and TCP headers without options: the MSS does not account for options (RFC 6691).
 const TCP_IP_BYTES: u64 = 40;
 const UDP_IP_BYTES: u64 = 28;
-/// Linux's TCP_MIN_SND_MSS: 40 bytes of options at the most, and 8 of payload beside them.
+/// TCP_MIN_SND_MSS of Linux: 40 bytes of options and 8 of payload.
 const SMALLEST_MSS: u64 = 48;
-/// An IP datagram without its headers.
+/// The largest IP datagram without its headers.
 const LARGEST_MSS: u64 = 65_495;
-/// RFC 7323 §2.3: a window stays below 2³⁰.
+/// RFC 7323 §2.3: windows are smaller than 2³⁰.
 const LARGEST_WINDOW: u64 = (1 << 30) - 1;
 
 fn tcp(key: &str, tcp: &Tcp) -> Checked {
@@ -203,7 +203,7 @@ fn tcp(key: &str, tcp: &Tcp) -> Checked {
     tcp.keep_alive.map_or(Ok(()), |time| positive(format!("{key}.keep_alive"), time))
 }
 
-/// What cannot do its work without something else that is off.
+/// Checks options that depend on other options.
 fn switches(key: &str, tcp: &Tcp) -> Checked {
     let sack = tcp.recovery.0.uses_sack();
     let recovery = tcp.recovery.0.name();

@@ -1,4 +1,4 @@
-//! Rules for links and their queues.
+//! Validation of links and their queues.
 
 use super::{Checked, must, probability, within};
 use crate::{Delay, Link, LinkChange, Queue};

@@ -6,7 +6,7 @@ use super::adhoc;
 
 type Base = [(&'static str, &'static str); 4];
 
-/// Every combination of parts, and what a scenario writes to have it.
+/// Every combination of scopes, and the keys that select it.
 fn networks() -> Vec<(Vec<Part>, Base)> {
     let mut networks = Vec::new();
     for (mac, link) in [(r#"{ kind = "dcf" }"#, Part::Dcf), (r#"{ kind = "tdma" }"#, Part::Tdma)] {
@@ -31,7 +31,7 @@ fn networks() -> Vec<(Vec<Part>, Base)> {
     networks
 }
 
-/// The list is closed, and each key of it can be written by itself.
+/// `compat` is equivalent to writing the listed keys, and each of them can be written individually.
 #[test]
 fn compat_is_short_for_its_keys() {
     for (parts, base) in networks() {
@@ -50,14 +50,15 @@ fn compat_is_short_for_its_keys() {
         let mut undone = with(&undone);
         let standard = with(&[]);
         undone.compat = standard.compat;
-        // A default that is not written is the same as the default.
+        // An absent default equals the written default.
         undone.queue.priority = undone.queue.priority.filter(|p| *p != Priority::None);
         undone.queue.last_place = undone.queue.last_place.filter(|last| !last);
         assert_eq!(undone, standard);
     }
 }
 
-/// The list has all that the protocols know of ns-2.35, and the defaults are the standards'.
+/// The list contains all deviations in the protocols' configurations, and the defaults are those of
+/// the standards.
 #[test]
 fn nothing_is_missing() {
     for (_, base) in networks() {
@@ -125,7 +126,7 @@ fn what_is_written_wins() {
     assert_eq!((arp.hold, arp.lifetime), (1, Lifetime::Forever));
 }
 
-/// `docs/ns-2.md` is made from the list; `DRIFTWAY_BLESS=1` writes it.
+/// `docs/ns-2.md` is generated from the list with `DRIFTWAY_BLESS=1`.
 #[test]
 fn the_page_says_what_the_list_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ns-2.md");

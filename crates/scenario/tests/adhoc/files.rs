@@ -1,4 +1,4 @@
-//! What is read, and what is shown of it.
+//! Parsing and output of ad hoc scenarios.
 
 use driftway_scenario::{
     Arp, Capture, Distance, Feedback, Lifetime, Mac, Mobility, Model, Power, Propagation,
@@ -74,7 +74,7 @@ const MOVES: &str = "$node_(0) set X_ 10\n$node_(0) set Y_ 20\n$node_(0) set Z_ 
                      $node_(1) set X_ 30\n$node_(1) set Y_ 40\n$node_(1) set Z_ 0\n\
                      $ns_ at 1.0 \"$node_(0) setdest 100 200 5\"\n";
 
-/// A folder with a scenario whose movement file has this content.
+/// A directory with a scenario and its movement file.
 fn folder(name: &str, content: &[u8], mobility: &str) -> std::path::PathBuf {
     let folder = std::env::temp_dir().join(format!("driftway-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -160,7 +160,7 @@ fn arp_is_what_the_node_takes() {
     assert_eq!(config(&[on, ("network.compat", "ns-2")]), driftway_node::ArpConfig::NS2);
 }
 
-/// Values for keys of [`RIGHT`], nearly all of them right.
+/// Overrides of keys of [`RIGHT`], nearly all valid.
 fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
     let word = |words: &'static [&'static str]| prop::sample::select(words).prop_map(str::to_owned);
     let metres = || (1.0..2000.0_f64).prop_map(|x| format!("{x} m"));
@@ -254,8 +254,8 @@ fn what_is_wrong_with_an_override_is_said_of_its_key() {
     );
 }
 
-/// RFC 3561 §6.9: where the link layer reports nothing, AODV says hello, unless that is written
-/// otherwise or ns-2.35 is to be followed.
+/// RFC 3561 §6.9: where the link layer reports no failures, AODV sends hello messages, unless the
+/// scenario or `compat = "ns-2"` disables them.
 #[test]
 fn over_tdma_aodv_says_hello() {
     let hello = |overrides: &[(&str, &str)]| {
@@ -278,7 +278,7 @@ fn over_tdma_aodv_says_hello() {
     );
 }
 
-/// DSR has no means of its own to notice a broken link; where nobody moves, none breaks.
+/// By default DSR cannot detect broken links itself; static nodes have none.
 #[test]
 fn over_tdma_dsr_is_for_nodes_that_stay() {
     let tdma = ("network.mac", r#"{ kind = "tdma" }"#);

@@ -1,4 +1,4 @@
-//! What is refused, and in which words.
+//! Error messages for ad hoc networks.
 
 use driftway_scenario::Scenario;
 
@@ -11,7 +11,7 @@ const RADIO: &str =
 const MAC: &str = r#"mac = { kind = "dcf", data_rate = "2 Mbit/s", basic_rate = "1 Mbit/s", rts_threshold = "0 B" }"#;
 const ROUTING: &str = r#"routing = { protocol = "dsr", promiscuous = true }"#;
 
-/// What is wrong; what to look for in [`RIGHT`]; what to put there; what is said of it.
+/// Description; text to find in [`RIGHT`]; its replacement; the expected message.
 const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "an unknown kind",

@@ -1,4 +1,4 @@
-//! Where AODV of ns-2.35 (aodv/aodv.cc, aodv/aodv.h) is not that of RFC 3561.
+//! Deviations of AODV in ns-2.35 (aodv/aodv.cc, aodv/aodv.h) from RFC 3561.
 
 use super::{Deviation, Part};
 

@@ -1,4 +1,4 @@
-//! Where 802.11 of ns-2.35 (mac/mac-802_11.cc) is not that of IEEE 802.11-1999; and its TDMA
+//! Deviations of 802.11 in ns-2.35 (mac/mac-802_11.cc) from IEEE 802.11-1999, and of its TDMA
 //! (mac/mac-tdma.cc), for which there is no standard.
 
 use super::{Deviation, Part};

@@ -1,4 +1,4 @@
-//! Where DSR of ns-2.35 (dsr/dsragent.cc and what belongs to it) is not that of RFC 4728.
+//! Deviations of DSR in ns-2.35 (dsr/dsragent.cc and related files) from RFC 4728.
 
 use super::{Deviation, Part};
 

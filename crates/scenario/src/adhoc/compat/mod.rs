@@ -1,7 +1,7 @@
-//! `compat = "ns-2"`: where ns-2.35 does otherwise than the standards say.
+//! `compat = "ns-2"`: the deviations of ns-2.35 from the standards.
 //!
-//! As a preset does for TCP, `compat` lays its values under the keys that a scenario writes, in the
-//! tree, before it is read.
+//! Like a TCP preset, `compat` inserts its values as defaults into the tree of the file before the
+//! file is deserialized; written keys take precedence.
 
 mod aodv;
 mod dcf;
@@ -12,16 +12,16 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Fault, Origin};
 use crate::tree::{Entry, Node, Value};
 
-/// Whose defaults hold.
+/// Source of the defaults.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "kebab-case", expecting = "a word")]
 pub enum Compat {
-    /// Those of the standards.
+    /// The standards.
     #[default]
     Standard,
-    /// Those of ns-2.35.
+    /// ns-2.35.
     #[serde(rename = "ns-2")]
     Ns2,
 }
@@ -29,45 +29,45 @@ pub enum Compat {
 /// A key whose default depends on `compat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deviation {
-    /// The key, seen from `[network]`.
+    /// Dotted key, relative to `[network]`.
     pub key: &'static str,
-    /// Where it is a key at all.
+    /// Networks in which the key exists.
     pub of: Part,
-    /// Its default, as TOML; empty: it is left out.
+    /// Default by the standard, as TOML; empty: the key is absent.
     pub standard: &'static str,
-    /// Its value in ns-2.35.
+    /// Value in ns-2.35, as TOML.
     pub ns2: &'static str,
-    /// What the standard says, and where.
+    /// Rule of the standard, with its section.
     pub standard_says: &'static str,
-    /// What ns-2.35 does, and where.
+    /// Behaviour of ns-2.35, with its source file.
     pub ns2_does: &'static str,
 }
 
-/// Where a key is a key.
+/// Networks in which a key exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// In every ad hoc network.
+    /// Every ad hoc network.
     Any,
-    /// Where ARP is on.
+    /// Networks with ARP.
     Arp,
-    /// Where `mac.kind = "dcf"`.
+    /// `mac.kind = "dcf"`.
     Dcf,
-    /// Where `mac.kind = "tdma"`.
+    /// `mac.kind = "tdma"`.
     Tdma,
-    /// Where `routing.protocol` is not `"dsr"`.
+    /// Every `routing.protocol` but `"dsr"`.
     NotDsr,
-    /// Where `routing.protocol = "aodv"`.
+    /// `routing.protocol = "aodv"`.
     Aodv,
-    /// Where `routing.protocol = "aodv"` and `mac.kind = "tdma"`.
+    /// `routing.protocol = "aodv"` and `mac.kind = "tdma"`.
     AodvOverTdma,
-    /// Where `routing.protocol = "dsr"`.
+    /// `routing.protocol = "dsr"`.
     Dsr,
-    /// Where `routing.protocol = "static"`.
+    /// `routing.protocol = "static"`.
     Static,
 }
 
-/// Every key whose default depends on `compat`. Besides these, TCP flows that name no preset take
-/// what they leave open from the preset `"ns-2"`.
+/// All keys whose defaults depend on `compat`. In addition, TCP flows without a preset take the
+/// keys that they leave out from the preset `"ns-2"`.
 pub fn deviations() -> impl Iterator<Item = &'static Deviation> {
     let macs = dcf::DCF.iter().chain(dcf::TDMA);
     OTHERS.iter().chain(macs).chain(aodv::AODV).chain(aodv::OVER_TDMA).chain(dsr::DSR)
@@ -171,8 +171,8 @@ const OTHERS: &[Deviation] = &[
     },
 ];
 
-/// Lays the values of ns-2.35 under what `[network]` writes, if it asks for them; and if it does not,
-/// those of the standards where a default depends on another key.
+/// Inserts the values of ns-2.35 as defaults into `[network]` if `compat` requests them; otherwise
+/// inserts the standard's values of those keys whose default depends on another key.
 pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
     let Some(network) = tree.get_mut("network") else { return Ok(()) };
     let text = |keys: [&str; 2], default: &'static str| -> String {
@@ -223,7 +223,7 @@ pub(crate) fn expand(tree: &mut Node) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Writes `value` at `keys`, unless something is written there.
+/// Inserts `value` at `keys`, unless a value is written there.
 fn lay_under(node: &mut Node, keys: &[&str], value: &str, origin: Origin) -> Result<(), Fault> {
     let (Some((first, rest)), Value::Table(entries)) = (keys.split_first(), &mut node.value) else {
         return Ok(());
