@@ -167,7 +167,7 @@ fn known(names: &[String]) -> Result<(), Error> {
     let Some(wrong) = names.iter().find(|name| !known.contains(name)) else { return Ok(()) };
     let near = nearest(wrong, known.iter().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-    let help = format!("{near}known are {}", known.join(", "));
+    let help = format!("{near}available: {}", known.join(", "));
     Err(Error::refused_with(format!("--metric {wrong}: there is no such metric"), help))
 }
 

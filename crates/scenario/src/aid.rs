@@ -225,7 +225,7 @@ impl<'de> DeserializeSeed<'de> for Setting<'_> {
                 let (Time(span), at_least) = (Time::deserialize(deserializer)?, Time(*at_least));
                 if Time(span) < at_least {
                     let found = Time(span);
-                    let message = format!("`{name}` of {found}\nit is at least {at_least}");
+                    let message = format!("`{name}` of {found}\nthe minimum is {at_least}");
                     return Err(D::Error::custom(message));
                 }
                 Ok(OptionValue::Duration(span))

@@ -127,7 +127,7 @@ fn node(key: String, found: u32, network: &Network) -> Checked {
     };
     must(found < nodes, key, || {
         let last = nodes.saturating_sub(1);
-        format!("node {found} out of range 0–{last}\n{nodes} nodes are counted from 0")
+        format!("node {found} out of range 0–{last}\nthe {nodes} nodes are numbered from 0")
     })
 }
 
@@ -145,7 +145,7 @@ fn reference(key: &str, reference: &Reference) -> Checked {
                 Coordinate::Number(number) => number.to_string(),
                 Coordinate::Quantity(text) => format!("`{}`", quoted(text)),
             };
-            format!("{found} is not a quantity\nright would be, for example, \"10 ms\"")
+            format!("{found} is not a quantity\na valid value is, for example, \"10 ms\"")
         })?;
     }
     Ok(())

@@ -162,8 +162,8 @@ impl serde::de::Error for Fault {
 /// Message for a key that is not in `known`, with a hint after a line break.
 pub(crate) fn unknown_key(key: &str, known: &[&str]) -> String {
     let help = match known {
-        [] => "there are no keys here".to_owned(),
-        _ => format!("{}the keys here are {}", did_you_mean(key, known), known.join(", ")),
+        [] => "this table has no keys".to_owned(),
+        _ => format!("{}the keys of this table are {}", did_you_mean(key, known), known.join(", ")),
     };
     format!("unknown key `{}`\n{help}", quoted(key))
 }
@@ -171,7 +171,7 @@ pub(crate) fn unknown_key(key: &str, known: &[&str]) -> String {
 /// Message for a word that is not in `known`, with a hint after a line break.
 pub(crate) fn unknown_word(word: &str, known: &[&str]) -> String {
     let near = did_you_mean(word, known);
-    format!("`{}` is not known here\n{near}known are {}", quoted(word), known.join(", "))
+    format!("unknown value `{}`\n{near}available: {}", quoted(word), known.join(", "))
 }
 
 fn did_you_mean(word: &str, known: &[&str]) -> String {

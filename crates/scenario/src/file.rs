@@ -24,7 +24,7 @@ impl File {
     ///
     /// Not TOML, empty, or over 16 MiB.
     pub fn parse(name: &str, text: String) -> Result<Self, Error> {
-        let tree = parse_tree(name, &text, "there are keys to write")?;
+        let tree = parse_tree(name, &text, "it must have keys")?;
         Ok(Self { name: name.to_owned(), text, tree })
     }
 

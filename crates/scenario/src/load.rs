@@ -82,7 +82,7 @@ pub(crate) fn parse_tree(name: &str, text: &str, help: &str) -> Result<Node, Err
     }
     let tree = Node::parse(text).map_err(|fault| Error::new(fault, name, text, &[]))?;
     if matches!(&tree.value, Value::Table(entries) if entries.is_empty()) {
-        return Err(Error::of_file(name, "there is nothing in this file", help));
+        return Err(Error::of_file(name, "this file is empty", help));
     }
     Ok(tree)
 }
@@ -95,13 +95,13 @@ pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
     let bytes = read_bytes(path, MOST_BYTES).map_err(|unreadable| match unreadable {
         Unreadable::TooLarge(_) => too_large(name),
         Unreadable::Directory => {
-            Error::of_file(name, &unreadable.to_string(), "name a scenario file in it")
+            Error::of_file(name, &unreadable.to_string(), "specify a scenario file in it")
         }
         _ => Error::of_file(name, &unreadable.to_string(), ""),
     })?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let message = format!("this is not text in UTF-8: byte {} of the file", at + 1);
+        let message = format!("this is not UTF-8 text: byte {} of the file", at + 1);
         Error::of_file(name, &message, "a scenario is a TOML file")
     })
 }

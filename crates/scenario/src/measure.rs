@@ -61,7 +61,7 @@ pub(crate) fn unknown_unit<'a>(unit: &str, names: impl Iterator<Item = &'a str> 
     let near = nearest(unit, names.clone());
     let near = near.map_or(String::new(), |name| format!("did you mean `{name}`? "));
     let known = names.collect::<Vec<_>>().join(", ");
-    format!("`{}` is not a unit known here\n{near}known units: {known}", quoted(unit))
+    format!("`{}` is not a known unit\n{near}known units: {known}", quoted(unit))
 }
 
 /// Length of the number at the start of `text`. An `e` belongs to it if an exponent follows.
@@ -89,7 +89,7 @@ fn read(text: &str, units: Units, example: &str) -> Result<(f64, &'static str), 
     let value = number.trim().parse::<f64>().ok().filter(|_| begins);
     let Some(value) = value else {
         return Err(format!(
-            "`{found}` does not begin with a number\nright would be, for example, \"{example}\""
+            "`{found}` does not begin with a number\na valid value is, for example, \"{example}\""
         ));
     };
     if unit.is_empty() {
@@ -205,7 +205,7 @@ mod test {
     fn what_is_no_measure_is_refused() {
         for (text, says) in [
             ("250", "has no unit"),
-            ("250 ms", "is not a unit known here"),
+            ("250 ms", "is not a known unit"),
             ("1 KM", "did you mean `km`?"),
             ("m", "does not begin with a number"),
             ("", "does not begin with a number"),

@@ -127,13 +127,13 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
     let (number, unit) = (text[..split].trim(), text[split..].trim());
     let found = quoted(text);
     if number.starts_with('-') {
-        return Err(format!("`{found}` is negative\nright would be, for example, \"{example}\""));
+        return Err(format!("`{found}` is negative\na valid value is, for example, \"{example}\""));
     }
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
         return Err(format!(
-            "`{found}` does not begin with a number\nright would be, for example, \"{example}\""
+            "`{found}` does not begin with a number\na valid value is, for example, \"{example}\""
         ));
     }
     if unit.is_empty() {
@@ -151,7 +151,7 @@ fn read(text: &str, units: Units, example: &str) -> Result<u64, String> {
         }
     }
     value *= u128::from(*steps);
-    let finer = || format!("`{found}` is finer than 1 {}, the smallest step there is", units[0].0);
+    let finer = || format!("`{found}` is finer than 1 {}, the smallest step", units[0].0);
     value += part(fraction, *steps, value).ok_or_else(finer)?;
     u64::try_from(value).map_err(|_| too_large())
 }
@@ -252,7 +252,7 @@ quantity!(
     RATE,
     RATE,
     |bits| match bits {
-        0 => Err("a rate of 0 never sends\nto cut a hop, use a fault of kind \"partition\"".into()),
+        0 => Err("a rate of 0 bit/s\nto interrupt a hop, use a fault of kind \"partition\"".into()),
         _ => Ok(Self(Rate::from_bps(bits))),
     },
     |rate| rate.0.as_bps()
@@ -274,7 +274,7 @@ quantity!(
     FREQUENCY,
     FREQUENCY,
     |hertz| match hertz {
-        0 => Err("a frequency of 0 is no wave".into()),
+        0 => Err("a frequency must be above 0 Hz".into()),
         _ => Ok(Self(hertz)),
     },
     |frequency| frequency.0

@@ -43,7 +43,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
                     [] => Ok(value),
                     [first, ..] => {
                         let fits = nodes.len() - elements.0.len();
-                        let message = format!("this is one too many: {fits} values fit here");
+                        let message = format!("too many values: expected {fits}");
                         Err(Fault::new(&message).at(first.origin))
                     }
                 })
@@ -142,7 +142,7 @@ impl<'de> MapAccess<'de> for Keys<'_> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
         match self.current {
             Some(entry) => read_at(&entry.node, seed),
-            None => Err(Fault::new("a value was asked for without a key")),
+            None => Err(Fault::new("a value was requested before its key")),
         }
     }
 }

@@ -35,7 +35,7 @@ fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<()
             match first.parse::<usize>().ok().and_then(|i| nodes.get_mut(i)) {
                 Some(node) => put(node, rest, value, origin),
                 None => Err(Fault::new(&format!(
-                    "there is no element `{}`\nthe file has {count}, counted from 0; `*` is all of them",
+                    "there is no element `{}`\nthe file has {count}, counted from 0; `*` selects all",
                     quoted(first)
                 ))),
             }
@@ -77,7 +77,7 @@ fn shorten(nodes: &mut Vec<Node>, keep: i128) -> Result<(), Fault> {
             Ok(())
         }
         None => Err(Fault::new(&format!(
-            "the first {keep} can't be kept\nthe file has {}, of which at least one is kept",
+            "cannot keep the first {keep} elements\nthe file has {}, and at least one must be kept",
             nodes.len()
         ))),
     }

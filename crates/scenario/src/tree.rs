@@ -140,7 +140,7 @@ fn broken(error: &toml::de::Error, text: &str) -> Fault {
     let Some(span) = error.span() else { return Fault::new(&message) };
     let fault = match text.get(span.clone()) {
         Some(key) if message == "duplicate key" => {
-            Fault::new(&format!("the key `{}` is there twice\nleave one of them", quoted(key)))
+            Fault::new(&format!("duplicate key `{}`\nremove one of them", quoted(key)))
         }
         _ => Fault::new(&message),
     };

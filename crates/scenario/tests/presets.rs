@@ -130,11 +130,11 @@ fn on_the_command_line_a_preset_lies_over_the_file_and_keeps_what_it_does_not_sa
 
 #[test]
 fn a_wrong_name_gets_the_nearest() {
-    let known = "known are tahoe-1988, reno-bsd, newreno, sack, linux, ns-2";
+    let known = "available: tahoe-1988, reno-bsd, newreno, sack, linux, ns-2";
     let wrong = |text: &str| read(text, &[]).unwrap_err();
     assert_eq!(
         wrong(r#"tcp = "linus""#),
-        format!("test.toml:11:7: `linus` is not known here\nhelp: did you mean `linux`? {known}")
+        format!("test.toml:11:7: unknown value `linus`\nhelp: did you mean `linux`? {known}")
     );
     assert_eq!(
         wrong("tcp = { preset = 1 }"),
@@ -143,6 +143,6 @@ fn a_wrong_name_gets_the_nearest() {
     );
     assert_eq!(
         read("", &[("flow.0.tcp", "solaris")]).unwrap_err(),
-        format!("--set flow.0.tcp: `solaris` is not known here\nhelp: {known}")
+        format!("--set flow.0.tcp: unknown value `solaris`\nhelp: {known}")
     );
 }

@@ -448,7 +448,7 @@ fn what_is_wrong_with_the_command_line_is_told() {
     for (line, told) in [
         (&["paper", "tow"][..], "there is no paper `tow`\nhelp: did you mean `two`?"),
         (&["paper", "liu-sing-2001"], "did you mean `liu-singh-2001`?"),
-        (&["paper", "two", "--figure", "7"], "two has no such figure\nhelp: known are 8, 9"),
+        (&["paper", "two", "--figure", "7"], "two has no such figure\nhelp: available: 8, 9"),
         (&["paper", "two", "--runs", "0"], "at least 1"),
         (&["paper", "two", "--out", "s.toml"], "that is a file, not a directory"),
         (&["paper"], "list | NAME"),

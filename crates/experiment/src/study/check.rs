@@ -147,7 +147,7 @@ pub fn one_of<K: AsRef<str>>(
         let near = nearest(name, names.iter().copied());
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
         let known = names.join(", ");
-        file.error(keys, &format!("there is no {what} `{name}`\n{near}known are {known}"))
+        file.error(keys, &format!("there is no {what} `{name}`\n{near}available: {known}"))
     })
 }
 
@@ -220,7 +220,7 @@ pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Er
         let wrong =
             |message: &str| Err(file.error(&keys!["figure", figure, "x", table, number], message));
         let Some((value, of)) = place(x) else {
-            let help = "right would be, for example, \"10 ms\" or 3";
+            let help = "a valid value is, for example, \"10 ms\" or 3";
             return wrong(&format!("`{}` is not a quantity\n{help}", written(x)));
         };
         if *unit.get_or_insert(of) != of {

@@ -81,7 +81,7 @@ impl Source {
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         let known = known.join(", ");
-        let help = format!("{near}known are {known}; a directory with a {FILE} does as well");
+        let help = format!("{near}available: {known}; a directory with a {FILE} does as well");
         Err(Error::refused_with(message, help))
     }
 

@@ -23,7 +23,7 @@ pub fn only(plan: Plan, name: &str) -> Result<Plan, Error> {
         }
         let near = nearest(name, names());
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let help = format!("{near}known are {}", names().collect::<Vec<_>>().join(", "));
+        let help = format!("{near}available: {}", names().collect::<Vec<_>>().join(", "));
         return Err(Error::refused_with(message, help));
     };
     let mut study = plan.study.clone();

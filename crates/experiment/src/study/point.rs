@@ -60,7 +60,7 @@ fn choose(what: &str, name: Option<&str>, names: &[&str], plan: &Plan) -> Result
 }
 
 fn known(names: &[&str]) -> String {
-    format!("known are {}", names.join(", "))
+    format!("available: {}", names.join(", "))
 }
 
 #[cfg(test)]

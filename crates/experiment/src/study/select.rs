@@ -90,7 +90,7 @@ pub fn select(plan: &Plan, args: &Wanted) -> Result<Selection, Error> {
     for figure in &args.figures {
         if !names.contains(&figure.as_str()) {
             let message = format!("--figure {figure}: {} has no such figure", plan.source.name);
-            return Err(Error::refused_with(message, format!("known are {}", names.join(", "))));
+            return Err(Error::refused_with(message, format!("available: {}", names.join(", "))));
         }
     }
     let quick = args.quick.then_some(&study.quick);

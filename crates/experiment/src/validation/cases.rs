@@ -95,7 +95,7 @@ impl Cases {
         if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
             let near = nearest(name, known.iter().copied());
             let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-            let help = format!("{near}known are {}", known.join(", "));
+            let help = format!("{near}available: {}", known.join(", "));
             return Err(Error::refused_with(format!("there is no case `{name}`"), help));
         }
         if held.is_empty() {

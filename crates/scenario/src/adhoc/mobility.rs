@@ -160,7 +160,10 @@ impl Keys {
         let only = |what: &str, keys: &[&str]| {
             let stray = written.iter().find(|(key, there)| *there && !keys.contains(key));
             stray.map_or(Ok(()), |(key, _)| {
-                Err(format!("`{key}` does not go with {what}\nwith it go {}", keys.join(", ")))
+                Err(format!(
+                    "`{key}` cannot be combined with {what}\nits keys are {}",
+                    keys.join(", ")
+                ))
             })
         };
         let needs = |what: &str, key: &str| format!("{what} needs `{key}`\nadd `{key} = …`");
@@ -226,7 +229,7 @@ where
         impl<'de, T: Deserialize<'de> + FromStr<Err = String> + Copy> Visitor<'de> for Either<T> {
             type Value = Span<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value with its unit, or an array of two, the least and the most")
+                f.write_str("a value with its unit, or an array of two, minimum and maximum")
             }
             fn visit_str<E: Error>(self, text: &str) -> Result<Span<T>, E> {
                 let value = text.parse().map_err(E::custom)?;

@@ -26,7 +26,7 @@ pub(crate) fn load(named: &mobility::Movement, scenario: &str) -> Result<Movemen
     let name = path.display().to_string();
     let bytes = read_bytes(&path, MOST_BYTES).map_err(|unreadable| {
         Missing::File(format!(
-            "{name}: {unreadable}\nthe name of a movement file is seen from the scenario's folder"
+            "{name}: {unreadable}\nthe name of a movement file is relative to the scenario's directory"
         ))
     })?;
     let wrong = |error: MovementError| {

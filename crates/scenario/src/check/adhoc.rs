@@ -55,13 +55,13 @@ pub(super) fn check(network: &Adhoc) -> Checked {
             let confirms = dsr.confirm == Word(Confirm::NetworkLayer);
             let hears = matches!(network.mac, Mac::Dcf(_)) || network.mobility.is_still();
             must(hears || confirms, key("mac"), || {
-                "DSR over TDMA, with nodes that move: nobody would notice a broken link\n\
-                 TDMA acknowledges nothing; add routing.confirm = \"network-layer\", or use mac.kind = \
-                 \"dcf\", nodes that stay, or AODV, which says hello over TDMA"
+                "DSR over TDMA with mobile nodes: broken links would not be detected\n\
+                 TDMA has no acknowledgments; add routing.confirm = \"network-layer\", or use \
+                 mac.kind = \"dcf\", static nodes, or AODV, which sends hello messages over TDMA"
                     .into()
             })?;
             must(!confirms || dsr.flow_state.0.is_none(), key("routing.flow_state"), || {
-                "flows are confirmed by the link layer only\n\
+                "flow state needs confirmation by the link layer\n\
                  remove it, or routing.confirm = \"network-layer\""
                     .into()
             })?;
@@ -132,7 +132,7 @@ fn mobility(network: &Adhoc) -> Checked {
         Mobility::Positions { positions } => points(&key("positions"), positions, network.area)?,
         Mobility::Chain { chain: Distance(spacing) } => {
             must(*spacing > 0.0, key("chain"), || {
-                format!("a spacing of {spacing} m\nneighbours are apart")
+                format!("a spacing of {spacing} m\nspacings are above 0 m")
             })?;
             let end = spacing * f64::from(network.nodes().saturating_sub(1));
             within_reach(key("chain"), (Distance(end), Distance(0.0)), network.area)?;
@@ -181,7 +181,7 @@ fn radio(radio: &Radio, nodes: u32) -> Checked {
             format!("both {name}_range and {name}_threshold\nleave out one of them")
         })?;
         must(range || threshold, key("receive_threshold"), || {
-            format!("receive_threshold without a limit of sensing\nadd {name}_threshold")
+            format!("receive_threshold without {name}_threshold\nadd {name}_threshold")
         })?;
     }
     let log_distance = radio.propagation == Propagation::LogDistance;
@@ -194,7 +194,7 @@ fn radio(radio: &Radio, nodes: u32) -> Checked {
     }
     let most = driftway_radio::Propagation::MOST_CHANGING;
     must(radio.decorrelation.is_none() || nodes <= most, key("decorrelation"), || {
-        format!("shadowing that changes among {nodes} nodes\n{most} at most, or leave it out")
+        format!("decorrelation with {nodes} nodes\nuse at most {most} nodes, or leave it out")
     })?;
     let shadowed = radio.shadowing.is_some_and(|Decibel(deviation)| deviation > 0.0);
     must(shadowed || radio.decorrelation.is_none(), key("decorrelation"), || {
@@ -263,14 +263,14 @@ fn dcf(dcf: &Dcf) -> Checked {
         let fits = window > 0 && window < u16::MAX && (window + 1).is_power_of_two();
         must(fits, key(name), || {
             format!(
-                "a contention window of {window}\nit is a power of two less one: 15, 31, … 32767"
+                "a contention window of {window}\nit is a power of two minus one: 15, 31, … 32767"
             )
         })?;
     }
     for (name, rate) in [("data_rate", dcf.data_rate), ("basic_rate", dcf.basic_rate)] {
         must(rate <= FASTEST_DSSS || dcf.preamble <= LONGEST_OFDM, key(name), || {
             format!(
-                "{rate} after a preamble of {}\n802.11b ends at {FASTEST_DSSS}; faster ones are OFDM: \
+                "{rate} after a preamble of {}\nthe maximum of 802.11b is {FASTEST_DSSS}; higher rates use OFDM: \
                  preamble = \"20 us\", slot = \"9 us\", sifs = \"16 us\", cw_min = 15",
                 dcf.preamble
             )
@@ -292,19 +292,13 @@ fn dcf(dcf: &Dcf) -> Checked {
         at_most(key("response_timeout"), time, Time::from_millis(10))?;
     }
     for (name, size) in [("header_bytes", dcf.header_bytes), ("llc_bytes", dcf.llc_bytes)] {
-        within(key(name), "a number of bytes:", size.0, 0, 1000)?;
+        within(key(name), "the number of bytes", size.0, 0, 1000)?;
     }
-    within(
-        key("rts_threshold"),
-        "a frame of so many bytes:",
-        dcf.rts_threshold.0,
-        0,
-        u32::MAX.into(),
-    )
+    within(key("rts_threshold"), "the frame size in bytes", dcf.rts_threshold.0, 0, u32::MAX.into())
 }
 
 fn at_most(key: String, found: Time, most: Time) -> Checked {
-    must(found <= most, key, || format!("{found} is too long\nit is {most} at most"))
+    must(found <= most, key, || format!("{found} is too long\nthe maximum is {most}"))
 }
 
 /// Maximum of any time of a protocol, so that sums of a few of them do not overflow.
@@ -330,7 +324,7 @@ fn aodv(aodv: &Aodv) -> Checked {
         ("ttl_increment", aodv.ttl_increment),
     ];
     for (name, count) in counts {
-        within(key(name), "a number of hops:", count.into(), 1, 255)?;
+        within(key(name), "the number of hops", count.into(), 1, 255)?;
     }
     let optional = [
         ("reverse_route_life", aodv.reverse_route_life),
@@ -419,7 +413,10 @@ fn dsr(dsr: &Dsr) -> Checked {
     within(nodes_key, "the number of nodes", nodes.into(), 1, 65_535)?;
     if let OrNone(Some(flow)) = dsr.flow_state {
         must(flow.can_be_said(), key("flow_state.timeout"), || {
-            format!("a timeout of {}\na header says whole seconds, 1 s to 65535 s", flow.timeout)
+            format!(
+                "a timeout of {}\nthe header encodes whole seconds, 1 s to 65535 s",
+                flow.timeout
+            )
         })?;
         within(
             key("flow_state.establish"),
@@ -436,7 +433,7 @@ fn dsr(dsr: &Dsr) -> Checked {
 fn tdma(tdma: &Tdma) -> Checked {
     let key = |name: &str| format!("network.mac.{name}");
     within(key("slot_bytes"), "a slot for packets of", tdma.slot_bytes.0, 100, 65_535)?;
-    within(key("header_bytes"), "a number of bytes:", tdma.header_bytes.0, 0, 1000)?;
+    within(key("header_bytes"), "the number of bytes", tdma.header_bytes.0, 0, 1000)?;
     for (name, time) in
         [("preamble", tdma.preamble), ("delay_down", tdma.delay_down), ("delay_up", tdma.delay_up)]
     {

@@ -15,7 +15,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             }
             positive(format!("{key}.lasts"), cut.lasts)?;
             if let Some(count) = cut.count {
-                must(count > 0, format!("{key}.count"), || "this fault never happens".into())?;
+                must(count > 0, format!("{key}.count"), || "this fault never occurs".into())?;
             }
             let by_count = cut.hop == CutHop::Random && cut.count.is_some();
             begins(key, cut.every, cut.first, by_count, "hop = \"random\" and `count`")?;
@@ -25,7 +25,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
                     format!("{key}.count"),
                     || {
                         format!(
-                            "{count} cuts of {} do not fit into {duration}\nplace fewer, or shorter ones",
+                            "{count} partitions of {} do not fit into {duration}\nreduce their number or duration",
                             cut.lasts
                         )
                     },
@@ -35,7 +35,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             if let Some(lead) = cut.lead {
                 positive(format!("{key}.lead"), lead)?;
                 must(cut.signal == CutSignal::Link, format!("{key}.lead"), || {
-                    "only the ends of a hop can see a cut coming\nwrite signal = \"link\" as well"
+                    "only the hosts at the ends of the hop can be warned of a partition\nadd signal = \"link\""
                         .into()
                 })?;
             }
@@ -56,8 +56,8 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             if let Some(at_most) = fault.at_most {
                 positive(format!("{key}.at_most"), at_most)?;
                 must(fault.how == ReorderBy::Reverse, format!("{key}.at_most"), || {
-                    "only packets that are held back wait for others\n\
-                     write how = \"reverse\" as well"
+                    "`at_most` applies only to packets that are held back\n\
+                     add how = \"reverse\""
                         .into()
                 })?;
             }
@@ -71,7 +71,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
                 }
                 InterferenceHop::Intermediate => {
                     must(path.hops > 1, format!("{key}.hop"), || {
-                        "a path of one hop has no intermediate node\nname the hop: 1".into()
+                        "a path of one hop has no intermediate node\nuse hop = 1".into()
                     })?;
                     (1..=path.hops).try_for_each(|hop| shares_its_rate(key, hop, path))?;
                 }
@@ -82,7 +82,7 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
         Fault::Change(change) => {
             in_range(change.hop)?;
             must(change.after.is_some() != change.at.is_some(), format!("{key}.at"), || {
-                "it is not clear when this change happens\n\
+                "this change needs exactly one time\n\
                  write either after = \"partition\" or at = \"100 s\""
                     .into()
             })?;
@@ -95,10 +95,10 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
             };
             let cut = change.after.is_none() || path.faults.iter().any(cuts);
             must(cut, format!("{key}.after"), || {
-                format!("no partition ever cuts hop {}\nadd one, or use `at`", change.hop)
+                format!("there is no partition of hop {}\nadd one, or use `at`", change.hop)
             })?;
             must(!change.rate.is_empty() || !change.delay.is_empty(), key, || {
-                "this change changes nothing\nadd rate = [\"16 kbit/s\"] or delay = [\"50 ms\"]"
+                "this change has neither rates nor delays\nadd rate = [\"16 kbit/s\"] or delay = [\"50 ms\"]"
                     .into()
             })?;
             let delays = change.delay.iter().enumerate();
@@ -111,8 +111,8 @@ pub(super) fn check(key: &str, fault: &Fault, path: &Path, duration: Time) -> Ch
 fn shares_its_rate(key: &str, hop: u32, path: &Path) -> Checked {
     must(path.link_of(hop).duplex != Duplex::PerPacket, format!("{key}.hop"), || {
         format!(
-            "packets on hop {hop} do not wait for each other (duplex = \"per-packet\"), so this fault \
-             would do nothing\ntake a hop with duplex = \"full\" or \"shared\", or leave the fault out"
+            "packets on hop {hop} do not queue for the link (duplex = \"per-packet\"), so this fault \
+             would have no effect\nuse a hop with duplex = \"full\" or \"shared\", or remove the fault"
         )
     })
 }
@@ -132,7 +132,7 @@ fn begins(
     must(every.is_some() || first.is_some() || otherwise, key, || {
         let other = if other.is_empty() { String::new() } else { format!(", or {other}") };
         format!(
-            "this fault does not say when it happens\nadd every = \"300 s\", first = \"60 s\", or both{other}"
+            "this fault has no schedule\nadd every = \"300 s\", first = \"60 s\", or both{other}"
         )
     })
 }
@@ -141,7 +141,7 @@ fn ends_before_next(key: &str, every: Option<Time>, lasts: Time) -> Checked {
     match every {
         Some(every) => must(lasts < every, format!("{key}.lasts"), || {
             format!(
-                "it lasts {lasts} and comes again every {every}\n`lasts` is shorter than `every`"
+                "a duration of {lasts} with a period of {every}\n`lasts` must be shorter than `every`"
             )
         }),
         None => Ok(()),
@@ -149,5 +149,5 @@ fn ends_before_next(key: &str, every: Option<Time>, lasts: Time) -> Checked {
 }
 
 fn size(key: &str, Size(found): Size) -> Checked {
-    within(format!("{key}.size"), "packets of so many bytes:", found, SMALLEST, 65_535)
+    within(format!("{key}.size"), "the packet size in bytes", found, SMALLEST, 65_535)
 }

@@ -9,7 +9,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     node(format!("{key}.from"), flow.from, network)?;
     node(format!("{key}.to"), flow.to, network)?;
     must(flow.from != flow.to, format!("{key}.to"), || {
-        format!("this flow goes from node {} to itself\n`from` and `to` differ", flow.from)
+        format!("this flow goes from node {} to itself\n`from` and `to` must differ", flow.from)
     })?;
     must(flow.start < duration, format!("{key}.start"), || {
         format!(
@@ -19,7 +19,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
     })?;
     match flow.application {
         Application::Transfer(Size(bytes)) => {
-            must(bytes > 0, format!("{key}.application"), || "a transfer of nothing".into())?;
+            must(bytes > 0, format!("{key}.application"), || "a transfer of 0 B".into())?;
         }
         Application::Ftp => {}
         Application::Cbr(cbr) => {
@@ -29,14 +29,14 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
                 format!("{key}.application.cbr.spread"),
                 || {
                     format!(
-                        "a spread of {}\nspreads are shares of the gap, from 0 to below 1",
+                        "a spread of {}\nspreads are fractions of the interval, from 0 to below 1",
                         cbr.spread
                     )
                 },
             )?;
             let size = format!("{key}.application.cbr.size");
             // RFC 768: an IP datagram without its IP and UDP headers.
-            within(size, "packets of so many bytes:", cbr.size.0, 1, 65_507)?;
+            within(size, "the packet size in bytes", cbr.size.0, 1, 65_507)?;
         }
     }
     match flow.transport {
@@ -51,7 +51,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
                 matches!(flow.application, Application::Cbr(_)),
                 format!("{key}.application"),
                 || {
-                    "this application needs TCP\nover UDP there is { cbr = { every = \"0.25 s\", size = \"512 B\" } }".into()
+                    "this application needs TCP\nwith UDP use { cbr = { every = \"0.25 s\", size = \"512 B\" } }".into()
                 },
             )?;
             if let (Application::Cbr(cbr), Network::Adhoc(network)) = (flow.application, network) {
@@ -76,7 +76,7 @@ pub(super) fn check(key: &str, flow: &Flow, network: &Network, duration: Time) -
 /// Checks the times at which the sender is notified that its destination is unreachable.
 fn unreachable_at(key: &str, flow: &Flow) -> Checked {
     must(flow.unreachable_at.is_empty() || flow.transport == Transport::Tcp, key, || {
-        "`unreachable_at` with transport = \"udp\"\nonly TCP gets such a signal; leave it out"
+        "`unreachable_at` with transport = \"udp\"\nonly TCP senders can be notified; leave it out"
             .into()
     })?;
     let falls = flow.unreachable_at.windows(2).find(|pair| pair[0] >= pair[1]);
@@ -93,16 +93,16 @@ fn unreachable_until(key: &str, flow: &Flow, network: &Network) -> Checked {
         return Ok(());
     }
     must(flow.transport == Transport::Tcp, key, || {
-        "`unreachable_until` with transport = \"udp\"\nonly TCP gets such a signal; leave it out"
+        "`unreachable_until` with transport = \"udp\"\nonly TCP senders can be notified; leave it out"
             .into()
     })?;
     must(matches!(network, Network::Adhoc(_)), key, || {
         "`unreachable_until` in a network of kind \"path\"\n\
-         link layers give up in ad hoc networks only; here there is `unreachable_at`"
+         link failures are reported in ad hoc networks only; here use `unreachable_at`"
             .into()
     })?;
     must(flow.unreachable_at.is_empty(), key, || {
-        "`unreachable_until` beside `unreachable_at`\nleave out one of them".into()
+        "`unreachable_until` together with `unreachable_at`\nleave out one of them".into()
     })
 }
 
@@ -110,17 +110,17 @@ fn unreachable_until(key: &str, flow: &Flow, network: &Network) -> Checked {
 fn back(key: &str, application: Application, transport: Transport) -> Checked {
     must(transport == Transport::Tcp, key, || {
         "`back` with transport = \"udp\"\n\
-         only a TCP connection carries data both ways; write a second [[flow]] instead"
+         only TCP connections are bidirectional; add a second [[flow]] instead"
             .into()
     })?;
     match application {
         Application::Transfer(Size(bytes)) => {
-            must(bytes > 0, key, || "a transfer of nothing\nleave out `back`".into())
+            must(bytes > 0, key, || "a transfer of 0 B\nleave out `back`".into())
         }
         Application::Ftp => Ok(()),
         Application::Cbr(_) => must(false, key, || {
-            "a constant bit rate does not go back\n\
-             right would be { transfer = \"1 MB\" } or \"ftp\"; for a cbr write a second [[flow]]"
+            "`back` cannot be a constant bit rate\n\
+             use { transfer = \"1 MB\" } or \"ftp\"; for cbr add a second [[flow]]"
                 .into()
         }),
     }
@@ -146,7 +146,7 @@ fn tcp(key: &str, tcp: &Tcp) -> Checked {
         });
         let pairs: Vec<_> = pairs.collect();
         format!(
-            "recovery \"{}\" does not go with growth \"{}\"\nthese go together: {}",
+            "recovery \"{}\" cannot be combined with growth \"{}\"\nvalid pairs: {}",
             recovery.name(),
             growth.name(),
             pairs.join("; ")
@@ -158,16 +158,19 @@ fn tcp(key: &str, tcp: &Tcp) -> Checked {
     let window_key = format!("{key}.window");
     must(window >= tcp.mss.0, &window_key, || {
         format!(
-            "a window of {} is smaller than one segment of {}\nit holds at least one mss",
+            "a window of {} is smaller than one segment of {}\nthe minimum is one mss",
             Size(window),
             tcp.mss
         )
     })?;
     must(window <= LARGEST_WINDOW, &window_key, || {
-        format!("a window of {}\nTCP has windows up to {LARGEST_WINDOW} B", Size(window))
+        format!("a window of {}\nthe maximum of TCP is {LARGEST_WINDOW} B", Size(window))
     })?;
     must(tcp.scales_window() || window <= 65_535, &window_key, || {
-        format!("a window of {} without window_scale\nit ends at 65535 B", Size(window))
+        format!(
+            "a window of {} without window_scale\nthe maximum without it is 65535 B",
+            Size(window)
+        )
     })?;
     positive(format!("{key}.tick.rtt"), tcp.tick.rtt)?;
     positive(format!("{key}.tick.timer"), tcp.tick.timer)?;
@@ -226,7 +229,7 @@ fn switches(key: &str, tcp: &Tcp) -> Checked {
 
 fn aid(key: &str, aid: &Aid, transport: Transport) -> Checked {
     must(transport == Transport::Tcp || *aid == Aid::default(), key, || {
-        "an aid helps TCP, and this flow has transport = \"udp\"\nleave out one of them".into()
+        "an aid with transport = \"udp\"\naids need TCP; leave out one of them".into()
     })?;
     let Some([(short, least), (long, found)]) = aid.out_of_order() else { return Ok(()) };
     must(false, format!("{key}.{long}"), || {

@@ -32,7 +32,7 @@ fn of_a_link(key: &str, queue: &Queue) -> Checked {
     ] {
         must(!written, format!("{key}.queue.{name}"), || {
             format!(
-                "a queue of a link has no `{name}`\nthose of networks of kind \"adhoc\" have it"
+                "the queue of a link has no key `{name}`\nit exists in networks of kind \"adhoc\""
             )
         })?;
     }
@@ -47,7 +47,7 @@ pub(super) fn delay(key: &str, delay: Delay) -> Checked {
         }),
         Delay::Around { spread, .. } => {
             must((0.0..=1.0).contains(&spread), format!("{key}.spread"), || {
-                format!("a spread of {spread}\nspreads are shares of the mean, from 0 to 1")
+                format!("a spread of {spread}\nspreads are fractions of the mean, from 0 to 1")
             })
         }
     }
@@ -78,14 +78,14 @@ pub(super) fn queue(key: &str, queue: &Queue) -> Checked {
         for (name, written) in reds {
             must(!written, format!("{key}.{name}"), || {
                 format!(
-                    "`{name}` without RED\nadd discipline = \"red\"; drop-tail marks from `ecn_threshold` on"
+                    "`{name}` without RED\nadd discipline = \"red\"; with drop-tail use `ecn_threshold`"
                 )
             })?;
         }
         return Ok(());
     };
     must(queue.ecn_threshold.is_none(), format!("{key}.ecn_threshold"), || {
-        "`ecn_threshold` with RED\nRED marks in place of dropping with ecn = true".into()
+        "`ecn_threshold` with RED\nwith RED use ecn = true".into()
     })?;
     let (min, max) = (red.min_threshold, red.max_threshold);
     must(min > 0.0, format!("{key}.min_threshold"), || {
@@ -94,7 +94,7 @@ pub(super) fn queue(key: &str, queue: &Queue) -> Checked {
     must(min < max && max <= f64::from(queue.packets), format!("{key}.max_threshold"), || {
         format!(
             "max_threshold {max} with min_threshold {min} and {} packets\n\
-             right is min_threshold < max_threshold ≤ packets",
+             required: min_threshold < max_threshold ≤ packets",
             queue.packets
         )
     })?;

@@ -114,13 +114,15 @@ fn what_is_wrong_with_a_movement_file_is_told_with_its_place() {
     assert!(error.starts_with("two.mov:7:"), "{error}");
     assert!(error.contains("\nhelp: "), "{error}");
     let error = load("latin", b"# caf\xe9\n", file).unwrap_err();
-    assert!(error.starts_with("two.mov:1:6: this is no text"), "{error}");
+    assert!(error.starts_with("two.mov:1:6: this file is not UTF-8 text"), "{error}");
 
     let missing = "mobility = { file = \"too.mov\" }";
     let error = load("missing", b"", missing).unwrap_err();
     assert!(error.starts_with("scenario.toml:7:21: too.mov: No such file"), "{error}");
     assert!(
-        error.ends_with("\nhelp: the name of a movement file is seen from the scenario's folder")
+        error.ends_with(
+            "\nhelp: the name of a movement file is relative to the scenario's directory"
+        )
     );
 
     let outside = MOVES.replace("setdest 100", "setdest 1501");
@@ -250,7 +252,7 @@ fn what_is_wrong_with_an_override_is_said_of_its_key() {
     let error = read(&[("network.mobility.speed", "5 knots")]).unwrap_err();
     assert_eq!(
         error,
-        "--set network.mobility.speed: `knots` is not a unit known here\nhelp: known units: m/s, km/h"
+        "--set network.mobility.speed: `knots` is not a known unit\nhelp: known units: m/s, km/h"
     );
 }
 

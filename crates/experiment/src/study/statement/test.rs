@@ -237,7 +237,7 @@ fn what_says_nothing_is_refused() {
             "at least nothing is always so",
         ),
         ("number = '3 %'\nvalue = { arm = 'tcp' }", "not in the unit"),
-        ("trend = { arm = 'tcp', goes = 'sideways' }", "known are up, down"),
+        ("trend = { arm = 'tcp', goes = 'sideways' }", "available: up, down"),
         ("readings = ['text']\ntrend = { arm = 'tcp', goes = 'up' }", "no reading `text`"),
         ("added = { base = '9', arm = 'tcp' }", "no figure `9`"),
         ("capped = ' '\ntrend = { arm = 'tcp', goes = 'up' }", "say why"),
