@@ -1,6 +1,6 @@
 //! Commands that reproduce a run.
 
-/// `text` as a shell takes it for one word.
+/// `text`, quoted as one word of a shell command.
 pub fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

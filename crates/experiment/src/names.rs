@@ -1,8 +1,8 @@
-//! Keys of a scenario, their values, and metrics, as a researcher calls them.
+//! Labels of scenario keys, their values, and metrics.
 
 use driftway_scenario::Unit;
 
-/// Values with a name of their own.
+/// Labels of values.
 const VALUES: [(&str, &str); 27] = [
     ("adhoc", "ad hoc"),
     ("aodv", "AODV"),
@@ -33,8 +33,8 @@ const VALUES: [(&str, &str); 27] = [
     ("udp", "UDP"),
 ];
 
-/// Keys, by the names that they end with, whose last name alone would not say what they are; and
-/// what a bare number of theirs counts.
+/// Labels of keys whose last component alone is ambiguous, by their last components; and the unit
+/// of their bare numbers.
 const KEYS: [(&str, &str, &str); 40] = [
     ("aid", "aid", ""),
     ("aid.tick", "aid's tick", ""),
@@ -78,19 +78,19 @@ const KEYS: [(&str, &str, &str); 40] = [
     ("window", "window", "segments"),
 ];
 
-/// Last names that say little without the one before.
+/// Last components that are ambiguous without the preceding one.
 const VAGUE: [&str; 14] = [
     "capture", "count", "delay", "every", "first", "hop", "kind", "lasts", "mean", "packets",
     "rate", "size", "spread", "timeout",
 ];
 
-/// Abbreviations, which are written in capitals.
+/// Abbreviations, written in capitals.
 const CAPITALS: [&str; 24] = [
     "ack", "aodv", "arp", "cbr", "cts", "difs", "dsack", "dsr", "ecn", "eifs", "icmp", "ip", "lcd",
     "llc", "mac", "mss", "msl", "nav", "prr", "rto", "rts", "rtt", "tcp", "ttl",
 ];
 
-/// `value` as it is called: `AODV`, `random waypoint`. What has no such name stays as it is.
+/// Label of a value: `AODV`, `random waypoint`. A value without a label is returned unchanged.
 pub fn value_name(value: &str) -> String {
     if let Some((_, name)) = VALUES.iter().find(|(of, _)| *of == value) {
         return (*name).to_owned();
@@ -99,7 +99,7 @@ pub fn value_name(value: &str) -> String {
     if is_words { value.replace('-', " ") } else { value.to_owned() }
 }
 
-/// The end of a key that says what it is: without the numbers of flows, faults and hops.
+/// The components of a key without the indices of flows, faults and hops.
 fn names(key: &str) -> Vec<&str> {
     let all: Vec<&str> = key.split('.').collect();
     let is_number = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
@@ -110,14 +110,14 @@ fn names(key: &str) -> Vec<&str> {
 
 fn known(key: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
     let names = names(key);
-    // The longest end comes first.
+    // The longest suffix comes first.
     (0..names.len()).find_map(|from| {
         let end = names[from..].join(".");
         KEYS.iter().find(|(of, _, _)| *of == end)
     })
 }
 
-/// A key in words: `pause`, `bit error rate`, `RTS threshold`.
+/// Label of a key: `pause`, `bit error rate`, `RTS threshold`.
 pub fn key_name(key: &str) -> String {
     if let Some((_, name, _)) = known(key) {
         return (*name).to_owned();
@@ -135,8 +135,8 @@ fn word(word: &str) -> String {
     if CAPITALS.contains(&word) { word.to_uppercase() } else { word.to_owned() }
 }
 
-/// What a key is set to, as an arm is called by it: `AODV`, `no aid`, `window 8`. A table is called by what
-/// it is about: `{ protocol = "dsr", … }`.
+/// Label of a key's value, as the name of an arm: `AODV`, `no aid`, `window 8`. A table is labelled
+/// by its tag: `{ protocol = "dsr", … }`.
 pub fn setting(key: &str, value: &str) -> String {
     if let Ok(toml::Value::Table(table)) = value.parse::<toml::Value>()
         && let Some(toml::Value::String(name)) =
@@ -156,7 +156,7 @@ pub fn setting(key: &str, value: &str) -> String {
     }
 }
 
-/// What a metric is called, of a flow or of the network.
+/// Label of a metric of a flow or of the network.
 pub fn metric(name: &str) -> String {
     match name {
         "completion_s" => "completion time".into(),
@@ -182,7 +182,7 @@ pub fn metric(name: &str) -> String {
     }
 }
 
-/// What a bare number of a key counts, where the key's name does not say it: `packets`.
+/// Unit of the bare number of a key, where the key's label does not contain it: `packets`.
 pub fn counted(key: &str, unit: Unit) -> &'static str {
     known(key).filter(|_| unit == Unit::One).map_or("", |(_, _, counted)| counted)
 }

@@ -1,11 +1,11 @@
-//! Means and intervals over runs.
+//! Means and confidence intervals over runs.
 
 use std::collections::BTreeMap;
 
 use driftway_sim::results::{Estimate, FlowSummary, METRICS, RunResult, Summary, is_of_back};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// What `runs` have in common. All are of one scenario, so they have the same flows.
+/// Summarises `runs` of the same scenario, which have the same flows.
 pub fn summarise(runs: &[RunResult]) -> Summary {
     let flows = runs.first().map_or(&[][..], |run| &run.flows);
     let flows = flows.iter().enumerate().map(|(index, flow)| {
@@ -29,7 +29,7 @@ pub fn summarise(runs: &[RunResult]) -> Summary {
     Summary { runs: runs.len() as u64, flows: flows.collect(), drops: drops(runs) }
 }
 
-/// A run in which nothing was dropped for a reason counts with zero.
+/// A run without drops for a reason counts with zero.
 fn drops(runs: &[RunResult]) -> BTreeMap<String, Estimate> {
     let mut reasons: Vec<&String> = runs.iter().flat_map(|run| run.drops.keys()).collect();
     reasons.sort();
@@ -42,7 +42,7 @@ fn drops(runs: &[RunResult]) -> BTreeMap<String, Estimate> {
     reasons.into_iter().filter_map(count).collect()
 }
 
-/// Mean and intervals of `values`; `None` where there are none.
+/// Mean and intervals of `values`; `None` without values.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     if values.is_empty() {
         return None;
@@ -57,8 +57,8 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { mean, ci90: interval(0.90), ci95: interval(0.95), n: values.len() as u64 })
 }
 
-/// The two-sided quantile of Student's t. Nine decimals: more than anybody needs, and few enough
-/// that machines whose logarithms differ in the last digit write the same bytes.
+/// The two-sided quantile of Student's t. Nine decimals are sufficient, and few enough that
+/// machines whose logarithms differ in the last digit write the same bytes.
 pub fn quantile(confidence: f64, freedom: f64) -> Option<f64> {
     let t = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.5 + confidence / 2.0);
     Some((t * 1e9).round() / 1e9)
@@ -113,7 +113,7 @@ mod test {
         }
     }
 
-    /// Documents of scenarios in which nothing goes back say nothing of it.
+    /// Without traffic in the reverse direction its metrics are absent.
     #[test]
     fn what_goes_back_is_summed_up_where_something_does() {
         let names = |back_delivered_bytes| {

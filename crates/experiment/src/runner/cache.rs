@@ -1,5 +1,5 @@
-//! Runs that were made, kept in files: a study that was stopped goes on with what is missing, and what is
-//! unchanged is not run again.
+//! Cache of runs in files: an interrupted study resumes with the missing runs, and unchanged runs
+//! are not repeated.
 
 use std::env;
 use std::fs;
@@ -13,26 +13,27 @@ use super::identity::VERSION;
 use super::record::{Job, Record};
 use crate::error::Error;
 
-/// The variable of the environment that names another place, or says `off`.
+/// The environment variable that sets another directory, or disables the cache with `off`.
 pub const VARIABLE: &str = "DRIFTWAY_CACHE";
 
-/// What a version has left is removed when no run of it was added for so long.
+/// The cache of an old version is removed if no run was added to it for this time.
 const KEPT_FOR: StdDuration = StdDuration::from_secs(30 * 24 * 3600);
 
-/// A directory in which runs are kept: `VERSION/DIGEST/SEED.json`, and with samples every so many
-/// nanoseconds `VERSION/DIGEST/SEED-NANOSECONDS.json`. Files are written under another name and renamed, so
-/// that several programs can use it at once, and none reads a half one.
+/// A directory of runs: `VERSION/DIGEST/SEED.json`, or with samples at an interval in nanoseconds
+/// `VERSION/DIGEST/SEED-NANOSECONDS.json`. Files are written under another name and renamed, so
+/// that several processes can use the cache concurrently and none reads a partial file.
 #[derive(Clone, Debug)]
 pub struct Cache {
     dir: PathBuf,
 }
 
 impl Cache {
-    /// Where `DRIFTWAY_CACHE` says, else `driftway` in `XDG_CACHE_HOME` or `~/.cache`. `None` if it says
-    /// `off`, or if there is no home.
+    /// The directory in `DRIFTWAY_CACHE`, else `driftway` in `XDG_CACHE_HOME` or `~/.cache`. `None`
+    /// if the variable is `off`, or if there is no home directory.
     ///
     /// # Errors
-    /// The directory can't be made.
+    ///
+    /// The directory cannot be created.
     pub fn standard() -> Result<Option<Self>, Error> {
         let of = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let dir = match of(VARIABLE) {
@@ -47,10 +48,11 @@ impl Cache {
         Self::at(&dir).map(Some)
     }
 
-    /// In this directory.
+    /// Uses this directory.
     ///
     /// # Errors
-    /// It can't be made.
+    ///
+    /// It cannot be created.
     pub fn at(dir: &Path) -> Result<Self, Error> {
         let own = dir.join(VERSION);
         let made = own.is_dir();
@@ -61,7 +63,7 @@ impl Cache {
         Ok(Self { dir: own })
     }
 
-    /// The run, if it is there. A file that is not a record of it counts as none.
+    /// Returns the run if it is cached. A file that is not a record of this run is ignored.
     pub fn get(&self, job: &Job, seed: u64, step: Option<Duration>) -> Option<Record> {
         let bytes = fs::read(self.file(job, seed, step)).ok()?;
         let record: Record = serde_json::from_slice(&bytes).ok()?;
@@ -70,10 +72,11 @@ impl Cache {
             .then_some(record)
     }
 
-    /// Keeps a run.
+    /// Stores a run.
     ///
     /// # Errors
-    /// It can't be written.
+    ///
+    /// It cannot be written.
     pub fn put(&self, job: &Job, step: Option<Duration>, record: &Record) -> Result<(), Error> {
         let file = self.file(job, record.seed, step);
         self.write(&file, record).map_err(|error| Error::io("keep a run in", &file, error))
@@ -97,7 +100,8 @@ impl Cache {
     }
 }
 
-/// Removes what versions that are no longer used have left. What can't be removed stays: it is in nobody's way.
+/// Removes the caches of versions no longer used. Files that cannot be removed are left, as they do
+/// no harm.
 fn forget_old(dir: &Path) {
     #[expect(
         clippy::disallowed_methods,
@@ -113,7 +117,7 @@ fn forget_old(dir: &Path) {
     }
 }
 
-/// Only what this file has made is removed.
+/// Only directories that this module created are removed.
 fn is_a_version(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let code = name.and_then(|name| name.split_once('-'));

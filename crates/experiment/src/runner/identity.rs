@@ -1,17 +1,17 @@
-//! What makes a run the run that it is: a scenario by all that changes a result, and the code.
+//! Identity of a run: everything in a scenario that changes results, and the code.
 
 use std::fmt::{self, Write};
 
 use driftway_scenario::{Network, Scenario};
 use sha2::{Digest, Sha256};
 
-/// The version of driftway that makes results: its number, and a digest of the code that they can
-/// depend on, which differs after a developer's changes.
+/// Version of driftway that produces results: its number, and a digest of the code on which they
+/// can depend, so that it changes during development.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("DRIFTWAY_CODE"));
 
-/// A digest of everything in a scenario that can change a run, in hexadecimal; its movement file's
-/// content, too. Scenarios with the same digest give the same runs. What it is called, what it
-/// shows, and what a paper reported of it changes no run.
+/// A hexadecimal digest of everything in a scenario that can change a run, including the content of
+/// its movement file. Scenarios with the same digest have the same runs. The name, the description
+/// and the published results of a scenario change no run.
 pub fn digest(scenario: &Scenario) -> String {
     let mut bare = scenario.clone();
     (bare.name, bare.description) = (String::new(), None);
@@ -26,7 +26,7 @@ pub fn digest(scenario: &Scenario) -> String {
     sum.0.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A digest of text. It takes anything.
+/// A digest of text that never fails.
 struct Sum(Sha256);
 
 impl Write for Sum {

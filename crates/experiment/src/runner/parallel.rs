@@ -1,14 +1,15 @@
-//! Work on several processors that gives the same answer as on one.
+//! Parallel work whose results do not depend on the number of threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Does `work` for every index below `count`, `jobs` at a time, and puts the answers in the order
-/// of the indices. After a failure no new work begins. Work is handed out in order, so everything
-/// before the failure is finished, and the failure reported is the first by index whatever the
-/// number of jobs.
+/// Calls `work` for each index below `count` in `jobs` threads, and returns the results in the
+/// order of the indices. After a failure no new work starts. Work is assigned in order, so that
+/// everything before the failure is completed, and the failure reported is the first by index for
+/// any number of threads.
 ///
 /// # Errors
+///
 /// The first failure by index.
 pub fn in_order<T: Send, E: Send>(
     jobs: usize,

@@ -1,5 +1,5 @@
-//! The names of a study's file, its axes and its measures: everything that is wrong is found, and
-//! placed, before anything runs.
+//! Checks of a study's names, axes and measures: all errors are found and located before anything
+//! runs.
 
 use driftway_scenario::{
     Application, Coordinate, Error, File, Flow, Scenario, Time, Transport, Unit, nearest, quantity,
@@ -11,24 +11,25 @@ use super::format::{Against, Axis, Figure, Kernel, Measure, Of, Point, Settings,
 use super::number::Setting;
 use crate::words::list;
 
-/// The way to a value of the file, for a message.
+/// Path to a value of the file, for a message.
 macro_rules! keys {
     ($($part:expr),+) => { [$($part.to_string()),+] };
 }
 pub(super) use keys;
 
-/// More runs than any point needs were not meant.
+/// More runs per point are assumed to be a mistake.
 const MOST_RUNS: u64 = 10_000;
 
-/// The names of a file: each once, and known where it is used.
+/// Checks that names are unique, and known where they are used.
 ///
 /// # Errors
-/// What is wrong first.
+///
+/// The first error.
 pub fn names(file: &File, study: &Study) -> Result<(), Error> {
     if study.is_paper() && study.authors.is_empty() {
         return Err(file.error(&["authors"], "a paper has at least one of `authors`"));
     }
-    // Nothing can be said of one run.
+    // One run has no interval, so that no statement can be judged.
     let fewest = if study.statements.is_empty() { 1 } else { 2 };
     for (keys, runs) in [(&["runs"][..], study.runs), (&["quick", "runs"], study.quick.runs)] {
         if !(fewest..=MOST_RUNS).contains(&runs) {
@@ -87,7 +88,7 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
     study.kernel.as_ref().map_or(Ok(()), |kernel| of_kernel(file, study, kernel))
 }
 
-/// The names of `[kernel]`.
+/// Checks the names in `[kernel]`.
 fn of_kernel(file: &File, study: &Study, kernel: &Kernel) -> Result<(), Error> {
     for (keys, runs) in
         [(&["kernel", "runs"][..], kernel.runs), (&["kernel", "quick", "runs"], kernel.quick.runs)]
@@ -117,25 +118,26 @@ fn of_kernel(file: &File, study: &Study, kernel: &Kernel) -> Result<(), Error> {
     Ok(())
 }
 
-/// What groups are called.
+/// Names of the groups.
 pub fn group_names(study: &Study) -> Vec<&str> {
     study.groups.iter().map(|group| group.name.as_str()).collect()
 }
 
-/// What arms are called.
+/// Names of the arms.
 pub fn arm_names(study: &Study) -> Vec<&str> {
     study.arms.iter().map(|arm| arm.name.as_str()).collect()
 }
 
-/// What figures are called.
+/// Names of the figures.
 pub fn figure_names(study: &Study) -> Vec<&str> {
     study.figures.iter().map(|figure| figure.id.as_str()).collect()
 }
 
-/// The number of `name` among `names`.
+/// Index of `name` in `names`.
 ///
 /// # Errors
-/// It is not there: the nearest is told.
+///
+/// It is unknown; the hint has the closest name.
 pub fn one_of<K: AsRef<str>>(
     file: &File,
     keys: &[K],
@@ -151,7 +153,7 @@ pub fn one_of<K: AsRef<str>>(
     })
 }
 
-/// A place on an axis in base units.
+/// A position on an axis in base units.
 pub fn place(at: &Coordinate) -> Option<(f64, Unit)> {
     match at {
         Coordinate::Number(number) => Some((*number, Unit::One)),
@@ -159,7 +161,7 @@ pub fn place(at: &Coordinate) -> Option<(f64, Unit)> {
     }
 }
 
-/// A place as it is written.
+/// A position as written in the file.
 pub fn written(at: &Coordinate) -> String {
     match at {
         Coordinate::Number(number) => number.to_string(),
@@ -167,10 +169,11 @@ pub fn written(at: &Coordinate) -> String {
     }
 }
 
-/// The arms of a figure, by number, in the study's order.
+/// Indices of a figure's arms, in the study's order.
 ///
 /// # Errors
-/// A name is not known.
+///
+/// An unknown name.
 pub fn arms(file: &File, study: &Study, number: usize) -> Result<Vec<usize>, Error> {
     let figure = &study.figures[number];
     let all = figure.arms.is_empty() && figure.groups.is_empty();
@@ -189,13 +192,14 @@ pub fn arms(file: &File, study: &Study, number: usize) -> Result<Vec<usize>, Err
     Ok((0..wanted.len()).filter(|&arm| wanted[arm]).collect())
 }
 
-/// What an axis sets at each of its points, and what those that have names are called.
+/// The overrides at each point of an axis, and the names of those points that have one.
 pub type Steps = Vec<(Coordinate, Settings, Option<String>)>;
 
-/// The points of a figure's axis, and its unit.
+/// Points of a figure's axis, and its unit.
 ///
 /// # Errors
-/// It is none.
+///
+/// The axis is invalid.
 pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Error> {
     let (by_key, by_points) = (!axis.key.0.is_empty(), !axis.points.is_empty());
     if by_key == by_points || by_key == axis.values.is_empty() {
@@ -234,10 +238,11 @@ pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Er
     Ok((steps, unit.unwrap_or(Unit::One)))
 }
 
-/// What a figure measures, and the paper's numbers of it.
+/// Checks a figure's measures and the paper's numbers.
 ///
 /// # Errors
-/// A metric or an arm is not known, or a point has no place on the axis.
+///
+/// An unknown metric or arm, or a point outside the axis.
 pub fn measures(
     file: &File,
     figure: &Figure,
@@ -277,10 +282,11 @@ pub fn measures(
     Ok(())
 }
 
-/// Which of a figure's measures is meant: the first where none is named.
+/// Index of one of the figure's measures; the first if none is named.
 ///
 /// # Errors
-/// It measures no such thing.
+///
+/// The figure has no such measure.
 pub fn measure_of<K: AsRef<str>>(
     file: &File,
     figure: &Figure,
@@ -292,10 +298,11 @@ pub fn measure_of<K: AsRef<str>>(
     one_of(file, keys, "metric in this figure", metric, &metrics)
 }
 
-/// What is drawn of one run.
+/// Checks the trace of a figure.
 ///
 /// # Errors
-/// There is an axis as well, or the window is none.
+///
+/// The figure also has an axis, or the window is invalid.
 pub fn trace(file: &File, figure: &Figure, trace: &Trace, number: usize) -> Result<(), Error> {
     if figure.x.is_some() {
         let message = "a trace is of one point\nleave `x` out, and `set` where on it that is";
@@ -320,7 +327,8 @@ pub fn trace(file: &File, figure: &Figure, trace: &Trace, number: usize) -> Resu
     Ok(())
 }
 
-/// Are there the flows that a figure measures, and can they have what it measures?
+/// Checks that the scenario has the flows that a figure measures, and that its metrics exist for
+/// them.
 pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)> {
     for (number, measure) in figure.y.iter().enumerate() {
         let wrong = |what: String| Err((number, what));
@@ -351,10 +359,11 @@ pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)>
     Ok(())
 }
 
-/// The metric that a run may leave open.
+/// The metric that a run may not have, if a transfer does not complete.
 pub const COMPLETION: &str = "completion_s";
 
-/// The numbers of the flows that a measure is of: of several, the TCP flows, or all where none is TCP.
+/// Indices of the flows of a measure: the selected one, or else the TCP flows, or all if none uses
+/// TCP.
 pub fn flows(measure: &Measure, scenario: &Scenario) -> Vec<usize> {
     let flows = scenario.flows.iter().enumerate();
     match measure.of {

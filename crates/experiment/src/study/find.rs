@@ -1,5 +1,5 @@
-//! Where studies are: papers in a directory that is named, in `papers/` here, or in this program itself;
-//! others in a file.
+//! Sources of studies: a paper in a named directory, in `papers/`, or built into this program;
+//! other studies in a file.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,47 +11,48 @@ use rust_embed::Embed;
 use super::point;
 use crate::error::Error;
 
-/// The papers that come with driftway.
+/// The papers included in driftway.
 #[derive(Embed)]
 #[folder = "../../papers"]
 struct BuiltIn;
 
-/// The directory in which papers stand.
+/// Directory of papers.
 const PAPERS: &str = "papers";
 
-/// The file that makes a directory a paper.
+/// The file that defines a paper.
 pub const FILE: &str = "paper.toml";
 
-/// What the file of a study is called that was made from a command line.
+/// Name of the file of a study created from a command line.
 pub const STUDY: &str = "study.toml";
 
-/// How a scenario of a paper is named where a file is: `paper:NAME/FILE`.
+/// Prefix of a paper's scenario where a file is expected: `paper:NAME/FILE`.
 pub const PREFIX: &str = "paper:";
 
-/// A study's files.
+/// The files of a study.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What the study is called.
+    /// Name of the study.
     pub name: String,
     place: Place,
 }
 
-/// Where they are.
+/// Location of the files.
 #[derive(Clone, Debug)]
 enum Place {
-    /// In a directory; the study's own has this name there.
+    /// In a directory; `file` is the study's own file.
     Dir { dir: PathBuf, file: String },
-    /// In this program.
+    /// Built into this program.
     BuiltIn,
-    /// The study was made from a command line; its scenarios stand in a directory.
+    /// The study was created from a command line; its scenarios are in a directory.
     Given { dir: PathBuf, text: String },
 }
 
 impl Source {
-    /// The paper called `name`, or in the directory `name`.
+    /// Finds the paper called `name`, or in the directory `name`.
     ///
     /// # Errors
-    /// There is none; the message has the nearest name.
+    ///
+    /// There is none; the hint has the closest name.
     pub fn find(name: &str) -> Result<Self, Error> {
         let given = Path::new(name);
         let here = Path::new(PAPERS).join(name);
@@ -85,10 +86,11 @@ impl Source {
         Err(Error::refused_with(message, help))
     }
 
-    /// The study in this file; its scenarios stand beside it.
+    /// The study in this file; its scenarios are in the same directory.
     ///
     /// # Errors
-    /// That is not the name of a file.
+    ///
+    /// It is not a file name.
     pub fn file(path: &Path) -> Result<Self, Error> {
         let wrong =
             || Error::refused(format!("{}: that is not the name of a file", path.display()));
@@ -98,15 +100,16 @@ impl Source {
         Ok(Self { name: name.to_owned(), place: Place::Dir { dir, file: file.to_owned() } })
     }
 
-    /// A study of this text, whose scenarios stand in `dir`.
+    /// A study with this text, whose scenarios are in `dir`.
     pub fn given(name: &str, text: String, dir: PathBuf) -> Self {
         Self { name: name.to_owned(), place: Place::Given { dir, text } }
     }
 
-    /// The text of a file of the study.
+    /// Reads a file of the study.
     ///
     /// # Errors
-    /// It is not there, or not text.
+    ///
+    /// It is missing, or not UTF-8.
     pub fn read(&self, file: &str) -> Result<String, Error> {
         match &self.place {
             Place::Given { text, .. } if file == STUDY => Ok(text.clone()),
@@ -122,7 +125,7 @@ impl Source {
         }
     }
 
-    /// Has it this file?
+    /// Returns whether the study has this file.
     pub fn has(&self, file: &str) -> bool {
         match &self.place {
             Place::Given { .. } if file == STUDY => true,
@@ -131,16 +134,17 @@ impl Source {
         }
     }
 
-    /// The study's own file.
+    /// Parses the study's own file.
     ///
     /// # Errors
-    /// It can't be read, or is no TOML.
+    ///
+    /// It cannot be read, or is not TOML.
     pub fn study(&self) -> Result<File, Error> {
         let file = self.own();
         Ok(File::parse(&self.place(file), self.read(file)?)?)
     }
 
-    /// The name of the study's own file.
+    /// Name of the study's own file.
     pub fn own(&self) -> &str {
         match &self.place {
             Place::Dir { file, .. } => file,
@@ -149,12 +153,12 @@ impl Source {
         }
     }
 
-    /// Was it made from a command line?
+    /// Returns whether it was created from a command line.
     pub const fn is_given(&self) -> bool {
         matches!(self.place, Place::Given { .. })
     }
 
-    /// Where a file of the study stands, for messages.
+    /// Path of a file of the study, for messages.
     pub fn place(&self, file: &str) -> String {
         match &self.place {
             Place::BuiltIn => format!("{PREFIX}{}/{file}", self.name),
@@ -164,12 +168,13 @@ impl Source {
         }
     }
 
-    /// What a command calls a file of the study. A paper's scenario has a name that works everywhere.
+    /// Path of a file of the study, for commands. The name of a paper's scenario is valid
+    /// everywhere.
     pub fn named(&self, file: &str) -> String {
         if self.is_known() { format!("{PREFIX}{}/{file}", self.name) } else { self.place(file) }
     }
 
-    /// Is it a paper that is known by its name?
+    /// Returns whether it is a paper that can be found by its name.
     fn is_known(&self) -> bool {
         match &self.place {
             Place::BuiltIn => true,
@@ -178,7 +183,7 @@ impl Source {
         }
     }
 
-    /// The directory from which a scenario's movement file is looked for; `None`: the study is built in.
+    /// Base directory of a scenario's movement file; `None`: the study is built in.
     pub fn dir(&self) -> Option<&Path> {
         match &self.place {
             Place::Dir { dir, .. } | Place::Given { dir, .. } => Some(dir),
@@ -186,10 +191,12 @@ impl Source {
         }
     }
 
-    /// Puts its files into `papers/NAME` of the directory `root`, where commands of a paper look for them.
+    /// Copies its files to `papers/NAME` in the directory `root`, where the commands of a paper
+    /// expect them.
     ///
     /// # Errors
-    /// They can't be written.
+    ///
+    /// They cannot be written.
     pub fn unpack(&self, root: &Path) -> io::Result<()> {
         let papers = root.join(PAPERS);
         std::fs::create_dir_all(&papers)?;
@@ -209,24 +216,25 @@ impl Source {
         }
     }
 
-    /// As a command line names it.
+    /// Name of the study as a command-line argument.
     pub fn argument(&self) -> String {
         match &self.place {
             _ if self.is_known() => self.name.clone(),
             Place::BuiltIn => self.name.clone(),
             Place::Dir { dir, file } if file == FILE => dir.display().to_string(),
             Place::Dir { dir, file } => dir.join(file).display().to_string(),
-            // It is written with the results.
+            // It is written together with the results.
             Place::Given { .. } => STUDY.to_owned(),
         }
     }
 }
 
-/// The scenario in a file, or that of a paper which is named as `paper:NAME/FILE`, or as
+/// Loads the scenario in a file, or that of a paper named `paper:NAME/FILE` or
 /// `paper:NAME#FIGURE/ARM/POINT` ([`point`]), with keys set.
 ///
 /// # Errors
-/// There is none, or it is wrong.
+///
+/// It does not exist, or is invalid.
 pub fn scenario(file: &Path, set: &[(String, String)]) -> Result<Scenario, Error> {
     let named = file.to_str().and_then(|name| name.strip_prefix(PREFIX));
     if let Some((paper, named)) = named.and_then(|named| named.split_once(point::SEPARATOR)) {
@@ -247,10 +255,10 @@ pub fn scenario(file: &Path, set: &[(String, String)]) -> Result<Scenario, Error
     Ok(Scenario::parse(&source.place(name), &source.read(name)?, set)?)
 }
 
-/// Every paper that can be named: those in `papers/` here, and those built in.
+/// Names of all papers: those in `papers/`, and those built in.
 pub fn names() -> BTreeSet<String> {
     let mut names = built_in();
-    // Where there is no such directory, there are none in it.
+    // Without that directory there are none in it.
     let here = std::fs::read_dir(PAPERS).into_iter().flatten().flatten();
     names.extend(
         here.filter(|entry| entry.path().join(FILE).is_file())

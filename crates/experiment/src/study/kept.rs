@@ -1,8 +1,9 @@
-//! The results that a paper keeps beside its file: what its texts cite, and what a run is held to.
+//! Recorded results of a paper: the values that its texts cite, and with which runs are compared.
 //!
-//! `results.csv` has a row for each arm of each figure at each point, for each metric: the mean of all runs,
-//! half of its 90 % interval, and the mean of the quick part's runs where that has the point. So the quick
-//! part shows in seconds that what is cited is still what driftway gives.
+//! `results.csv` has a row for each arm of each figure at each point, for each metric: the mean of
+//! all runs, the half-width of its 90 % interval, and the mean of the runs of the quick part, if
+//! that includes the point. So the quick part shows within seconds that the cited values are still
+//! those of driftway.
 
 use std::collections::BTreeMap;
 
@@ -12,41 +13,41 @@ use super::select::{Recorded, quick_points};
 use super::statement::Cell;
 use crate::error::Error;
 
-/// What the file is called.
+/// Name of the file.
 pub const FILE: &str = "results.csv";
 
 const COLUMNS: [&str; 7] = ["figure", "metric", "arm", "x", "mean", "half", "quick"];
 
-/// Which number: figure, metric, arm and point, as the study's file has them.
+/// Identity of a value: figure, metric, arm and point, as in the study's file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
-    /// The figure.
+    /// Figure.
     pub figure: String,
-    /// What is measured.
+    /// Metric.
     pub metric: String,
-    /// Whose.
+    /// Arm.
     pub arm: String,
-    /// Where; empty where there is no axis.
+    /// Point; empty without an axis.
     pub x: String,
 }
 
-/// A number, in its metric's base unit, with six digits.
+/// A value in its metric's base unit, with six digits.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Number {
-    /// Of all runs.
+    /// Mean of all runs.
     pub mean: Option<f64>,
-    /// Half of the 90 % interval of that.
+    /// Half-width of its 90 % interval.
     pub half: Option<f64>,
-    /// Of the quick part's runs.
+    /// Mean of the runs of the quick part.
     pub quick: Option<f64>,
 }
 
-/// All of them.
+/// All recorded values.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Kept(pub BTreeMap<Name, Number>);
 
 impl Kept {
-    /// What the runs gave, of the figures that were run.
+    /// The results of the figures that were run.
     pub fn of(outcome: &Outcome<'_>) -> Self {
         let plan = outcome.plan;
         let quick = usize::try_from(plan.study.quick.runs).unwrap_or(usize::MAX);
@@ -78,10 +79,11 @@ impl Kept {
         kept
     }
 
-    /// Reads the file.
+    /// Parses the file.
     ///
     /// # Errors
-    /// It is not such a file; `place` says which.
+    ///
+    /// It is invalid; `place` is its name.
     pub fn read(place: &str, text: &str) -> Result<Self, Error> {
         let wrong = |line: usize, what: &str| {
             let help = "`driftway paper NAME --record` writes it anew";
@@ -113,10 +115,11 @@ impl Kept {
         Ok(kept)
     }
 
-    /// The file.
+    /// Formats the file.
     ///
     /// # Errors
-    /// Never, for what is in memory.
+    ///
+    /// Never, in memory.
     pub fn write(&self) -> Result<String, csv::Error> {
         let mut out = csv::Writer::from_writer(Vec::new());
         out.write_record(COLUMNS)?;
@@ -130,7 +133,7 @@ impl Kept {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// What `found` has otherwise than this, as far as it has it; a line each.
+    /// Lists the values in which `found` differs from the recorded ones, as far as it has them.
     pub fn parts(&self, found: &Self) -> Vec<String> {
         let mut parts = Vec::new();
         for (name, number) in &found.0 {
@@ -167,7 +170,7 @@ fn half(samples: &[Sample]) -> Option<f64> {
     Some(six_digits((high - low) / 2.0))
 }
 
-/// More digits than anybody needs, and few enough that the order of a sum does not show.
+/// Sufficient digits, and few enough to hide the order of summation.
 fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }

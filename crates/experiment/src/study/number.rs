@@ -1,4 +1,4 @@
-//! Values of `paper.toml` that can be written in more than one way.
+//! Values of `paper.toml` with several notations.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::format::{Names, Of};
 
-/// What a paper says: a number, or from–to.
+/// A number of a paper, or a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number {
-    /// From (for one number, itself). Percentages are divided by 100.
+    /// Lower end, or the number itself. Percentages are divided by 100.
     pub low: f64,
-    /// To.
+    /// Upper end.
     pub high: f64,
-    /// What it is written in; `None` for a bare number, which is in its metric's base unit.
+    /// Unit; `None` for a bare number in its metric's base unit.
     pub unit: Option<NumberUnit>,
 }
 
-/// The unit that a number is written in.
+/// Unit of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberUnit {
-    /// A quantity's.
+    /// Unit of a quantity.
     Of(Unit),
     /// Per cent.
     Percent,
@@ -41,7 +41,7 @@ impl Number {
         Some(Self { unit: Some(NumberUnit::Of(unit)), ..Self::of(value) })
     }
 
-    /// Is it a percentage?
+    /// Returns whether it is a percentage.
     pub fn is_percent(&self) -> bool {
         self.unit == Some(NumberUnit::Percent)
     }
@@ -85,14 +85,14 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// A value as `--set KEY=VALUE` takes it.
+/// A value in the syntax of `--set KEY=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setting(pub String);
 
 impl<'de> Deserialize<'de> for Setting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(match toml::Value::deserialize(deserializer)? {
-            // Text needs its quotes only where it would be taken for something else without.
+            // A string is quoted only where it would otherwise be parsed as another type.
             toml::Value::String(text) if text.parse::<toml::Value>().is_err() => Self(text),
             other => Self(other.to_string()),
         })

@@ -1,5 +1,5 @@
-//! A paper in one of its readings: its figures without the arms that stand for others, and what is judged
-//! in it.
+//! One reading of a paper: its figures without the arms of other readings, and the statements
+//! judged in it.
 
 use driftway_scenario::nearest;
 
@@ -9,9 +9,10 @@ use super::plan::{Plan, replan};
 use super::statement::format::Reading;
 use crate::error::Error;
 
-/// The plan with the reading of this name alone.
+/// Restricts the plan to the reading with this name.
 ///
 /// # Errors
+///
 /// The paper has no such reading.
 pub fn only(plan: Plan, name: &str) -> Result<Plan, Error> {
     let readings = &plan.study.readings;
@@ -35,7 +36,7 @@ pub fn only(plan: Plan, name: &str) -> Result<Plan, Error> {
     replan(plan.source, study)
 }
 
-/// Leaves a figure the arms that the reading has; all, where it has none of them.
+/// Restricts a figure to the arms of the reading; keeps all if it has none of them.
 fn narrow<'a>(
     figure: &mut Figure,
     arms: impl Iterator<Item = &'a str>,
@@ -56,7 +57,7 @@ fn narrow<'a>(
     figure.arms = kept;
 }
 
-/// Leaves the statements that are judged in the reading `name`, in it alone.
+/// Keeps the statements that are judged in the reading `name`, in that reading only.
 fn of_reading(study: &mut Study, name: &str) {
     let is_judged =
         |readings: &[String]| readings.is_empty() || readings.iter().any(|of| of == name);

@@ -1,4 +1,4 @@
-//! From runs to figures and verdicts.
+//! Conversion of runs to figures and verdicts.
 
 use super::check::place;
 use super::document::{
@@ -14,18 +14,18 @@ use super::statement::format::{Peak, Verdict};
 use super::statement::{Case, Cell, Planned, unit_of};
 use super::verdict::{Said, strain, verdict};
 
-/// What came out of the runs.
+/// The results of the runs of a study.
 pub struct Outcome<'a> {
-    /// What was planned,
+    /// The plan.
     pub plan: &'a Plan,
-    /// what of it was run,
+    /// The part that was run.
     pub selection: &'a Selection,
-    /// and what that gave.
+    /// The results.
     pub results: &'a Results,
 }
 
 impl Outcome<'_> {
-    /// The samples of a cell, one a seed.
+    /// The samples of a cell, one per seed.
     pub fn samples(&self, cell: Cell) -> Vec<Sample> {
         let job = self.plan.figures[cell.figure].jobs[cell.arm][cell.x];
         let scenario = &self.plan.jobs[job].scenario;
@@ -34,7 +34,7 @@ impl Outcome<'_> {
         runs.map(|run| sample(measure, scenario, run)).collect()
     }
 
-    /// The document, with `timing`.
+    /// The document with all results and `timing`.
     pub fn document(&self, timing: Timing) -> Document {
         let study = &self.plan.study;
         let figures = study.figures.iter().enumerate().filter(|(f, _)| self.is_run(*f));
@@ -136,7 +136,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// Each arm less the one that it is compared with, where the figure has both.
+    /// Each arm minus the one with which it is compared, if the figure has both.
     fn differences(&self, number: usize, y: usize) -> Vec<DifferenceResult> {
         let (planned, arms) = (&self.plan.figures[number], &self.plan.study.arms);
         let pairs = planned.arms.iter().enumerate().filter_map(|(row, &arm)| {
@@ -238,7 +238,7 @@ impl Outcome<'_> {
             };
             measured.retain(|(_, measured, _)| mean(measured).is_none_or(|mean| mean == end));
         }
-        // What can't be measured comes first, then what differs, then what is nearest to it.
+        // Unmeasurable cases come first, then disagreements, then those closest to one.
         let worst = measured.iter().max_by(|(_, a, va), (_, b, vb)| {
             let rank = |verdict: &Option<Option<Verdict>>| match verdict {
                 None => 3,
@@ -261,7 +261,7 @@ impl Outcome<'_> {
         result.n = worst.n;
         result.verdict = found.flatten();
         if result.verdict.is_none() {
-            // Where there were more runs and only one has a value, that is a result.
+            // With several runs of which only one has a value, this is a result.
             result.verdict = (self.selection.seeds.len() > 1).then_some(Verdict::Differs);
             result.notes.push("one run has no interval".to_owned());
         }
@@ -281,7 +281,7 @@ impl Outcome<'_> {
         if result.verdict == Some(Verdict::Differs)
             && let Some(differs) = planned.differs.map(|number| &statement.differs[number])
         {
-            // One cause may be of several figures.
+            // One cause may apply to several figures.
             let of_figure = |text: &str| text.replace("{figure}", &result.figure);
             let (because, command) = (of_figure(&differs.because), of_figure(&differs.shown_by));
             (result.because, result.shown_by) = (Some(because), Some(command));
@@ -289,7 +289,7 @@ impl Outcome<'_> {
         result
     }
 
-    /// The verdict that is recorded for these runs.
+    /// The verdict recorded for these runs.
     fn expected(&self, planned: &Planned) -> Verdict {
         let otherwise = self.selection.recorded == Recorded::Quick
             && self.plan.study.quick.otherwise.contains(&planned.id);
@@ -299,7 +299,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// Which arms did not complete, and how often.
+    /// The arms that did not complete, with their counts.
     fn incomplete(&self, cells: &[Cell]) -> String {
         let seeds = self.selection.seeds.len();
         let parts: Vec<String> = cells

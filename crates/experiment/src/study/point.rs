@@ -8,14 +8,16 @@ use super::find::Source;
 use super::plan::{Plan, plan};
 use crate::error::Error;
 
-/// What separates a paper's name from one of its points.
+/// Separator between a paper's name and a point.
 pub const SEPARATOR: char = '#';
 
-/// The scenario of the point `named` (`FIGURE/ARM/POINT`) of the paper called `paper`, with more keys set.
+/// The scenario of the point `named` (`FIGURE/ARM/POINT`) of the paper called `paper`, with further
+/// keys set.
 ///
 /// # Errors
-/// There is no such paper, figure, arm or point; the message has the nearest name, or all of them. A key
-/// that is wrong.
+///
+/// No such paper, figure, arm or point, with the closest name or all names as a hint; or an invalid
+/// key.
 pub fn scenario(paper: &str, named: &str, set: &[(String, String)]) -> Result<Scenario, Error> {
     let plan = plan(Source::find(paper)?)?;
     let job = find(&plan, named)?;
@@ -28,7 +30,7 @@ pub fn scenario(paper: &str, named: &str, set: &[(String, String)]) -> Result<Sc
     Ok(Scenario::parse(&plan.source.place(file), &plan.source.read(file)?, &all)?)
 }
 
-/// The number of the point's job.
+/// Index of the point's job.
 fn find(plan: &Plan, named: &str) -> Result<usize, Error> {
     let mut parts = named.splitn(3, '/');
     let study = &plan.study;
@@ -44,7 +46,7 @@ fn find(plan: &Plan, named: &str) -> Result<usize, Error> {
     Ok(planned.jobs[arm][point])
 }
 
-/// The place of `name` among `names`; spaces do not count.
+/// Index of `name` in `names`, ignoring spaces.
 fn choose(what: &str, name: Option<&str>, names: &[&str], plan: &Plan) -> Result<usize, Error> {
     let plain = |name: &str| name.replace(' ', "");
     let Some(name) = name.filter(|name| !name.is_empty()) else {

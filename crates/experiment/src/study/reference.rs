@@ -1,4 +1,4 @@
-//! `[figure.reference]`: what `driftway validate` holds a figure against.
+//! References of figures, `[figure.reference]`, with which `driftway validate` compares them.
 
 use driftway_scenario::{Error, File};
 use serde::{Deserialize, Serialize};
@@ -6,20 +6,21 @@ use serde::{Deserialize, Serialize};
 use super::check::keys;
 use super::format::{Figure, Settings};
 
-/// `[figure.reference]`: another simulator or a formula. The figure has one arm, and an axis with
-/// `points`; a point's `reference` is what the other side has to know of it.
+/// Reference of a figure, `[figure.reference]`: another simulator or a formula. The figure has one
+/// arm, and an axis with `points`; a point's `reference` has the parameters of the simulator or
+/// formula.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a reference")]
 pub struct Reference {
-    /// Whose stored numbers; or
+    /// The simulator whose stored results are the reference. Alternative to `formula`.
     pub simulator: Option<Against>,
-    /// which formula's.
+    /// The formula. Alternative to `simulator`.
     pub formula: Option<Law>,
-    /// What counts as agreement.
+    /// Criterion of agreement.
     pub judge: Judge,
-    /// Runs a point. Default: the study's.
+    /// Runs per point. Default: the study's.
     pub runs: Option<u64>,
-    /// How ns-2 runs the same: `[figure.reference.ns2]`.
+    /// The corresponding run of ns-2: `[figure.reference.ns2]`.
     pub ns2: Option<Ns2>,
 }
 
@@ -35,7 +36,7 @@ pub enum Against {
 }
 
 impl Against {
-    /// As people write it.
+    /// Name for readers.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ns2 => "ns-2.35",
@@ -44,27 +45,27 @@ impl Against {
     }
 }
 
-/// How ns-2 runs what a figure is.
+/// Configuration of the corresponding run of ns-2.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a run of ns-2")]
 pub struct Ns2 {
-    /// With its ARP, as in the stored runs.
+    /// Uses ns-2's ARP, as in the stored runs.
     pub arp: bool,
-    /// Which layers are traced, and counted.
+    /// The layers that are traced and counted.
     pub trace: String,
-    /// For `case.tcl`; a point's come after them.
+    /// Arguments for `case.tcl`; those of a point follow them.
     pub arguments: Settings,
 }
 
-/// What counts as agreement.
+/// Criterion of agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judge {
-    /// At each point, the ratio of the mean goodputs is one give or take this.
+    /// At each point, the ratio of the mean goodputs deviates from 1 by at most this.
     Within(f64),
     /// Over the points, the 90 % interval of the mean logarithm of the ratio lies within ± 10 %.
     LogRatio,
-    /// It is measured and told.
+    /// Measured and reported, but not judged.
     Told,
 }
 
@@ -72,17 +73,17 @@ pub enum Judge {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Law {
-    /// The throughput of TCP over a path that loses packets.
+    /// Throughput of TCP over a lossy path.
     Padhye,
-    /// The throughput of 802.11 stations that always have something to send.
+    /// Saturation throughput of 802.11 stations.
     Bianchi,
-    /// The time that one packet takes over one free hop.
+    /// Duration of the exchange of one packet over one idle hop.
     Exchange,
 }
 
 impl Law {
-    /// The numbers that it takes of a point: a loss probability, a one-way delay (ms), a count, a
-    /// payload (B), 1 with RTS and 0 without, a distance (m).
+    /// Parameters at a point: a loss probability, a one-way delay (ms), a count, a payload (B), 1
+    /// with RTS and 0 without, a distance (m).
     pub const fn takes(self) -> &'static [&'static str] {
         match self {
             Self::Padhye => &["loss", "delay_ms"],
@@ -92,10 +93,11 @@ impl Law {
     }
 }
 
-/// What is wrong with a figure's reference, if it has one.
+/// Checks a figure's reference.
 ///
 /// # Errors
-/// What is wrong first.
+///
+/// The first error.
 pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result<(), Error> {
     let points = figure.x.iter().flat_map(|axis| &axis.points).enumerate();
     let Some(reference) = &figure.reference else {

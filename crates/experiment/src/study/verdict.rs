@@ -1,35 +1,35 @@
-//! Does what we measure agree with what is said?
+//! Agreement of measurements with statements.
 //!
-//! A number agrees if the 90 % interval meets it ± 10 % (± 5 points for percentages; none in any run where
-//! the number is 0). An order agrees if the paired 90 % interval lies above zero, or does not reach below
-//! it where equal is allowed. A band agrees if the whole interval lies in it. There is no other tolerance.
-//! What may lie anywhere on the side that matters does not agree.
+//! A number agrees if the 90 % interval overlaps it ± 10 % (± 5 points for percentages; none in any
+//! run if the number is 0). An order agrees if the paired 90 % interval lies above zero, or does
+//! not extend below it where equality is allowed. A band agrees if the whole interval lies in it.
+//! There is no other tolerance. A value that is censored on the relevant side does not agree.
 
 use super::measure::Measured;
 use super::number::Number;
 use super::statement::format::{Bound, Statement, Verdict};
 
-/// A part of the number said.
+/// As a fraction of the number.
 const TOLERANCE: f64 = 0.10;
 
-/// In a percentage's own units: five points.
+/// Of a percentage: five points.
 const POINTS: f64 = 0.05;
 
-/// What is said, as far as a verdict needs it.
+/// The claim of a statement.
 #[derive(Clone, Copy, Debug)]
 pub enum Said {
-    /// It is a number, or one of from–to, or ends there.
+    /// A number or a range, possibly a bound.
     Number(Number, Option<Bound>),
-    /// It lies between these.
+    /// Between these.
     Band(f64, f64),
-    /// It is above zero.
+    /// Above zero.
     Above,
-    /// It is not below zero.
+    /// Not below zero.
     NotBelow,
 }
 
 impl Said {
-    /// What a statement says.
+    /// The claim of `statement`.
     pub fn of(statement: &Statement) -> Self {
         match (statement.number, statement.band) {
             (Some(number), _) => Self::Number(number, statement.bound),
@@ -40,7 +40,7 @@ impl Said {
     }
 }
 
-/// The verdict on one measurement; `None` where there is no interval.
+/// The verdict on one measurement; `None` without an interval.
 pub fn verdict(said: &Said, measured: &Measured) -> Option<Verdict> {
     let [low, high] = measured.ci90?;
     let open = measured.open;
@@ -68,14 +68,14 @@ fn closed(measured: &Measured) -> bool {
     !measured.open.above && !measured.open.below
 }
 
-/// What a number takes in with its tolerance.
+/// The range of a number, including its tolerance.
 fn range(number: &Number) -> [f64; 2] {
     let tolerance = |end: f64| if number.is_percent() { POINTS } else { TOLERANCE * end.abs() };
     [number.low - tolerance(number.low), number.high + tolerance(number.high)]
 }
 
-/// How far a measurement is from what would agree least: where a statement must hold at several
-/// points, the one with the largest is told.
+/// Distance of a measurement from agreement: of several points at which a statement must hold, the
+/// one with the largest distance is reported.
 pub fn strain(said: &Said, measured: &Measured) -> f64 {
     let (low, high, bound) = match *said {
         Said::Above | Said::NotBelow => return -measured.mean,

@@ -1,4 +1,4 @@
-//! The cases of a study: its figures that are held against something.
+//! The cases of a study: its figures with a reference.
 
 use std::path::{Path, PathBuf};
 
@@ -11,73 +11,73 @@ use crate::study::format::{Figure, Settings};
 use crate::study::plan::{Plan, plan};
 use crate::study::reference::{Against, Judge, Law, Ns2, Reference};
 
-/// What is common to those that are held against a simulator and against a formula.
+/// Common part of cases with a simulator and with a formula.
 #[derive(Clone, Debug)]
 pub struct About {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: String,
-    /// In words.
+    /// Title.
     pub title: String,
-    /// What the points differ in.
+    /// Label of the axis.
     pub axis: String,
-    /// Runs a point, unless the command line says otherwise.
+    /// Runs per point, unless the command line sets another number.
     pub seeds: u64,
-    /// What counts as agreement.
+    /// Criterion of agreement.
     pub judge: Judge,
-    /// What a reader must know.
+    /// Note for readers.
     pub note: Option<String>,
-    /// The points.
+    /// Points.
     pub points: Vec<Point>,
 }
 
-/// A scenario at several points, held against another simulator.
+/// A scenario at several points, compared with another simulator.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What it is.
+    /// Common part.
     pub about: About,
-    /// How ns-2 runs the same.
+    /// Configuration of the corresponding run of ns-2.
     pub ns2: Option<Ns2>,
-    /// Whose stored numbers these are held against.
+    /// The simulator of the stored results.
     pub against: Against,
 }
 
-/// A scenario at several points, held against a formula.
+/// A scenario at several points, compared with a formula.
 #[derive(Clone, Debug)]
 pub struct Formula {
-    /// What it is.
+    /// Common part.
     pub about: About,
-    /// Which formula.
+    /// The formula.
     pub formula: Law,
 }
 
-/// A point of either.
+/// A point of a case.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What is run.
+    /// The job.
     pub job: Job,
-    /// What the other side has to know of it.
+    /// Parameters of the reference.
     pub reference: Settings,
 }
 
-/// The list, and where it stands.
+/// The cases of a study and its directory.
 #[derive(Debug)]
 pub struct Cases {
-    /// Its folder.
+    /// Directory of the study.
     pub dir: PathBuf,
-    /// Held against a simulator.
+    /// Cases with a simulator.
     pub cases: Vec<Case>,
-    /// Held against a formula.
+    /// Cases with a formula.
     pub formulas: Vec<Formula>,
 }
 
 impl Cases {
-    /// Reads the study in `path`, of whose cases only those called `names` are kept; all if there are
-    /// none.
+    /// Loads the study in `path` with the cases called `names`; all if empty.
     ///
     /// # Errors
-    /// There is none, it is wrong, or there is no case of such a name.
+    ///
+    /// The file is missing or invalid, or there is no case of such a name.
     pub fn load(path: &Path, names: &[String]) -> Result<Self, Error> {
         if !path.is_file() {
             return Err(Error::refused_with(

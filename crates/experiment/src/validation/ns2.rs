@@ -1,4 +1,4 @@
-//! ns-2.35 beside us, where Debian's package of it is installed.
+//! Runs of ns-2.35, if Debian's package of it is installed.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,32 +11,33 @@ use super::record::Record;
 use crate::error::Error;
 use crate::study::reference::Ns2;
 
-/// What is preloaded where ARP is to answer at once.
+/// The library preloaded for an instant ARP.
 const SHIM: &str = "instant-arp";
 
-/// An ns-2 that can be run.
+/// An installed ns-2.
 #[derive(Debug)]
 pub struct Simulator {
-    /// The folder of the script.
+    /// Directory of the script.
     dir: PathBuf,
-    /// Where the shim was built.
+    /// Directory of the compiled library.
     built: TempDir,
 }
 
-/// What it took.
+/// Resources used by a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Used {
     /// User CPU time (s).
     pub user_s: f64,
-    /// The most memory that it had (bytes).
+    /// Maximum resident set size (bytes).
     pub max_rss_bytes: u64,
 }
 
 impl Simulator {
-    /// Finds `ns`, and builds what is preloaded into it. `dir` is the folder of the cases.
+    /// Finds `ns`, and compiles the library to preload. `dir` is the directory of the cases.
     ///
     /// # Errors
-    /// It is not installed, or there is no C compiler.
+    ///
+    /// ns-2 is not installed, or there is no C compiler.
     pub fn find(dir: &Path) -> Result<Self, Error> {
         let failed = Error::Beside;
         let dir = dir.join("ns2").canonicalize().map_err(|error| Error::io("find", dir, error))?;
@@ -72,9 +73,10 @@ impl Simulator {
         Ok(Self { dir, built })
     }
 
-    /// Runs a case's point with a seed; `trace` is none or what the case has.
+    /// Runs a point of a case with a seed; `trace` is none or that of the case.
     ///
     /// # Errors
+    ///
     /// ns-2 fails.
     pub fn run(
         &self,
@@ -85,7 +87,7 @@ impl Simulator {
         let mut command = Command::new("ns");
         command.current_dir(&self.dir).arg("case.tcl");
         for (key, value) in ns2.arguments.iter().chain(&point.reference) {
-            // A movement file is named as it stands beside the scenarios.
+            // The name of a movement file is relative to the directory of the scenarios.
             let value = if key == "movement" { format!("../{}", value.0) } else { value.0.clone() };
             command.args([key.as_str(), value.as_str()]);
         }
@@ -105,13 +107,14 @@ impl Simulator {
     }
 }
 
-/// Runs a command to its end: what it printed, and what it took, its children's part included.
+/// Runs a command, and returns its output and the resources used by it and its children.
 ///
 /// # Errors
-/// It can't be run, or it fails.
+///
+/// It cannot be started, or it fails.
 pub fn measured(command: &mut Command) -> std::io::Result<(String, Used)> {
     use std::io::Read;
-    // What is said on standard error is told if the command fails; a file takes any amount.
+    // Standard error is reported if the command fails; a file takes any amount of it.
     let mut said = tempfile::tempfile()?;
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(said.try_clone()?).spawn()?;

@@ -1,18 +1,19 @@
-//! What gives a number that is cited, as an expression over kept results.
+//! Derivation of cited numbers: expressions over recorded results.
 //!
-//! A cell is `FIGURE:ARM:X` or `FIGURE:ARM:X:METRIC` (without a metric: the figure's first); figures and arms
-//! can be several, with commas between; of points `*` stands for all, `first` and `last` for the ends.
-//! `A / B` is a ratio, `A - B + C` a sum, point by point. Before it may stand what is made of it: `least` and `most` of several; `saved`
-//! and `more`, which are 1 − A / B and A / B − 1 in per cent, `percent`, which is A / B in per cent; `k`, a
-//! thousandth.
+//! A cell is `FIGURE:ARM:X` or `FIGURE:ARM:X:METRIC` (by default the figure's first metric);
+//! figures and arms may be lists separated by commas; `*` selects all points, `first` and `last`
+//! the ends of the axis. `A / B` is a ratio, `A - B + C` a sum, point by point. Operators precede
+//! it: `least` and `most` select from several numbers; `saved` and `more` are 1 − A / B and A /
+//! B − 1 in per cent, `percent` is A / B in per cent; `k` divides by 1000.
 
 use crate::study::format::Study;
 use crate::study::kept::{Kept, Name};
 
-/// The number that `text` stands for.
+/// Evaluates `text`.
 ///
 /// # Errors
-/// What is wrong with it.
+///
+/// A message for the user.
 pub fn evaluate(text: &str, study: &Study, kept: &Kept) -> Result<f64, String> {
     let mut rest = text.trim();
     let mut words = Vec::new();
@@ -108,7 +109,7 @@ fn cells(text: &str, study: &Study, kept: &Kept) -> Result<Vec<f64>, String> {
             if points.is_empty() {
                 return Err(format!("nothing is kept of {figure}:{arm}:{x}:{metric}"));
             }
-            // In the order of the axis, as far as it is one of numbers.
+            // In the order of the axis, if its values are numbers.
             points.sort_by(|a, b| number(&a.x).total_cmp(&number(&b.x)));
             let points = match x {
                 "first" => &points[..1],

@@ -1,4 +1,4 @@
-//! What the texts of a paper cite, held against what gives it.
+//! Comparison of the numbers cited in a paper's texts with their derivations.
 
 pub mod expression;
 pub mod format;
@@ -17,60 +17,62 @@ use crate::runner::{Job, Runner, Task};
 use format::{Cited, FILE, Numbers};
 use text::{Passage, agrees, joined, uncited};
 
-/// The prose that stands beside a paper's file.
+/// The prose that accompanies a paper's file.
 pub const README: &str = "README.md";
 
-/// One number that is cited.
+/// A cited number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// The passage that it stands in.
+    /// The passage in which it is cited.
     pub passage: String,
-    /// The number as it stands there.
+    /// The number as written.
     pub cited: String,
-    /// What is given for it, or why nothing is.
+    /// The derived value, or the reason why there is none.
     pub found: Result<f64, String>,
-    /// What gives it.
+    /// The derivation.
     pub by: String,
 }
 
 impl Line {
-    /// Are they the same, to the digits that are cited?
+    /// Returns whether both agree to the digits that are cited.
     pub fn agrees(&self) -> bool {
         self.found.as_ref().is_ok_and(|found| agrees(&self.cited, *found))
     }
 }
 
-/// What came of a paper's numbers.
+/// Result of the check of a paper's numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
-    /// Each number that is cited.
+    /// All cited numbers.
     pub lines: Vec<Line>,
-    /// Passages that stand in no text, and tables that are not as they would be made.
+    /// Passages that no text contains, and tables that are out of date.
     pub gone: Vec<String>,
-    /// Numbers in texts that nothing gives: where, and what stands around them.
+    /// Numbers without a derivation: the text, and their context.
     pub uncited: Vec<(&'static str, String)>,
 }
 
 impl Checked {
-    /// Is all as it should be?
+    /// Returns whether there are no differences.
     pub fn is_right(&self) -> bool {
         self.gone.is_empty() && self.uncited.is_empty() && self.lines.iter().all(Line::agrees)
     }
 }
 
-/// The results that are kept beside a study.
+/// Reads the recorded results of a study.
 ///
 /// # Errors
-/// There is no such file, or it is wrong.
+///
+/// The file is missing or invalid.
 pub fn kept(source: &Source) -> Result<Kept, Error> {
     Kept::read(&source.place(kept::FILE), &source.read(kept::FILE)?)
 }
 
-/// The files that have tables of a paper's results, as `kept` makes them: each with its text. A file that is
-/// not there is left out: a paper that is built in has no place in a repository.
+/// The files with tables of a paper's results, updated to the results `kept`. Missing files are
+/// omitted: the files of a built-in paper are not part of a repository.
 ///
 /// # Errors
-/// A table that can't be made.
+///
+/// A table cannot be generated.
 pub fn tables(plan: &Plan, kept: &Kept) -> Result<Vec<(String, String)>, Error> {
     let source = &plan.source;
     if !source.has(FILE) {
@@ -98,10 +100,11 @@ fn read(source: &Source) -> Result<Numbers, Error> {
     Ok(driftway_scenario::File::parse(&source.place(FILE), source.read(FILE)?)?.read()?)
 }
 
-/// Checks all numbers of a paper; `shell` runs a command and answers with what that writes.
+/// Checks all numbers of a paper; `shell` runs a command and returns its output.
 ///
 /// # Errors
-/// A file that is wrong, or a run that broke.
+///
+/// An invalid file, or a failed run.
 pub fn check(
     plan: &Plan,
     runner: &Runner<'_>,
@@ -153,10 +156,10 @@ pub fn check(
     Ok(checked)
 }
 
-/// A number or why there is none, and what gives it.
+/// A number, or the reason why there is none, and its derivation.
 type Found = (Result<f64, String>, String);
 
-/// What gives the `count` numbers of a passage.
+/// Derives the `count` numbers of a passage.
 fn found(
     plan: &Plan,
     kept: &Kept,
@@ -201,7 +204,7 @@ fn found(
     Ok(cited.gives.iter().map(each).collect())
 }
 
-/// The causes of a study: what its file says for people about results.
+/// The causes of disagreements and open questions in a study's file, as one text.
 fn causes(study: &Study) -> String {
     let causes = study.statements.iter().flat_map(|statement| &statement.differs);
     let causes = causes.map(|differs| differs.because.as_str());

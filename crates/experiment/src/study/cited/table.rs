@@ -1,15 +1,15 @@
-//! Tables of a README, from kept results.
+//! Tables of a README, generated from recorded results.
 
 use super::expression::evaluate;
 use super::format::Table;
 use crate::study::format::Study;
 use crate::study::kept::Kept;
 
-/// What ends a table in a README.
+/// The end of a table in a README.
 const END: &str = "<!-- end -->";
 
 impl Table {
-    /// What begins it in a README.
+    /// The start of the table in a README.
     fn begin(&self) -> String {
         format!("<!-- table {} -->", self.name)
     }
@@ -17,7 +17,8 @@ impl Table {
     /// The table as Markdown.
     ///
     /// # Errors
-    /// A cell that is no number.
+    ///
+    /// A cell that is not a number.
     pub fn markdown(&self, study: &Study, kept: &Kept) -> Result<String, String> {
         let titles = self.columns.iter().map(|(title, _)| title.as_str());
         let mut text = format!("| {} |", self.corner);
@@ -44,10 +45,11 @@ impl Table {
         Ok(text)
     }
 
-    /// `readme` with this table as it is to be.
+    /// Returns `readme` with this table updated.
     ///
     /// # Errors
-    /// It has no place there, or a cell is no number.
+    ///
+    /// The table has no markers there, or a cell is not a number.
     pub fn put(&self, readme: &str, study: &Study, kept: &Kept) -> Result<String, String> {
         let begin = self.begin();
         let place = readme.split_once(&begin).and_then(|(before, after)| {
@@ -61,7 +63,7 @@ impl Table {
     }
 }
 
-/// `readme` without its tables, code and comments: its prose.
+/// Returns `readme` without its tables, code and comments.
 pub fn prose(readme: &str) -> String {
     let mut text = String::new();
     let (mut code, mut table) = (false, false);
@@ -74,7 +76,7 @@ pub fn prose(readme: &str) -> String {
         } else if trimmed.starts_with(END) {
             table = false;
         } else if !code && !table {
-            // What stands between backticks is code.
+            // Text between backticks is code.
             let plain = line.split('`').step_by(2).collect::<Vec<_>>().join(" ");
             text += &plain;
             text += "\n";
@@ -83,7 +85,7 @@ pub fn prose(readme: &str) -> String {
     text
 }
 
-/// `cell` with its expressions as numbers.
+/// Replaces the expressions in `cell` by numbers.
 fn fill(cell: &str, study: &Study, kept: &Kept) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = cell;
@@ -109,12 +111,12 @@ fn number(expression: &str, study: &Study, kept: &Kept) -> Result<String, String
         _ => (0, expression),
     };
     let text = format!("{:.decimals$}", evaluate(of, study, kept)?);
-    // What rounds to nothing has no sign.
+    // A value that rounds to zero has no sign.
     let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
     Ok(text.replace('-', if is_zero { "" } else { "−" }))
 }
 
-/// The halves of the intervals in the place of the means.
+/// Replaces the means by the half-widths of the intervals.
 fn halves(kept: &Kept) -> Kept {
     let mut kept = kept.clone();
     kept.0.values_mut().for_each(|number| number.mean = number.half);

@@ -1,19 +1,20 @@
-//! Numbers in texts: which are cited, and whether they are what was found.
+//! Numbers in texts: which are cited, and whether they agree with the results.
 
-/// A passage of a text with the numbers in it that are cited, as a file writes it: with those in braces.
+/// A passage of a text with its cited numbers, which a file writes in braces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage {
-    /// Without braces, white space as one space.
+    /// Without braces, and with whitespace collapsed.
     pub text: String,
-    /// The numbers, as they stand.
+    /// The numbers as written.
     pub numbers: Vec<String>,
 }
 
 impl Passage {
-    /// Reads it.
+    /// Parses a passage.
     ///
     /// # Errors
-    /// What is wrong with it.
+    ///
+    /// A message for the user.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (mut plain, mut numbers) = (String::new(), Vec::new());
         let mut rest = text;
@@ -33,12 +34,12 @@ impl Passage {
     }
 }
 
-/// White space as one space.
+/// Collapses whitespace to single spaces.
 pub fn joined(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A number as a text has it: `1,198`, `2.5`, `−60`.
+/// A number as written in a text: `1,198`, `2.5`, `−60`.
 fn value(text: &str) -> Option<f64> {
     let plain: String = text.chars().filter(|c| *c != ',').collect();
     let plain = plain.replace('−', "-");
@@ -46,16 +47,16 @@ fn value(text: &str) -> Option<f64> {
     plain.parse().ok().filter(|_| plain.chars().all(digits))
 }
 
-/// Is `found` the number that stands in a text, to as many decimals as it has there?
+/// Returns whether `found` agrees with the cited number to the decimals of the latter.
 pub fn agrees(cited: &str, found: f64) -> bool {
     let Some(value) = value(cited) else { return false };
     let decimals = cited.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let unit = (0..decimals).fold(1.0, |unit, _| unit / 10.0);
-    // Results are kept with six digits: what is half-way may go either way.
+    // Results are recorded with six digits: a value half-way may round either way.
     (value - found).abs() <= 0.5 * unit + 5e-6 * found.abs()
 }
 
-/// The numbers of `text` that are in no passage of `known`, each with what stands around it. Numbers behind
+/// The numbers of `text` outside all passages of `known`, each with its context. Numbers after
 /// `RFC`, `§`, `figure` and `section` are names.
 pub fn uncited(text: &str, known: &[String]) -> Vec<String> {
     let text = joined(text);

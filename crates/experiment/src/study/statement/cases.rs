@@ -1,4 +1,4 @@
-//! From a predicate to what is measured, at each point that it is about.
+//! Conversion of a predicate to the quantities to measure at each of its points.
 
 use driftway_scenario::{Coordinate, Error, File, Unit};
 
@@ -13,27 +13,29 @@ use crate::study::plan::PlannedFigure;
 pub struct Cases<'a> {
     /// The file, for messages.
     pub file: &'a File,
-    /// What it says.
+    /// Its content.
     pub study: &'a Study,
     /// Its figures, names resolved.
     pub figures: &'a [PlannedFigure],
-    /// Which of them.
+    /// Index of the figure.
     pub figure: usize,
-    /// Which of its measures.
+    /// Index of its measure.
     pub measure: usize,
-    /// The statement's number.
+    /// Index of the statement.
     pub number: usize,
-    /// The reading's.
+    /// Index of the reading.
     pub reading: Option<usize>,
-    /// It is the figure that another one is compared with: it need not have the reading's own arms.
+    /// It is the figure with which another one is compared: it need not contain the reading's own
+    /// arms.
     pub is_base: bool,
 }
 
 impl Cases<'_> {
-    /// What must hold for `statement`.
+    /// The cases that must hold for `statement`.
     ///
     /// # Errors
-    /// An arm or a point that is not there.
+    ///
+    /// An unknown arm or point.
     pub fn of(self, statement: &Statement) -> Result<Vec<Case>, Error> {
         if let Some(value) = &statement.value {
             self.value(value)
@@ -165,7 +167,7 @@ impl Cases<'_> {
         &self.figures[self.figure]
     }
 
-    /// The same statement about another figure, which measures the same.
+    /// The same statement about another figure with the same measure.
     fn beside(self, predicate: &str, key: &str, name: &str) -> Result<Self, Error> {
         let keys = keys!["statement", self.number, predicate, key];
         let figure = one_of(self.file, &keys, "figure", name, &figure_names(self.study))?;
@@ -174,7 +176,7 @@ impl Cases<'_> {
         Ok(Self { figure, measure, is_base: true, ..self })
     }
 
-    /// The arm that stands for `name` in this reading.
+    /// The arm that represents `name` in this reading.
     fn arm(self, predicate: &str, key: &str, name: &str) -> Result<usize, Error> {
         let reading = self.reading.map(|reading| &self.study.readings[reading]);
         let own = reading.and_then(|reading| reading.arms.get(name));
@@ -193,7 +195,7 @@ impl Cases<'_> {
         one_of(self.file, &keys, &what, name, &names)
     }
 
-    /// The number of a point of the axis.
+    /// Index of a point of the axis.
     fn x(self, predicate: &str, key: &str, at: &Coordinate) -> Result<usize, Error> {
         let of = |(value, unit): (f64, Unit)| {
             let found = self.planned().at(value);
@@ -211,7 +213,7 @@ impl Cases<'_> {
         self.error(predicate, key, &format!("`{at}` is no point of the axis\n{help}"))
     }
 
-    /// The point of this figure that stands where `x` does in the figure of `other`.
+    /// The point of this figure at the same position as `x` in the figure of `other`.
     fn same(self, other: Self, predicate: &str, x: usize) -> Result<usize, Error> {
         if self.figure == other.figure {
             return Ok(x);
@@ -224,7 +226,7 @@ impl Cases<'_> {
         found.ok_or_else(|| self.no_point(predicate, "x", &there.text))
     }
 
-    /// The point that is named, else all.
+    /// The named point, or all.
     fn each(
         self,
         predicate: &str,
@@ -241,7 +243,7 @@ impl Cases<'_> {
         points.map(|x| Ok(Case { x: Some(x), quantity: quantity(x)? })).collect()
     }
 
-    /// The points that are named, else the first and the last.
+    /// The named points, or the first and the last.
     fn ends(
         self,
         predicate: &str,

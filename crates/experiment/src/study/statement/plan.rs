@@ -1,4 +1,4 @@
-//! From the file's statements to what is judged: one for each figure and reading, its names resolved.
+//! Planning of statements: one entry per figure and reading, names resolved.
 
 use driftway_scenario::{Error, File, Unit};
 
@@ -13,7 +13,8 @@ use crate::study::plan::PlannedFigure;
 /// Resolves all statements.
 ///
 /// # Errors
-/// What is wrong first, and where.
+///
+/// The first error and its location.
 pub fn plan(file: &File, study: &Study, figures: &[PlannedFigure]) -> Result<Vec<Planned>, Error> {
     let mut all: Vec<Planned> = Vec::new();
     for number in 0..study.statements.len() {
@@ -32,7 +33,7 @@ pub fn plan(file: &File, study: &Study, figures: &[PlannedFigure]) -> Result<Vec
     Ok(all)
 }
 
-/// The statement of this number in each of its figures and readings.
+/// Plans one statement in each of its figures and readings.
 fn each(
     file: &File,
     study: &Study,
@@ -113,7 +114,8 @@ fn reading_names(study: &Study) -> Vec<&str> {
     study.readings.iter().map(|reading| reading.name.as_str()).collect()
 }
 
-/// A disagreement is about figures and readings of its statement, and has a cause and a command.
+/// Checks that a disagreement refers to figures and readings of its statement, and has a cause and
+/// a command.
 fn known(
     file: &File,
     study: &Study,
@@ -143,7 +145,7 @@ fn known(
     Ok(())
 }
 
-/// Exactly one predicate, with the number that goes with it.
+/// Checks that there is exactly one predicate, with a matching number.
 fn numbered(file: &File, statement: &Statement, number: usize) -> Result<(), Error> {
     let wrong =
         |key: &str, message: &str| Err(file.error(&keys!["statement", number, key], message));
@@ -197,7 +199,7 @@ fn numbered(file: &File, statement: &Statement, number: usize) -> Result<(), Err
     Ok(())
 }
 
-/// Its number is in the unit of what is measured.
+/// Checks that the number has the unit of the measure.
 fn in_unit(file: &File, statement: &Statement, number: usize, metric: &str) -> Result<(), Error> {
     let wrong =
         |key: &str, message: &str| Err(file.error(&keys!["statement", number, key], message));
@@ -218,7 +220,7 @@ fn in_unit(file: &File, statement: &Statement, number: usize, metric: &str) -> R
     Ok(())
 }
 
-/// The base unit that a metric's name ends with.
+/// The base unit with which a metric's name ends.
 pub fn unit_of(metric: &str) -> Unit {
     match metric.rsplit('_').next() {
         Some("s") => Unit::Second,

@@ -1,4 +1,4 @@
-//! Statements, from the file to cells.
+//! Tests of statements, from the file to cells.
 
 use driftway_scenario::{File, Unit};
 
@@ -43,7 +43,7 @@ const READINGS: &str = r#"
     arms = { atcp = "atcp-wire" }
 "#;
 
-/// What becomes of a statement.
+/// The planned statements of this text.
 fn all(readings: &str, statement: &str) -> Result<Vec<Planned>, String> {
     let text = format!("{PAPER}\n{readings}\n[[statement]]\nsays = 'something'\n{statement}");
     let file = File::parse("p.toml", text).map_err(|error| error.to_string())?;
@@ -58,13 +58,13 @@ fn all(readings: &str, statement: &str) -> Result<Vec<Planned>, String> {
     let all = vec![point(0.01, "10 ms"), point(0.03, "30 ms"), point(0.05, "50 ms")];
     let figures = [
         figure(&[0, 1, 2], all),
-        // Figure 17 has an arm of its own.
+        // Figure 17 has its own arm.
         figure(&[0, 1, 2, 3], vec![point(0.05, "50 ms"), point(0.01, "10 ms")]),
     ];
     plan(&file, &study, &figures).map_err(|error| error.to_string())
 }
 
-/// What must hold for a statement about figure 8, without readings.
+/// The cases of a statement about figure 8, without readings.
 fn planned(predicate: &str) -> Result<Vec<Case>, String> {
     let mut all = all("", &format!("id = 's'\nfigure = '8'\n{predicate}"))?;
     assert_eq!((all.len(), all[0].figure, all[0].measure), (1, 0, 0));
@@ -96,7 +96,7 @@ fn every_predicate_comes_down_to_cells() {
             Some(2),
             Quantity::Ratio(tcp(2), atcp(2)),
         ),
-        // Flat: the last over the first.
+        // Flat: the last point divided by the first.
         (
             "band = [1, 1.1]\nratio = { arm = 'atcp', x = '0.05 s', to_x = '10 ms' }",
             Some(2),
@@ -133,7 +133,7 @@ fn every_predicate_comes_down_to_cells() {
     }
 }
 
-/// The same places, wherever they stand on the axes.
+/// The same positions, in any order on the axes.
 #[test]
 fn what_is_added_is_taken_at_the_same_x_of_both_figures() {
     let of = |predicate: &str| {
@@ -154,7 +154,8 @@ fn what_is_added_is_taken_at_the_same_x_of_both_figures() {
     assert_eq!((more.len(), &more[0].quantity), (2, &quantity));
 }
 
-/// What a reading changes in one figure alone is not in the figure that this is compared with.
+/// An arm that a reading replaces in one figure only is not in the figure with which it is
+/// compared.
 #[test]
 fn the_figure_below_has_the_arm_itself_where_it_lacks_the_readings_own() {
     let reading = "[[reading]]\nname = 'r'\nlabel = 'l'\narms = { tcp = 'reverse' }";
