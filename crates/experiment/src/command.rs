@@ -24,7 +24,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn a_shell_takes_it_for_one_word() {
+    fn quoting_yields_one_shell_word() {
         assert_eq!(quoted("a/b-1.toml"), "a/b-1.toml");
         assert_eq!(quoted("duration=\"3 s\""), "'duration=\"3 s\"'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
@@ -32,7 +32,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_set_stands_behind_the_file() {
+    fn overrides_follow_the_file() {
         let set = [("duration".to_owned(), "9 s".to_owned())];
         assert_eq!(run("a b.toml", &set), "driftway run 'a b.toml' --set 'duration=9 s'");
     }

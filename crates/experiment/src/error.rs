@@ -84,7 +84,7 @@ impl fmt::Display for Error {
             Self::Refused { message, help: None } => f.write_str(message),
             Self::Refused { message, help: Some(help) } => write!(f, "{message}\nhelp: {help}"),
             Self::Io { doing, path, error } => {
-                write!(f, "can't {doing} {}: {error}", path.display())
+                write!(f, "cannot {doing} {}: {error}", path.display())
             }
             Self::Broken { what, command } => write!(
                 f,

@@ -44,7 +44,7 @@ const KEYS: [(&str, &str, &str); 40] = [
     ("application.transfer", "transfer size", ""),
     ("area.0", "width of the area", ""),
     ("area.1", "height of the area", ""),
-    ("back.transfer", "size of the transfer back", ""),
+    ("back.transfer", "reverse transfer size", ""),
     ("compat", "compatibility", ""),
     ("delay.mean", "mean delay", ""),
     ("delay.spread", "spread of the delay", ""),
@@ -160,17 +160,17 @@ pub fn setting(key: &str, value: &str) -> String {
 pub fn metric(name: &str) -> String {
     match name {
         "completion_s" => "completion time".into(),
-        "back_completion_s" => "completion time of what goes back".into(),
-        "back_delivered_bytes" => "delivered back".into(),
-        "back_throughput_bps" => "throughput back".into(),
+        "back_completion_s" => "completion time in reverse direction".into(),
+        "back_delivered_bytes" => "delivered in reverse direction".into(),
+        "back_throughput_bps" => "throughput in reverse direction".into(),
         "cwnd_reductions" => "congestion window reductions".into(),
-        "rtt_s" => "TCP's round trips".into(),
+        "rtt_s" => "round-trip time of TCP".into(),
         "rto_max_s" => "longest RTO".into(),
         "rto_backed_off_s" => "time with the RTO backed off".into(),
         "disconnected_s" => "time disconnected".into(),
         "falsely_disconnected_s" => "time falsely disconnected".into(),
         "routing.vain_link_retries" => "link retries out of range".into(),
-        "resume_s" => "from a partition's end to data".into(),
+        "resume_s" => "time from end of partition to data".into(),
         "routing.packets_sent" => "routing packets".into(),
         "drops" => "packets dropped".into(),
         "fairness" => "fairness (Jain's index)".into(),
@@ -192,7 +192,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn values_have_the_capitals_of_the_field() {
+    fn values_are_capitalised() {
         for (value, name) in [
             ("aodv", "AODV"),
             ("newreno", "NewReno"),
@@ -228,7 +228,7 @@ mod test {
     }
 
     #[test]
-    fn arms_are_called_by_what_they_set() {
+    fn arms_are_labelled_by_their_overrides() {
         for (key, value, name) in [
             ("network.routing.protocol", "aodv", "AODV"),
             ("network.routing", "{ protocol = \"dsr\", salvage = false }", "DSR"),
@@ -244,14 +244,14 @@ mod test {
     }
 
     #[test]
-    fn every_table_is_sorted_and_has_no_name_twice() {
+    fn tables_are_sorted_and_unique() {
         assert!(VALUES.is_sorted_by(|a, b| a.0 < b.0));
         assert!(KEYS.is_sorted_by(|a, b| a.0 < b.0));
         assert!(VAGUE.is_sorted_by(|a, b| a < b));
     }
 
     #[test]
-    fn a_bare_number_says_what_it_counts() {
+    fn bare_numbers_have_a_unit() {
         assert_eq!(counted("flow.0.tcp.window", Unit::One), "segments");
         assert_eq!(counted("flow.0.tcp.window", Unit::Byte), "");
         assert_eq!(counted("network.nodes", Unit::One), "");

@@ -115,7 +115,7 @@ mod test {
 
     /// Without traffic in the reverse direction its metrics are absent.
     #[test]
-    fn what_goes_back_is_summed_up_where_something_does() {
+    fn reverse_metrics_are_summarised_where_present() {
         let names = |back_delivered_bytes| {
             let mut runs = [run(1, None, 0)];
             runs[0].flows[0].back_delivered_bytes = back_delivered_bytes;
@@ -127,7 +127,7 @@ mod test {
     }
 
     #[test]
-    fn what_did_not_complete_counts_as_such_and_not_as_zero() {
+    fn incomplete_transfers_do_not_count_as_zero() {
         let runs = [run(1, Some(10.0), 4), run(2, None, 0), run(3, Some(20.0), 2)];
         let summary = summarise(&runs);
         let flow = &summary.flows[0];

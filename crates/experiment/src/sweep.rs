@@ -37,7 +37,7 @@ impl std::str::FromStr for Vary {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const RIGHT: &str = "what is wanted is KEY=VALUE,VALUE…, as in network.link.delay=5ms,50ms";
+        const RIGHT: &str = "expected KEY=VALUE,VALUE…, such as network.link.delay=5ms,50ms";
         let (key, values) = text.split_once('=').ok_or(RIGHT)?;
         let (key, values) = (key.trim().to_owned(), split(values));
         if key.is_empty() || values.iter().any(String::is_empty) {
@@ -90,7 +90,7 @@ pub fn study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
     for (at, vary) in sweep.vary.iter().enumerate() {
         let twice = |key: &str| sweep.vary[..at].iter().any(|other| other.key == *key);
         if twice(&vary.key) {
-            return Err(Error::refused(format!("--vary {}: this key is there twice", vary.key)));
+            return Err(Error::refused(format!("--vary {}: duplicate key", vary.key)));
         }
         if let Some(value) = vary
             .values
@@ -98,7 +98,7 @@ pub fn study(file: &Path, sweep: &Sweep) -> Result<Source, Error> {
             .enumerate()
             .find_map(|(at, value)| vary.values[..at].contains(value).then_some(value))
         {
-            let message = format!("--vary {}: the value {value} is there twice", vary.key);
+            let message = format!("--vary {}: duplicate value {value}", vary.key);
             return Err(Error::refused(message));
         }
     }
@@ -262,10 +262,10 @@ mod test {
     }
 
     #[test]
-    fn what_is_wrong_is_wrong_on_the_command_line() {
+    fn errors_refer_to_the_command_line() {
         for (vary, message) in [
             (&["duration=40 s,40 s"][..], "--vary duration"),
-            (&["duration=40 s", "duration=50 s"], "twice"),
+            (&["duration=40 s", "duration=50 s"], "duplicate key"),
             (&["network.nodse=3,4"], "--set network.nodse"),
         ] {
             let error = swept(vary).unwrap_err();

@@ -35,7 +35,7 @@ fn without_time(records: Vec<Record>) -> Vec<Record> {
 }
 
 #[test]
-fn a_run_that_is_kept_is_not_made_again() {
+fn cached_runs_are_not_repeated() {
     let dir = tempfile::tempdir().unwrap();
     let job = job(&[]);
     let first = run(Some(dir.path()), false, &job, None);
@@ -49,7 +49,7 @@ fn a_run_that_is_kept_is_not_made_again() {
 }
 
 #[test]
-fn what_is_no_record_of_the_run_counts_as_none() {
+fn invalid_records_are_ignored() {
     let dir = tempfile::tempdir().unwrap();
     let job = job(&[]);
     let first = run(Some(dir.path()), false, &job, None);
@@ -62,7 +62,7 @@ fn what_is_no_record_of_the_run_counts_as_none() {
 }
 
 #[test]
-fn another_scenario_or_spacing_of_samples_is_another_run() {
+fn scenario_and_sample_interval_identify_a_run() {
     let dir = tempfile::tempdir().unwrap();
     let (one, other) = (job(&[]), job(&[("network.link.delay", "7 ms")]));
     let first = run(Some(dir.path()), false, &one, None);
@@ -83,7 +83,7 @@ fn another_scenario_or_spacing_of_samples_is_another_run() {
 }
 
 #[test]
-fn who_stops_it_keeps_what_is_finished() {
+fn completed_runs_survive_an_interruption() {
     let dir = tempfile::tempdir().unwrap();
     let job = job(&[]);
     let (stop, finished) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -102,7 +102,7 @@ fn who_stops_it_keeps_what_is_finished() {
 }
 
 #[test]
-fn a_run_under_way_is_given_up() {
+fn running_runs_are_interrupted() {
     let job = job(&[]);
     let stop = AtomicBool::new(true);
     assert_eq!(job.record(1, None, &stop).unwrap(), None);

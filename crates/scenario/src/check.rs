@@ -41,7 +41,7 @@ fn within(key: String, what: &str, found: u64, low: u64, high: u64) -> Checked {
 
 fn probability(key: String, found: f64) -> Checked {
     must((0.0..=1.0).contains(&found), key, || {
-        format!("{found} is not a probability\nprobabilities go from 0 to 1")
+        format!("{found} is not a probability\nprobabilities are from 0 to 1")
     })
 }
 

@@ -93,24 +93,24 @@ mod test {
     }
 
     #[test]
-    fn a_mistake_has_its_line_and_column() {
+    fn errors_have_line_and_column() {
         let error = file("[[arm]]\nnmae = 'x'\n").read::<Example>().unwrap_err().to_string();
         assert!(error.starts_with("a.toml:2:1: unknown key `nmae`"), "{error}");
         assert!(error.contains("did you mean `name`"), "{error}");
     }
 
     #[test]
-    fn a_later_mistake_is_placed_by_its_keys() {
+    fn later_errors_are_located_by_keys() {
         let file = file("[[arm]]\nname = 'x'\n[[arm]]\nname = 'x'\n");
         assert_eq!(file.read::<Example>().unwrap().arm[1].name, "x");
-        let error = file.error(&["arm", "1", "name"], "this name is there twice\nchoose another");
-        assert_eq!(error.to_string(), "a.toml:4:8: this name is there twice\nhelp: choose another");
-        let error = file.error(&["arm", "1", "label"], "it has no label");
+        let error = file.error(&["arm", "1", "name"], "this name is a duplicate\nchoose another");
+        assert_eq!(error.to_string(), "a.toml:4:8: this name is a duplicate\nhelp: choose another");
+        let error = file.error(&["arm", "1", "label"], "the label is missing");
         assert!(error.to_string().starts_with("a.toml:3:1: "), "{error}");
     }
 
     #[test]
-    fn what_is_no_toml_is_refused() {
+    fn invalid_toml_is_rejected() {
         for text in ["", "a = [", "\0"] {
             assert!(File::parse("a.toml", text.to_owned()).is_err(), "{text:?}");
         }

@@ -202,7 +202,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_measure_is_refused() {
+    fn invalid_quantities_are_rejected() {
         for (text, says) in [
             ("250", "has no unit"),
             ("250 ms", "is not a known unit"),
@@ -227,7 +227,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_shown_is_short() {
+    fn output_is_short() {
         assert_eq!(Distance(250.0).to_string(), "250 m");
         assert_eq!(Distance(-0.0).to_string(), "0 m");
         assert_eq!(Power::Watts(3.652e-10).to_string(), "3.652e-10 W");

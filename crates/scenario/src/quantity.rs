@@ -313,7 +313,7 @@ mod test {
     }
 
     #[test]
-    fn what_a_double_cannot_say_is_rounded() {
+    fn rounding_errors_of_doubles_are_removed() {
         assert_eq!(nanos("1.2000000000000002 s"), Ok(1_200_000_000));
         assert_eq!(nanos("0.30000000000000004 s"), Ok(300_000_000));
         assert_eq!(nanos("0.8999999999999999 s"), Ok(900_000_000));
@@ -325,7 +325,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_quantity_is_refused() {
+    fn invalid_quantities_are_rejected() {
         assert!(nanos("18446744073709551615 ns").is_ok());
         for (text, says) in [
             ("18446744073709551616 ns", "too large"),

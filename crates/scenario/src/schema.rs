@@ -1,7 +1,7 @@
 //! The JSON schema of the scenario file, for editors and for the reference in `docs/scenario.md`.
 //!
-//! Types that serde derives have their schema derived, with their documentation; the macros and the
-//! implementations here give it to types that read their values by hand.
+//! Types with derived deserialization have a derived schema, which includes their documentation; the
+//! macros and implementations here provide it for types that are deserialized by hand.
 
 use std::borrow::Cow;
 
@@ -20,8 +20,8 @@ use crate::{
 };
 
 impl Scenario {
-    /// The JSON schema (draft 2020-12) of a scenario file. What depends on several keys at once is not in
-    /// it; [`Scenario::parse`] checks that, too.
+    /// The JSON schema (draft 2020-12) of a scenario file. It does not include the rules that depend on
+    /// several keys, which [`Scenario::parse`] checks as well.
     pub fn schema() -> Value {
         schemars::generate::SchemaSettings::draft2020_12()
             .into_generator()
@@ -30,7 +30,7 @@ impl Scenario {
     }
 }
 
-/// Text that is a number and one of these units.
+/// Schema of a string with a number and one of these units.
 fn quantity(title: &str, example: &str, signed: bool, units: &[&str]) -> Schema {
     let sign = if signed { "-?" } else { "" };
     let units = units.join("|");
@@ -66,7 +66,7 @@ quantities! {
     Power: "power", "24.5 dBm", true, ["W", "mW", "uW", "dBm"];
 }
 
-/// A value of type `T`, or one word.
+/// Schema of a value of type `T`, or one word.
 fn or_word<T: JsonSchema>(generator: &mut SchemaGenerator, word: &str) -> Schema {
     json_schema!({ "anyOf": [generator.subschema_for::<T>(), { "const": word }] })
 }
@@ -153,11 +153,11 @@ inlined! {
             "additionalProperties": false,
             "properties": {
                 "rtt": described(generator.subschema_for::<Time>(),
-                    "Round-trip times are measured in multiples of this.", &json!("1 ms")),
+                    "Granularity of round-trip time measurements.", &json!("1 ms")),
                 "timer": described(generator.subschema_for::<Time>(),
                     "Timers expire at multiples of this.", &json!("1 ms")),
                 "phase": described(generator.subschema_for::<Phase>(),
-                    "The offset of the multiples from the start of the run; random: drawn by seed and host.",
+                    "Phase of the clock: time of its first tick; random: drawn by seed and host.",
                     &json!("random")),
             },
         },
@@ -166,14 +166,14 @@ inlined! {
     Aid: generator => aid(generator);
 }
 
-/// `schema` with documentation and default.
+/// Adds documentation and default to `schema`.
 fn described(mut schema: Schema, text: &str, default: &Value) -> Schema {
     schema.insert("description".to_owned(), text.into());
     schema.insert("default".to_owned(), default.clone());
     schema
 }
 
-/// A name, or a table with a name as its only key.
+/// Schema of a route cache: a name, or a table with a name as its only key.
 fn cache(generator: &mut SchemaGenerator) -> Schema {
     let by_name: Vec<_> =
         CACHES.iter().filter(|cache| cache.by_name).map(|cache| cache.name).collect();
@@ -194,7 +194,7 @@ fn cache(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": forms })
 }
 
-/// The name of an aid, or a table with its name and options.
+/// Schema of an aid: its name, or a table with its name and options.
 fn aid(generator: &mut SchemaGenerator) -> Schema {
     let names: Vec<_> =
         std::iter::once("none").chain(AIDS.iter().map(|listed| listed.name)).collect();
@@ -217,7 +217,7 @@ fn aid(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": forms })
 }
 
-/// One option of an aid.
+/// Schema of one option of an aid.
 fn option(generator: &mut SchemaGenerator, info: &OptionInfo) -> Schema {
     let mut schema = match &info.kind {
         OptionKind::Duration(_) => generator.subschema_for::<Time>(),
@@ -253,14 +253,14 @@ mod test {
         for unit in T::UNITS {
             assert!(format!("1 {unit}").parse::<T>().is_ok(), "{unit}");
         }
-        // The message that refuses a unit lists all of them.
+        // The message about an unknown unit lists all units.
         let refused = "1 parsec".parse::<T>().err().unwrap_or_default();
         let listed = refused.rsplit("known units: ").next().unwrap_or_default();
         assert_eq!(listed.split(", ").collect::<Vec<_>>(), T::UNITS);
     }
 
     #[test]
-    fn units_are_those_that_are_read() {
+    fn units_are_those_of_the_parser() {
         reads_units::<Time>();
         reads_units::<BitRate>();
         reads_units::<Size>();

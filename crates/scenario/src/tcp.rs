@@ -104,7 +104,7 @@ macro_rules! tcp {
             /// `"segment-timers"`. Default `"sack"`.
             pub recovery: Recovery,
             /// Growth of the congestion window: `"reno"` or `"cubic"`. Not every growth is
-            /// available with every `flow.tcp.recovery`: tahoe, reno and segment-timers need
+            /// available with every `flow.tcp.recovery`: tahoe and reno need
             /// `"reno"`. Default `"reno"`.
             pub growth: Growth,
             /// Maximum segment size: the largest payload of a segment, before TCP options are

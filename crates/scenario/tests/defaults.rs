@@ -19,7 +19,7 @@ tcp = {}
 "#;
 
 #[test]
-fn the_tcp_of_a_scenario_is_that_of_the_crate() {
+fn default_tcp_is_that_of_the_crate() {
     let scenario = Scenario::parse("short", SHORT, &[]).unwrap();
     let ours = scenario.flows[0].tcp.as_ref().unwrap();
     let config = Config::default();
@@ -33,7 +33,7 @@ fn the_tcp_of_a_scenario_is_that_of_the_crate() {
 
 /// Every kind of option is set by its key, in its unit.
 #[test]
-fn what_a_scenario_writes_is_what_a_connection_gets() {
+fn keys_reach_the_connection() {
     let keys = "{ recovery = \"newreno\", growth = \"cubic\", ecn = true, nagle = false, \
                 limited_transmit = false, window_validation = false, window_scale = true, initial_window = 3, \
                 min_rto = \"200 ms\", keep_alive = \"75 s\", clear_srtt_after = 4, \

@@ -123,7 +123,7 @@ fn columns_count_characters() {
 }
 
 #[test]
-fn overrides_are_refused_by_their_key() {
+fn errors_in_overrides_name_the_key() {
     let text = "name = \"x\"\nduration = \"9 s\"\n[[flow]]\nfrom = 0\n";
     let says = |key: &str, value: &str| {
         let overrides = [(key.to_owned(), value.to_owned())];
@@ -151,7 +151,7 @@ fn overrides_are_refused_by_their_key() {
 }
 
 #[test]
-fn what_a_user_wrote_stays_on_one_line() {
+fn user_input_stays_on_one_line() {
     let long = "x".repeat(100_000);
     for text in [
         "duration = \"1\\n2\"".to_owned(),

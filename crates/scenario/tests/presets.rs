@@ -28,7 +28,7 @@ fn shown(tcp: &Scenario, key: &str) -> String {
 const NAMES: [&str; 6] = ["tahoe-1988", "reno-bsd", "newreno", "sack", "linux", "ns-2"];
 
 #[test]
-fn a_name_is_short_for_a_table_and_shows_all_it_says() {
+fn a_preset_name_is_short_for_a_table() {
     for name in NAMES {
         let short = read(&format!("tcp = \"{name}\""), &[]).unwrap();
         let long = read(&format!("tcp = {{ preset = \"{name}\" }}"), &[]).unwrap();
@@ -40,7 +40,7 @@ fn a_name_is_short_for_a_table_and_shows_all_it_says() {
 }
 
 #[test]
-fn each_says_what_it_is_known_for() {
+fn presets_have_their_characteristic_values() {
     let of = |name: &str| read(&format!("tcp = \"{name}\""), &[]).unwrap();
     for (name, key, value) in [
         ("tahoe-1988", "recovery", "tahoe"),
@@ -91,7 +91,7 @@ fn each_says_what_it_is_known_for() {
 }
 
 #[test]
-fn what_is_written_wins_in_whatever_order() {
+fn written_keys_take_precedence_in_any_order() {
     for text in [
         r#"tcp = { preset = "linux", mss = "100 B", min_rto = "1 s" }"#,
         r#"tcp = { min_rto = "1 s", mss = "100 B", preset = "linux" }"#,
@@ -108,7 +108,7 @@ fn what_is_written_wins_in_whatever_order() {
 const FILE: &str = "[flow.tcp]\nrecovery = \"reno\"\nmss = \"100 B\"\ntick = \"500 ms\"";
 
 #[test]
-fn on_the_command_line_a_preset_lies_over_the_file_and_keeps_what_it_does_not_say() {
+fn a_preset_override_keeps_other_keys() {
     let over = tcp(FILE, &[("flow.0.tcp.preset", "linux")]);
     assert_eq!((over.growth.name(), over.mss.0), ("cubic", 100));
     assert_eq!(over.tick.timer.to_string(), "1 ms");
@@ -129,7 +129,7 @@ fn on_the_command_line_a_preset_lies_over_the_file_and_keeps_what_it_does_not_sa
 }
 
 #[test]
-fn a_wrong_name_gets_the_nearest() {
+fn unknown_presets_get_a_suggestion() {
     let known = "available: tahoe-1988, reno-bsd, newreno, sack, linux, ns-2";
     let wrong = |text: &str| read(text, &[]).unwrap_err();
     assert_eq!(

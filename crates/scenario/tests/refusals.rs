@@ -129,7 +129,7 @@ bit_error_rate = inf"#,
         r#"rate = "32 kbit/s""#,
         r#"rate = "32 kbit/s"
 bit_error_rate = 1.5"#,
-        "test.toml:10:18: 1.5 is not a probability\nhelp: probabilities go from 0 to 1",
+        "test.toml:10:18: 1.5 is not a probability\nhelp: probabilities are from 0 to 1",
     ),
     (
         "two error rates",
@@ -828,12 +828,12 @@ help: a valid value is, for example, "10 ms""#,
 ];
 
 #[test]
-fn the_right_one_is_right() {
+fn the_valid_scenario_is_accepted() {
     assert!(Scenario::parse("test.toml", RIGHT, &[]).is_ok());
 }
 
 #[test]
-fn each_mistake_gets_its_message() {
+fn errors_have_their_messages() {
     let aids = AIDS.iter().map(|aid| aid.name);
     let aids = std::iter::once("none").chain(aids).collect::<Vec<_>>().join(", ");
     let pairs = RecoveryKind::ALL.iter().map(|(name, recovery)| {

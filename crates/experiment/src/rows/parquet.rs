@@ -68,7 +68,7 @@ fn column_of<D: DataType, T, W: Write + Send>(
     write: impl Fn(&T) -> D::T,
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else {
-        return Err(ParquetError::General("a column too many".to_owned()));
+        return Err(ParquetError::General("too many columns".to_owned()));
     };
     let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
     let there: Vec<D::T> = values.iter().flatten().map(write).collect();

@@ -56,7 +56,7 @@ impl Cache {
     pub fn at(dir: &Path) -> Result<Self, Error> {
         let own = dir.join(VERSION);
         let made = own.is_dir();
-        fs::create_dir_all(&own).map_err(|error| Error::io("keep runs in", dir, error))?;
+        fs::create_dir_all(&own).map_err(|error| Error::io("store runs in", dir, error))?;
         if !made {
             forget_old(dir);
         }
@@ -79,7 +79,7 @@ impl Cache {
     /// It cannot be written.
     pub fn put(&self, job: &Job, step: Option<Duration>, record: &Record) -> Result<(), Error> {
         let file = self.file(job, record.seed, step);
-        self.write(&file, record).map_err(|error| Error::io("keep a run in", &file, error))
+        self.write(&file, record).map_err(|error| Error::io("store a run in", &file, error))
     }
 
     fn write(&self, file: &Path, record: &Record) -> io::Result<()> {
@@ -103,10 +103,7 @@ impl Cache {
 /// Removes the caches of versions no longer used. Files that cannot be removed are left, as they do
 /// no harm.
 fn forget_old(dir: &Path) {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the age of files is of the machine, not of a run"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "file ages concern the machine, not a run")]
     let now = SystemTime::now();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let since = entry.metadata().and_then(|of| of.modified());

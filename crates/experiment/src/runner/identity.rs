@@ -47,7 +47,7 @@ mod test {
     }
 
     #[test]
-    fn what_changes_a_run_changes_the_digest_and_nothing_else() {
+    fn only_changes_of_a_run_change_the_digest() {
         let plain = digest(&scenario(&[]));
         assert_eq!(plain.len(), 32);
         assert_eq!(digest(&scenario(&[("name", "another")])), plain);
@@ -55,7 +55,7 @@ mod test {
     }
 
     #[test]
-    fn a_movement_counts_by_its_content() {
+    fn a_movement_file_is_digested_by_content() {
         let dir = tempfile::tempdir().unwrap();
         let text = "name = 'm'\nduration = '9 s'\n[network]\nkind = 'adhoc'\n\
                     area = ['100 m', '100 m']\nmobility = { file = 'a.mov' }\nrouting = { protocol = 'aodv' }\n\

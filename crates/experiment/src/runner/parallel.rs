@@ -43,7 +43,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn the_order_is_that_of_the_indices() {
+    fn results_are_in_index_order() {
         for jobs in [1, 2, 7] {
             let answers = in_order(jobs, 100, |index| Ok::<_, ()>(index * index)).unwrap();
             assert_eq!(answers, (0..100).map(|index| index * index).collect::<Vec<_>>());
@@ -51,7 +51,7 @@ mod test {
     }
 
     #[test]
-    fn the_failure_is_the_first_by_index() {
+    fn the_first_failure_by_index_is_reported() {
         for jobs in [1, 2, 7] {
             let work = |index| if index % 10 == 9 { Err(index) } else { Ok(index) };
             assert_eq!(in_order(jobs, 1000, work), Err(9));

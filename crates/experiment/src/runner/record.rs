@@ -115,7 +115,7 @@ impl Job {
             Ok(Ok(made)) => Ok(made),
             Ok(Err(error)) => Err(self.broken(seed, &error)),
             // The panic message is already on standard error.
-            Err(_) => Err(self.broken(seed, &"it panicked")),
+            Err(_) => Err(self.broken(seed, &"the run panicked")),
         }
     }
 }

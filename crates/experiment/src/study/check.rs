@@ -27,19 +27,19 @@ const MOST_RUNS: u64 = 10_000;
 /// The first error.
 pub fn names(file: &File, study: &Study) -> Result<(), Error> {
     if study.is_paper() && study.authors.is_empty() {
-        return Err(file.error(&["authors"], "a paper has at least one of `authors`"));
+        return Err(file.error(&["authors"], "a paper needs at least one author in `authors`"));
     }
     // One run has no interval, so that no statement can be judged.
     let fewest = if study.statements.is_empty() { 1 } else { 2 };
     for (keys, runs) in [(&["runs"][..], study.runs), (&["quick", "runs"], study.quick.runs)] {
         if !(fewest..=MOST_RUNS).contains(&runs) {
             let message =
-                format!("{runs} runs out of range {fewest}–{MOST_RUNS}\none has no interval");
+                format!("{runs} runs out of range {fewest}–{MOST_RUNS}\none run has no interval");
             return Err(file.error(keys, &message));
         }
     }
     if study.step.is_some_and(|Time(step)| step.is_zero()) {
-        return Err(file.error(&["step"], "steps of time are longer than nothing\nas in \"1 s\""));
+        return Err(file.error(&["step"], "the step must be above 0 s\nas in \"1 s\""));
     }
     for (number, figure) in study.figures.iter().enumerate() {
         if figure.scenario.is_empty() {
@@ -50,7 +50,7 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
         }
     }
     if study.first_seed.checked_add(MOST_RUNS).is_none() {
-        return Err(file.error(&["first_seed"], "this leaves no room for further seeds"));
+        return Err(file.error(&["first_seed"], "this is too large: further seeds would overflow"));
     }
     for (table, key, names) in [
         ("group", "name", if study.has_groups() { group_names(study) } else { Vec::new() }),
@@ -62,7 +62,7 @@ pub fn names(file: &File, study: &Study) -> Result<(), Error> {
             let wrong = if name.trim().is_empty() {
                 "this name is empty"
             } else if names[..number].contains(name) {
-                "this name is there twice\nchoose another"
+                "duplicate name\nchoose another"
             } else {
                 continue;
             };
@@ -94,7 +94,8 @@ fn of_kernel(file: &File, study: &Study, kernel: &Kernel) -> Result<(), Error> {
         [(&["kernel", "runs"][..], kernel.runs), (&["kernel", "quick", "runs"], kernel.quick.runs)]
     {
         if !(2..=MOST_RUNS).contains(&runs) {
-            let message = format!("{runs} runs out of range 2–{MOST_RUNS}\none has no interval");
+            let message =
+                format!("{runs} runs out of range 2–{MOST_RUNS}\none run has no interval");
             return Err(file.error(keys, &message));
         }
     }
@@ -104,7 +105,7 @@ fn of_kernel(file: &File, study: &Study, kernel: &Kernel) -> Result<(), Error> {
         }
     }
     if kernel.twins.is_empty() {
-        let message = "there must be an arm whose scenario the kernel runs over";
+        let message = "an arm is needed whose scenario the kernel uses";
         return Err(file.error(&["kernel", "twins"], message));
     }
     for (number, figure) in kernel.figures.iter().enumerate() {
@@ -204,7 +205,7 @@ pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Er
     let (by_key, by_points) = (!axis.key.0.is_empty(), !axis.points.is_empty());
     if by_key == by_points || by_key == axis.values.is_empty() {
         let help = "an axis has either `key` and `values`, or `points`";
-        let message = format!("this is no axis\n{help}");
+        let message = format!("invalid axis\n{help}");
         return Err(file.error(&keys!["figure", figure, "x"], &message));
     }
     let steps: Steps = if by_key {
@@ -228,10 +229,10 @@ pub fn axis(file: &File, axis: &Axis, figure: usize) -> Result<(Steps, Unit), Er
             return wrong(&format!("`{}` is not a quantity\n{help}", written(x)));
         };
         if *unit.get_or_insert(of) != of {
-            return wrong("this has another unit than the first value");
+            return wrong("this value has a different unit than the first");
         }
         if seen.contains(&value) {
-            return wrong("this value is there twice");
+            return wrong("duplicate value");
         }
         seen.push(value);
     }
@@ -251,7 +252,9 @@ pub fn measures(
     x: Unit,
 ) -> Result<(), Error> {
     if figure.y.is_empty() {
-        return Err(file.error(&keys!["figure", number, "y"], "a figure measures something"));
+        return Err(
+            file.error(&keys!["figure", number, "y"], "a figure needs at least one measure")
+        );
     }
     let known = METRICS.iter().map(|(name, _)| (*name).to_owned()).chain(network_metrics());
     let known: Vec<String> = known.collect();
@@ -260,7 +263,7 @@ pub fn measures(
         let keys = keys!["figure", number, "y", at, "metric"];
         one_of(file, &keys, "metric", &measure.metric, &known)?;
         if figure.y[..at].iter().any(|other| other.metric == measure.metric) {
-            return Err(file.error(&keys, "this metric is there twice"));
+            return Err(file.error(&keys, "duplicate metric"));
         }
     }
     for (at, curve) in figure.paper.iter().enumerate() {
@@ -270,7 +273,7 @@ pub fn measures(
         for (point, (x_of, _)) in curve.points.iter().enumerate() {
             if figure.x.is_some() && place(x_of).is_none_or(|(_, unit)| unit != x) {
                 let keys = keys!["figure", number, "paper", at, "points", point];
-                let message = format!("`{}` is no place on this axis", written(x_of));
+                let message = format!("`{}` is not a position on this axis", written(x_of));
                 return Err(file.error(&keys, &message));
             }
         }
@@ -305,11 +308,11 @@ pub fn measure_of<K: AsRef<str>>(
 /// The figure also has an axis, or the window is invalid.
 pub fn trace(file: &File, figure: &Figure, trace: &Trace, number: usize) -> Result<(), Error> {
     if figure.x.is_some() {
-        let message = "a trace is of one point\nleave `x` out, and `set` where on it that is";
+        let message = "a trace has one point\nremove `x`, and select the point with `set`";
         return Err(file.error(&keys!["figure", number, "x"], message));
     }
     if trace.draw.is_empty() {
-        let message = "nothing is drawn\nit can be \"sequence\", \"cwnd\", \"rto\"";
+        let message = "no plots\nuse \"sequence\", \"cwnd\", \"rto\"";
         return Err(file.error(&keys!["figure", number, "trace", "draw"], message));
     }
     let (unit, right) = match trace.against {
@@ -320,7 +323,7 @@ pub fn trace(file: &File, figure: &Figure, trace: &Trace, number: usize) -> Resu
         if let Some(end) = end
             && place(end).is_none_or(|(_, of)| of != unit)
         {
-            let message = format!("`{}` does not fit here\nexpected {right}", written(end));
+            let message = format!("`{}` is invalid here\nexpected {right}", written(end));
             return Err(file.error(&keys!["figure", number, "trace", key], &message));
         }
     }
@@ -340,7 +343,7 @@ pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)>
             let count = scenario.flows.len();
             return wrong(match measure.of {
                 Of::Flow(flow) => {
-                    format!("there is no flow {flow}: the scenario has {count}, counted from 0")
+                    format!("there is no flow {flow}: the scenario has {count}, numbered from 0")
                 }
                 _ => "the scenario has no flow".to_owned(),
             });
@@ -349,7 +352,7 @@ pub fn fits(figure: &Figure, scenario: &Scenario) -> Result<(), (usize, String)>
             |flow: &usize| matches!(scenario.flows[*flow].application, Application::Transfer(_));
         if measure.metric == COMPLETION && !flows.iter().all(is_transfer) {
             let flows: Vec<String> = flows.iter().map(usize::to_string).collect();
-            return wrong(format!("flow {} is no transfer, so it never completes", list(&flows)));
+            return wrong(format!("flow {} is not a transfer and never completes", list(&flows)));
         }
     }
     let flow = figure.trace.as_ref().map_or(0, |trace| trace.flow);

@@ -82,7 +82,7 @@ impl Source {
         let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
         let known: Vec<&str> = names.iter().map(String::as_str).collect();
         let known = known.join(", ");
-        let help = format!("{near}available: {known}; a directory with a {FILE} does as well");
+        let help = format!("{near}available: {known}; or use a directory with a {FILE}");
         Err(Error::refused_with(message, help))
     }
 
@@ -93,7 +93,7 @@ impl Source {
     /// It is not a file name.
     pub fn file(path: &Path) -> Result<Self, Error> {
         let wrong =
-            || Error::refused(format!("{}: that is not the name of a file", path.display()));
+            || Error::refused(format!("{}: this is not the name of a file", path.display()));
         let file = path.file_name().and_then(|name| name.to_str()).ok_or_else(wrong)?;
         let name = path.file_stem().and_then(|name| name.to_str()).ok_or_else(wrong)?;
         let dir = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -242,10 +242,10 @@ pub fn scenario(file: &Path, set: &[(String, String)]) -> Result<Scenario, Error
     }
     let Some((paper, name)) = named.and_then(|named| named.split_once('/')) else {
         if named.is_some() {
-            let help = "a paper's scenario is named as in paper:liu-singh-2001/figure-8.toml, \
-                        or by figure, arm and point, as in 'paper:yu-2004#50-1/elfn/20 m/s'";
+            let help = "a paper's scenario has a name such as paper:liu-singh-2001/figure-8.toml, \
+                        or one with figure, arm and point, such as 'paper:yu-2004#50-1/elfn/20 m/s'";
             return Err(Error::refused_with(
-                format!("{}: this names no scenario of a paper", file.display()),
+                format!("{}: this is not the name of a scenario of a paper", file.display()),
                 help,
             ));
         }
@@ -286,7 +286,7 @@ mod test {
     }
 
     #[test]
-    fn the_files_of_a_paper_are_unpacked_wherever_it_is() {
+    fn files_of_a_paper_are_unpacked_from_any_source() {
         let text = |source: &Source| {
             let root = tempfile::tempdir().unwrap();
             source.unpack(root.path()).unwrap();
@@ -300,7 +300,7 @@ mod test {
     }
 
     #[test]
-    fn a_papers_scenario_has_a_name_that_works_everywhere() {
+    fn scenarios_of_papers_have_names() {
         let load = |name: &str| scenario(Path::new(name), &[]);
         assert_eq!(load("paper:liu-singh-2001/figure-8.toml").unwrap().flows.len(), 1);
         for wrong in ["paper:liu-singh-2001", "paper:nobody/a.toml", "paper:liu-singh-2001/a.toml"]
@@ -310,7 +310,7 @@ mod test {
     }
 
     #[test]
-    fn a_name_that_is_not_known_is_told_the_nearest() {
+    fn unknown_names_get_a_suggestion() {
         let message = Source::find("liu-sing-2001").unwrap_err().to_string();
         assert!(message.contains("did you mean `liu-singh-2001`?"), "{message}");
     }

@@ -86,7 +86,7 @@ impl Kept {
     /// It is invalid; `place` is its name.
     pub fn read(place: &str, text: &str) -> Result<Self, Error> {
         let wrong = |line: usize, what: &str| {
-            let help = "`driftway paper NAME --record` writes it anew";
+            let help = "`driftway paper NAME --record` writes it again";
             Error::refused_with(format!("{place}:{line}: {what}"), help.to_owned())
         };
         let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -109,7 +109,7 @@ impl Kept {
             let name = Name { figure: text(0), metric: text(1), arm: text(2), x: text(3) };
             let found = Number { mean: value(4)?, half: value(5)?, quick: value(6)? };
             if kept.0.insert(name, found).is_some() {
-                return Err(wrong(line, "this row is there twice"));
+                return Err(wrong(line, "duplicate row"));
             }
         }
         Ok(kept)
@@ -146,13 +146,13 @@ impl Kept {
             for (column, known, found) in pairs {
                 if found.is_some() && found != known {
                     let value = |value: Option<f64>| {
-                        value.map_or_else(|| "nothing".to_owned(), |value| value.to_string())
+                        value.map_or_else(|| "none".to_owned(), |value| value.to_string())
                     };
                     let Name { figure, metric, arm, x } = name;
                     let (known, found) = (value(known), value(found));
                     let at = if x.is_empty() { String::new() } else { format!(" at {x}") };
                     parts.push(format!(
-                        "figure {figure}, {metric} of {arm}{at}: {column} {known} is kept, {found} came out"
+                        "figure {figure}, {metric} of {arm}{at}: {column} {known} is recorded, {found} was measured"
                     ));
                 }
             }
@@ -189,7 +189,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_results_are_read() {
         let number = Number { mean: Some(1198.25), half: None, quick: Some(0.000123456) };
         let kept = Kept([(name("tcp, a"), number)].into());
         let text = kept.write().unwrap();
@@ -198,12 +198,12 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_such_file_is_refused_with_its_line() {
+    fn invalid_files_are_rejected_with_line() {
         for (text, says) in [
             ("a,b\n", "r.csv:1: the columns are"),
             ("figure,metric,arm,x,mean,half,quick\n8,m,a,,soon,,\n", "r.csv:2: `soon` is not"),
             ("figure,metric,arm,x,mean,half,quick\n8,m,a,,inf,,\n", "r.csv:2: `inf` is not"),
-            ("figure,metric,arm,x,mean,half,quick\n8,m,a,,1,,\n8,m,a,,1,,\n", "twice"),
+            ("figure,metric,arm,x,mean,half,quick\n8,m,a,,1,,\n8,m,a,,1,,\n", "duplicate row"),
         ] {
             let error = Kept::read("r.csv", text).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
@@ -211,12 +211,15 @@ mod test {
     }
 
     #[test]
-    fn only_what_was_run_is_compared() {
+    fn only_measured_values_are_compared() {
         let of = |mean, quick| Number { mean, half: None, quick };
         let kept = Kept([(name("tcp"), of(Some(2.0), Some(1.0)))].into());
         assert!(kept.parts(&Kept([(name("tcp"), of(None, Some(1.0)))].into())).is_empty());
         let parts = kept.parts(&Kept([(name("tcp"), of(Some(2.5), None))].into()));
-        assert_eq!(parts, ["figure 8, completion_s of tcp at 10 ms: mean 2 is kept, 2.5 came out"]);
+        assert_eq!(
+            parts,
+            ["figure 8, completion_s of tcp at 10 ms: mean 2 is recorded, 2.5 was measured"]
+        );
         assert_eq!(kept.parts(&Kept([(name("atcp"), of(Some(2.5), None))].into())).len(), 1);
     }
 

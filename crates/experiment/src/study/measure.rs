@@ -191,7 +191,7 @@ mod test {
     }
 
     #[test]
-    fn ratios_are_compared_seed_by_seed() {
+    fn ratios_are_paired_by_seed() {
         let cells = [[20.0, 60.0], [10.0, 20.0], [30.0, 20.0], [20.0, 20.0]];
         let cell = |arm| Cell { figure: 0, measure: 0, arm, x: 0 };
         let quantity = Quantity::Ratios { higher: [cell(0), cell(1)], lower: [cell(2), cell(3)] };
@@ -201,7 +201,7 @@ mod test {
     }
 
     #[test]
-    fn what_did_not_complete_leaves_a_side_open() {
+    fn incomplete_transfers_censor_the_result() {
         let (done, mut late) = (samples(&[10.0, 12.0]), samples(&[20.0, 30.0]));
         late[1].at_least = true;
         let open = |above, below| Open { above, below };
@@ -216,7 +216,7 @@ mod test {
     }
 
     #[test]
-    fn a_pair_without_a_value_is_counted() {
+    fn pairs_without_a_value_are_counted() {
         let mut gap = samples(&[1.0, 2.0, 3.0]);
         gap[1].value = None;
         let measured = difference(&[samples(&[2.0, 3.0, 4.0])], &[gap.clone()]).unwrap();
@@ -236,7 +236,7 @@ mod test {
     }
 
     #[test]
-    fn flows_are_taken_together_as_asked() {
+    fn flows_are_aggregated_as_selected() {
         let flow = |completion_s: Option<f64>, start_s, timeouts| FlowResult {
             completion_s,
             start_s,

@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for Number {
         impl<'de> Visitor<'de> for Numbers {
             type Value = Number;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number such as 425, \"425 s\", \"33 %\", or from–to such as [2, 3]")
+                f.write_str("a number such as 425, \"425 s\", \"33 %\", or a range such as [2, 3]")
             }
             fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
                 Ok(Number::of(number as f64))
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for Number {
                 let (low, high) = (end(0)?, end(1)?);
                 if low.unit != high.unit || low.low > high.high {
                     return Err(de::Error::custom(
-                        "from–to has the smaller number first, and one unit",
+                        "a range has the smaller number first, and one unit",
                     ));
                 }
                 Ok(Number { high: high.high, ..low })
@@ -192,7 +192,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_number_is_refused() {
+    fn invalid_numbers_are_rejected() {
         for wrong in ["'soon'", "[3, 2]", "['1 s', 2]", "[1]", "[1, 2, 3]", "true", "'nan %'"] {
             assert!(read(&format!("number = [{wrong}]")).is_err(), "{wrong}");
         }

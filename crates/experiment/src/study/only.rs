@@ -89,7 +89,7 @@ mod test {
     }
 
     #[test]
-    fn a_reading_has_its_own_arms_and_what_is_in_none() {
+    fn a_reading_has_its_own_and_the_common_arms() {
         let paper = of("yu-2004", "paper").unwrap();
         assert_eq!(arms(&paper, "50-1"), ["elfn", "elfn-old", "paths", "update"]);
         let rfc = of("yu-2004", "rfc").unwrap();
@@ -104,7 +104,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_judged_is_the_same_as_with_all_readings() {
+    fn single_readings_judge_the_same_statements() {
         let all = plan(Source::find("yu-2004").unwrap()).unwrap();
         let ids = |plan: &Plan| plan.statements.iter().map(|of| of.id.clone()).collect::<Vec<_>>();
         let mut parts: Vec<String> = ["paper", "ns-2", "rfc"]
@@ -118,7 +118,7 @@ mod test {
     }
 
     #[test]
-    fn a_reading_that_is_not_there_is_answered_with_those_that_are() {
+    fn unknown_readings_get_a_suggestion() {
         let error = of("yu-2004", "rfcs").unwrap_err();
         assert!(error.is_input());
         assert!(error.to_string().contains("did you mean `rfc`?"), "{error}");

@@ -211,8 +211,8 @@ impl Outcome<'_> {
             };
             let cells = planned.cases.iter().flat_map(|case| case.quantity.cells());
             result.notes.push(match cells.collect::<Vec<_>>().iter().find_map(other) {
-                Some(other) => format!("figure {other}, which it is compared with, was not run"),
-                None => "the point that it is about was not run".to_owned(),
+                Some(other) => format!("figure {other}, with which it is compared, was not run"),
+                None => "its point was not run".to_owned(),
             });
             return result;
         }
@@ -251,7 +251,7 @@ impl Outcome<'_> {
         });
         let Some((case, Some(worst), found)) = worst else {
             result.verdict = Some(Verdict::Differs);
-            result.notes.push(format!("there is no {metric} to measure"));
+            result.notes.push(format!("no run has a {metric}"));
             return result;
         };
         let axis = &self.plan.figures[figure].xs;
@@ -271,9 +271,9 @@ impl Outcome<'_> {
         }
         let open = match (worst.open.above, worst.open.below) {
             (false, false) => None,
-            (true, false) => Some("this or more"),
-            (false, true) => Some("this or less"),
-            (true, true) => Some("not bounded on either side"),
+            (true, false) => Some("a lower bound"),
+            (false, true) => Some("an upper bound"),
+            (true, true) => Some("bounded on neither side"),
         };
         if let Some(open) = open {
             result.notes.push(self.incomplete(&case.quantity.cells()) + ": " + open);

@@ -213,7 +213,7 @@ impl Planner<'_> {
             None => keys!["figure", figure, "scenario"],
         };
         if name.contains(std::path::is_separator) || name == ".." {
-            let message = "a paper's scenarios stand beside its paper.toml\nname the file alone";
+            let message = "the scenarios of a paper are in the directory of its paper.toml\nuse the file name only";
             return Err(self.file.error(&keys, message).into());
         }
         self.source.read(name).map_err(|error| {

@@ -50,7 +50,7 @@ fn find(plan: &Plan, named: &str) -> Result<usize, Error> {
 fn choose(what: &str, name: Option<&str>, names: &[&str], plan: &Plan) -> Result<usize, Error> {
     let plain = |name: &str| name.replace(' ', "");
     let Some(name) = name.filter(|name| !name.is_empty()) else {
-        let message = format!("{}: name the {what} whose scenario it is to be", plan.source.name);
+        let message = format!("{}: specify the {what} of the scenario", plan.source.name);
         return Err(Error::refused_with(message, known(names)));
     };
     names.iter().position(|of| plain(of) == plain(name)).ok_or_else(|| {
@@ -76,7 +76,7 @@ mod test {
     }
 
     #[test]
-    fn a_point_has_the_keys_of_its_figure_its_arm_and_its_place() {
+    fn a_point_combines_figure_arm_and_axis() {
         let of = |named: &str, set: &[(String, String)]| scenario("yu-2004", named, set).unwrap();
         let plan = plan(Source::find("yu-2004").unwrap()).unwrap();
         let figure = &plan.figures[0];
@@ -97,13 +97,13 @@ mod test {
     }
 
     #[test]
-    fn what_is_not_there_is_answered_with_what_is() {
+    fn unknown_points_get_a_suggestion() {
         assert!(wrong("50-11/elfn/5 m/s").contains("did you mean `50-10`?"));
         assert!(wrong("50-1/elf/5 m/s").contains("did you mean `elfn`?"));
         assert!(wrong("50-1/elfn/6 m/s").contains("10 m/s, 15 m/s, 20 m/s"));
-        assert!(wrong("50-1/elfn").contains("name the point"));
-        assert!(wrong("50-1").contains("name the arm"));
-        assert!(wrong("").contains("name the figure"));
+        assert!(wrong("50-1/elfn").contains("specify the point"));
+        assert!(wrong("50-1").contains("specify the arm"));
+        assert!(wrong("").contains("specify the figure"));
         assert!(wrong("50-1/elfn/5 m/s/7").contains("no point"));
     }
 }

@@ -104,23 +104,26 @@ pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result
         let mut useless = points.filter(|(_, point)| !point.reference.is_empty());
         return useless.next().map_or(Ok(()), |(at, _)| {
             let keys = keys!["figure", number, "x", "points", at, "reference"];
-            Err(file.error(&keys, "this figure is held against nothing\nadd [figure.reference]"))
+            Err(file.error(&keys, "this figure has no reference\nadd [figure.reference]"))
         });
     };
     let wrong = |key: &str, message: &str| {
         Err(file.error(&keys!["figure", number, "reference", key], message))
     };
     if arms != 1 {
-        let message = "one arm is held against a reference\nwrite `arms` with one name";
+        let message = "a figure with a reference has one arm\nset `arms` to one name";
         return Err(file.error(&keys!["figure", number, "reference"], message));
     }
     match (reference.simulator, reference.formula) {
         (Some(Against::Ns2), None) if reference.ns2.is_none() => {
-            return wrong("simulator", "how ns-2 runs it is not there\nadd [figure.reference.ns2]");
+            return wrong(
+                "simulator",
+                "the configuration of ns-2 is missing\nadd [figure.reference.ns2]",
+            );
         }
         (Some(_), None) => {}
         (None, Some(_)) if reference.ns2.is_some() => {
-            return wrong("ns2", "ns-2 runs no formula");
+            return wrong("ns2", "a formula has no run of ns-2");
         }
         (None, Some(law)) => {
             for (at, point) in points {
@@ -131,7 +134,7 @@ pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result
                 if let Some(name) = law.takes().iter().find(|name| !is_number(name)) {
                     let keys = keys!["figure", number, "x", "points", at];
                     let help = format!("write reference = {{ {name} = … }}");
-                    let message = format!("the formula takes a number `{name}`\n{help}");
+                    let message = format!("the formula needs a number `{name}`\n{help}");
                     return Err(file.error(&keys, &message));
                 }
             }
@@ -141,10 +144,10 @@ pub fn check(file: &File, figure: &Figure, number: usize, arms: usize) -> Result
     if let Judge::Within(part) = reference.judge
         && !(part > 0.0 && part < 1.0)
     {
-        return wrong("judge", "out of range 0–1\n{ within = 0.05 } is five per cent");
+        return wrong("judge", "out of range 0–1\nfor example { within = 0.05 } for five per cent");
     }
     if reference.runs == Some(0) {
-        return wrong("runs", "at least one run is made");
+        return wrong("runs", "at least one run is needed");
     }
     Ok(())
 }

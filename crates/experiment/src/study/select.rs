@@ -110,7 +110,7 @@ pub fn select(plan: &Plan, args: &Wanted) -> Result<Selection, Error> {
     let furthest = of_figures.fold(study.first_seed, u64::max);
     if furthest.checked_add(runs - 1).is_none() {
         return Err(Error::refused(format!(
-            "seeds end at {}: there is no room for {runs} runs from seed {} on",
+            "the maximum seed is {}: {runs} runs from seed {} exceed it",
             u64::MAX,
             furthest
         )));

@@ -115,7 +115,7 @@ mod test {
     }
 
     #[test]
-    fn a_text_agrees_within_ten_per_cent() {
+    fn a_number_agrees_within_ten_per_cent() {
         let said = text(425.0, 425.0, None);
         assert_eq!(of(&said, 430.0, 440.0), Agrees);
         assert_eq!(of(&said, 467.0, 480.0), Agrees, "467.5 is met");
@@ -143,7 +143,7 @@ mod test {
     }
 
     #[test]
-    fn never_means_never() {
+    fn zero_means_none_in_any_run() {
         let never = text(0.0, 0.0, None);
         assert_eq!(of(&never, 0.0, 0.0), Agrees);
         assert_eq!(of(&never, -0.1, 0.3), Differs, "once in some run");
@@ -174,7 +174,7 @@ mod test {
     }
 
     #[test]
-    fn nowhere_worse_may_be_equal_and_nothing_less() {
+    fn not_below_allows_equality() {
         assert_eq!(of(&Said::NotBelow, 0.0, 0.0), Agrees);
         assert_eq!(of(&Said::NotBelow, 0.1, 0.3), Agrees);
         assert_eq!(of(&Said::NotBelow, -0.1, 3.0), Differs);
@@ -197,7 +197,7 @@ mod test {
 
     /// A transfer that did not complete took at least the time that it had.
     #[test]
-    fn what_is_open_on_the_side_that_matters_does_not_agree() {
+    fn censoring_on_the_relevant_side_prevents_agreement() {
         let shape = Said::Above;
         let (exact, least, most) = (
             text(425.0, 425.0, None),
@@ -220,7 +220,7 @@ mod test {
     }
 
     #[test]
-    fn the_worst_point_strains_most() {
+    fn the_worst_point_has_the_largest_distance() {
         let said = text(425.0, 425.0, None);
         let strain = |low, high| strain(&said, &measured(low, high, CLOSED));
         assert!(strain(500.0, 510.0) > strain(430.0, 440.0));

@@ -82,8 +82,8 @@ impl Cases {
         if !path.is_file() {
             return Err(Error::refused_with(
                 format!("{}: there is no such file", path.display()),
-                "driftway's own stands in `studies/validation` in its sources; run this there, or \
-                 name the file with --study",
+                "driftway's own is `studies/validation` in its sources; run this command there, or \
+                 select the file with --study",
             ));
         }
         let plan = plan(Source::file(path)?)?;
@@ -99,7 +99,7 @@ impl Cases {
             return Err(Error::refused_with(format!("there is no case `{name}`"), help));
         }
         if held.is_empty() {
-            let message = format!("{}: no figure is held against anything", path.display());
+            let message = format!("{}: no figure has a reference", path.display());
             return Err(Error::refused_with(message, "add a [figure.reference] to one"));
         }
         let dir = path.parent().unwrap_or(Path::new("")).to_owned();
@@ -163,7 +163,7 @@ mod test {
     }
 
     #[test]
-    fn a_case_that_is_not_there_is_told_the_nearest() {
+    fn unknown_cases_get_a_suggestion() {
         let error = Cases::load(&here(), &["mobile-aod".to_owned()]).unwrap_err();
         let message = error.to_string();
         assert!(message.contains("did you mean `mobile-aodv`?"), "{message}");

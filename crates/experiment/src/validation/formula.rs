@@ -111,7 +111,7 @@ mod test {
     }
 
     #[test]
-    fn padhye_with_no_loss_to_speak_of_sends_a_window_a_round_trip() {
+    fn padhye_with_negligible_loss_sends_a_window_per_round_trip() {
         let rate = padhye(1e-9, 0.1, 1.0, 40.0, 1.0);
         assert!((rate / 400.0 - 1.0).abs() < 1e-3, "{rate}");
     }

@@ -52,23 +52,23 @@ impl Simulator {
         };
         if missing("ns") {
             return Err(failed(
-                "there is no `ns`: install ns-2.35 (Debian: apt-get install ns2), or leave --ns2 \
-                 out for the stored numbers"
+                "`ns` is not installed: install ns-2.35 (Debian: apt-get install ns2), or omit --ns2 \
+                 to use the stored results"
                     .to_owned(),
             ));
         }
         let built =
-            tempfile::tempdir().map_err(|e| failed(format!("no place to build in: {e}")))?;
+            tempfile::tempdir().map_err(|e| failed(format!("no directory to compile in: {e}")))?;
         let output = Command::new("cc")
             .args(["-O2", "-shared", "-fPIC", "-o"])
             .arg(built.path().join(SHIM).with_extension("so"))
             .arg(dir.join(SHIM).with_extension("c"))
             .arg("-ldl")
             .output()
-            .map_err(|e| failed(format!("no C compiler (cc) for ns-2's shim: {e}")))?;
+            .map_err(|e| failed(format!("no C compiler (cc) for ns-2's library: {e}")))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            return Err(failed(format!("ns-2's shim does not compile:\n{said}")));
+            return Err(failed(format!("ns-2's library does not compile:\n{said}")));
         }
         Ok(Self { dir, built })
     }
@@ -101,7 +101,7 @@ impl Simulator {
         let (output, used) = measured(&mut command).map_err(|error| failed(&error))?;
         let record = Record::of_lines(&output);
         if record.get("goodput_bps").is_none() {
-            return Err(failed(&format!("it printed no goodput, but:\n{output}")));
+            return Err(failed(&format!("it printed no goodput:\n{output}")));
         }
         Ok((record.with_user(used.user_s), used))
     }
@@ -139,7 +139,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn what_a_command_took_is_its_own() {
+    fn resources_are_those_of_the_command() {
         let sum = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo done $i";
         let (text, used) = measured(Command::new("sh").args(["-c", sum])).unwrap();
         assert_eq!(text, "done 20000\n");

@@ -13,12 +13,12 @@ pub const METRICS: [(&str, &str, &str); 13] = [
     ("data_hops", "hops of data", "data"),
     ("ack_hops", "hops of ACKs", "ACKs"),
     ("segments_sent", "segments sent", "sent"),
-    ("retransmissions", "sent again", "again"),
+    ("retransmissions", "retransmissions", "retrans."),
     ("timeouts", "timeouts", "RTO"),
     ("routing_packets", "routing packets", "routing"),
     ("queue_drops", "queue drops", "queue"),
     ("rts", "RTS", "RTS"),
-    ("retries", "RTS again", "retries"),
+    ("retries", "RTS retries", "retries"),
     ("mac_data", "data frames", "frames"),
     ("collisions", "collisions", "collided"),
     ("link_failures", "link failures", "failed"),
@@ -154,7 +154,7 @@ mod test {
     use super::*;
 
     #[test]
-    fn lines_that_are_no_values_are_passed_over() {
+    fn other_lines_are_ignored() {
         let text = "num_nodes is set 9\nrts 900\ndata_hops 300\nack_hops 290\nSORTING LISTS\n";
         let record = Record::of_lines(text);
         assert_eq!(record.get("rts"), Some(900.0));
@@ -163,7 +163,7 @@ mod test {
     }
 
     #[test]
-    fn every_row_of_what_is_stored_reads() {
+    fn all_stored_rows_are_read() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/validation");
         let stored = Stored::load(&dir.join("ns2.csv")).unwrap();
         let runs = stored.runs("chain-static-w8", "8");
@@ -178,7 +178,7 @@ mod test {
     }
 
     #[test]
-    fn a_row_that_is_wrong_is_told_with_its_line() {
+    fn invalid_rows_are_rejected_with_line() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "case,point,seed,rts\na,1,1,5\na,1,x,5\n").unwrap();
         let message = Stored::load(file.path()).unwrap_err().to_string();

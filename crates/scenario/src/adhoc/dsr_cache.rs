@@ -202,7 +202,7 @@ mod test {
     }
 
     #[test]
-    fn each_of_the_list_is_read_and_written_alike() {
+    fn all_caches_round_trip() {
         for listed in CACHES {
             let name = listed.name;
             if listed.by_name {
@@ -231,7 +231,7 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_cache_is_refused_with_those_that_are() {
+    fn unknown_caches_are_rejected() {
         for unknown in ["\"stash\"", "{ stash = { } }"] {
             let refused = toml::from_str::<File>(&format!("cache = {unknown}")).unwrap_err();
             let message = refused.message();

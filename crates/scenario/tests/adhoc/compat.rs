@@ -60,7 +60,7 @@ fn compat_is_short_for_its_keys() {
 /// The list contains all deviations in the protocols' configurations, and the defaults are those of
 /// the standards.
 #[test]
-fn nothing_is_missing() {
+fn the_list_is_complete() {
     for (_, base) in networks() {
         let of = |compat| adhoc(&[&base[..], &[("network.compat", compat)]].concat());
         let (standard, ns2) = (of("standard"), of("ns-2"));
@@ -116,7 +116,7 @@ fn each_key_makes_a_difference() {
 }
 
 #[test]
-fn what_is_written_wins() {
+fn written_keys_take_precedence() {
     let own = adhoc(&[("network.feedback", "rfn"), ("network.compat", "ns-2")]);
     assert_eq!(own.feedback, driftway_scenario::Feedback::Rfn);
     assert_eq!(adhoc(&[("network.arp", "false"), ("network.compat", "ns-2")]).arp, Arp::Off);
@@ -128,7 +128,7 @@ fn what_is_written_wins() {
 
 /// `docs/ns-2.md` is generated from the list with `DRIFTWAY_BLESS=1`.
 #[test]
-fn the_page_says_what_the_list_says() {
+fn the_page_matches_the_list() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ns-2.md");
     let page = page();
     if std::env::var_os("DRIFTWAY_BLESS").is_some() {

@@ -47,7 +47,7 @@ fn the_number_of_nodes_follows_from_positions() {
 }
 
 #[test]
-fn a_radio_that_is_left_out_is_the_usual_one() {
+fn the_default_radio_is_that_of_ns_2() {
     let radio = adhoc(&[("network.radio", "{}")]).radio;
     assert_eq!(radio, adhoc(&[]).radio);
     let radio = adhoc(&[("network.radio", r#"{ receive_range = "100 m" }"#)]).radio;
@@ -95,7 +95,7 @@ fn load(name: &str, content: &[u8], mobility: &str) -> Result<Scenario, String> 
 }
 
 #[test]
-fn a_movement_file_lies_beside_the_scenario() {
+fn movement_files_are_relative_to_the_scenario() {
     let scenario = load("beside", MOVES.as_bytes(), "mobility = { file = \"two.mov\" }").unwrap();
     assert_eq!(network(&scenario).nodes, Some(2));
     assert_eq!(network(&scenario).mobility(1).unwrap().nodes(), 2);
@@ -107,7 +107,7 @@ fn a_movement_file_lies_beside_the_scenario() {
 }
 
 #[test]
-fn what_is_wrong_with_a_movement_file_is_told_with_its_place() {
+fn errors_in_movement_files_are_located() {
     let file = "mobility = { file = \"two.mov\" }";
     let broken = MOVES.replace("setdest 100", "setdest 1OO");
     let error = load("broken", broken.as_bytes(), file).unwrap_err();
@@ -137,7 +137,7 @@ fn what_is_wrong_with_a_movement_file_is_told_with_its_place() {
 }
 
 #[test]
-fn a_radio_is_what_the_air_takes() {
+fn radio_keys_reach_the_configuration() {
     let other = r#"{ propagation = "log-distance", exponent = 2.5, shadowing = "4 dB", decorrelation = "20 m", capture = "none",
         receive_threshold = "-70 dBm", sense_threshold = "1e-11 W", antenna_gain = "3 dB" }"#;
     let config = adhoc(&[("network.radio", other)]).radio.config();
@@ -152,7 +152,7 @@ fn a_radio_is_what_the_air_takes() {
 }
 
 #[test]
-fn arp_is_what_the_node_takes() {
+fn arp_keys_reach_the_configuration() {
     let config = |overrides: &[(&str, &str)]| match adhoc(overrides).arp {
         Arp::On(arp) => arp.config(),
         Arp::Off => panic!("it is on"),
@@ -223,7 +223,7 @@ fn overrides() -> impl Strategy<Value = Vec<(String, String)>> {
 
 proptest! {
     #[test]
-    fn what_is_shown_reads_back_the_same(overrides in overrides()) {
+    fn output_round_trips(overrides in overrides()) {
         let read = Scenario::parse("test.toml", RIGHT, &overrides);
         prop_assume!(read.is_ok());
         let scenario = read.unwrap();
@@ -234,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn any_change_of_a_scenario_is_read_or_refused(
+    fn modified_scenarios_are_accepted_or_rejected(
         at in 0..RIGHT.len(),
         cut in 0..40_usize,
         put in "[\\[\\]{}=.,\"'a-z0-9 \n#-]{0,20}",
@@ -248,7 +248,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_wrong_with_an_override_is_said_of_its_key() {
+fn errors_in_overrides_name_the_key() {
     let error = read(&[("network.mobility.speed", "5 knots")]).unwrap_err();
     assert_eq!(
         error,
@@ -259,7 +259,7 @@ fn what_is_wrong_with_an_override_is_said_of_its_key() {
 /// RFC 3561 §6.9: where the link layer reports no failures, AODV sends hello messages, unless the
 /// scenario or `compat = "ns-2"` disables them.
 #[test]
-fn over_tdma_aodv_says_hello() {
+fn aodv_over_tdma_sends_hello_messages() {
     let hello = |overrides: &[(&str, &str)]| {
         let aodv = ("network.routing", r#"{ protocol = "aodv" }"#);
         let network = adhoc(&[&[aodv], overrides].concat());
@@ -282,7 +282,7 @@ fn over_tdma_aodv_says_hello() {
 
 /// By default DSR cannot detect broken links itself; static nodes have none.
 #[test]
-fn over_tdma_dsr_is_for_nodes_that_stay() {
+fn dsr_over_tdma_needs_static_nodes() {
     let tdma = ("network.mac", r#"{ kind = "tdma" }"#);
     assert!(read(&[tdma]).is_err());
     let network = adhoc(&[tdma, ("network.mobility", "{ chain = \"20 m\" }")]);

@@ -45,7 +45,7 @@ pub(crate) fn network(scenario: &Scenario) -> &Adhoc {
 
 /// Route probes exist only with RFNs, which hold sources.
 #[test]
-fn the_search_for_silent_sources_is_written_out_with_rfns() {
+fn route_probes_have_defaults_with_rfns() {
     let seek = |overrides| adhoc(overrides).seek.map(|Seek { every, most }| (every, most));
     let two_seconds = Time::from_secs(2);
     assert_eq!(seek(&[]), None);

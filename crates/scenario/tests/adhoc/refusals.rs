@@ -305,7 +305,7 @@ help: add shadowing = "6 dB", or another deviation"#,
         "no probability",
         RADIO,
         r#"radio = { packet_error_rate = 1.5 }"#,
-        "test.toml:9:31: 1.5 is not a probability\nhelp: probabilities go from 0 to 1",
+        "test.toml:9:31: 1.5 is not a probability\nhelp: probabilities are from 0 to 1",
     ),
     (
         "a mac without kind",
@@ -610,7 +610,7 @@ help: add shadowing = "6 dB", or another deviation"#,
 ];
 
 #[test]
-fn each_mistake_gets_its_message() {
+fn errors_have_their_messages() {
     let mut failed = String::new();
     for (what, find, put, says) in WRONG {
         assert!(RIGHT.contains(find), "{what}: `{find}` is not there");
@@ -626,7 +626,7 @@ fn each_mistake_gets_its_message() {
 }
 
 #[test]
-fn a_queue_of_a_link_has_no_priorities() {
+fn queues_of_links_have_no_priorities() {
     let text = r#"
 name = "x"
 duration = "1 s"

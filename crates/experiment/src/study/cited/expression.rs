@@ -41,8 +41,8 @@ pub fn evaluate(text: &str, study: &Study, kept: &Kept) -> Result<f64, String> {
     }
     match values[..] {
         [value] => Ok(value),
-        [] => Err(format!("`{text}` is nothing")),
-        _ => Err(format!("`{text}` is {} numbers: say `least` or `most`", values.len())),
+        [] => Err(format!("`{text}` selects no numbers")),
+        _ => Err(format!("`{text}` is {} numbers: use `least` or `most`", values.len())),
     }
 }
 
@@ -57,7 +57,7 @@ fn sum(text: &str, study: &Study, kept: &Kept) -> Result<Vec<f64>, String> {
         total = Some(match total {
             None => term,
             Some(sum) if sum.len() != term.len() => {
-                return Err(format!("the terms of `{text}` are not as many numbers each"));
+                return Err(format!("the terms of `{text}` have different numbers of values"));
             }
             Some(sum) => sum.iter().zip(term).map(|(sum, term)| sum + sign * term).collect(),
         });
@@ -79,8 +79,7 @@ fn pairs(
         let (above, below) = (above.len(), below.len());
         return Err(format!("`{a}` is {above} numbers, `{b}` is {below}"));
     }
-    let pair =
-        |(a, b): (f64, f64)| of(a, b).ok_or_else(|| "nothing can be divided by 0".to_owned());
+    let pair = |(a, b): (f64, f64)| of(a, b).ok_or_else(|| "division by 0".to_owned());
     above.into_iter().zip(below).map(pair).collect()
 }
 
@@ -107,7 +106,7 @@ fn cells(text: &str, study: &Study, kept: &Kept) -> Result<Vec<f64>, String> {
             };
             let mut points: Vec<&Name> = kept.0.keys().filter(is_it).collect();
             if points.is_empty() {
-                return Err(format!("nothing is kept of {figure}:{arm}:{x}:{metric}"));
+                return Err(format!("there is no recorded result of {figure}:{arm}:{x}:{metric}"));
             }
             // In the order of the axis, if its values are numbers.
             points.sort_by(|a, b| number(&a.x).total_cmp(&number(&b.x)));
@@ -186,14 +185,14 @@ mod test {
     }
 
     #[test]
-    fn what_is_no_number_says_why() {
+    fn invalid_expressions_are_rejected() {
         for (text, says) in [
-            ("8:tcp:*", "is 2 numbers: say `least` or `most`"),
+            ("8:tcp:*", "is 2 numbers: use `least` or `most`"),
             ("8:tcp", "is not FIGURE:ARM:X"),
             ("9:tcp:10 ms", "there is no figure `9`"),
-            ("8:reno:10 ms", "nothing is kept of 8:reno:10 ms:completion_s"),
+            ("8:reno:10 ms", "there is no recorded result of 8:reno:10 ms:completion_s"),
             ("8:tcp:* / 8:tcp:10 ms", "is 2 numbers, `8:tcp:10 ms` is 1"),
-            ("8:tcp:* - 8:tcp:10 ms", "not as many numbers each"),
+            ("8:tcp:* - 8:tcp:10 ms", "different numbers of values"),
         ] {
             let error = of(text).unwrap_err();
             assert!(error.contains(says), "{error}");

@@ -112,7 +112,7 @@ pub fn check(
 ) -> Result<Checked, Error> {
     let source = &plan.source;
     for (file, help) in [
-        (FILE, "it has what README.md and the causes of paper.toml cite"),
+        (FILE, "it lists the numbers that README.md and the causes in paper.toml cite"),
         (kept::FILE, "`driftway paper NAME --record` writes it"),
     ] {
         if !source.has(file) {
@@ -128,14 +128,14 @@ pub fn check(
     let mut known: Vec<String> = numbers.given.iter().map(|passage| joined(passage)).collect();
     for (at, passage) in known.iter().enumerate() {
         if !texts.iter().any(|(_, text)| text.contains(passage.as_str())) {
-            checked.gone.push(format!("given, number {}: “{passage}” stands nowhere", at + 1));
+            checked.gone.push(format!("given, number {}: “{passage}” is in no text", at + 1));
         }
     }
     for cited in &numbers.cited {
         let wrong = |what: String| Error::refused(format!("{}: {what}", source.place(FILE)));
         let passage = Passage::parse(&cited.text).map_err(wrong)?;
         if !texts.iter().any(|(_, text)| text.contains(&passage.text)) {
-            checked.gone.push(format!("“{}” stands nowhere", passage.text));
+            checked.gone.push(format!("“{}” is in no text", passage.text));
         }
         let found = found(plan, &kept, runner, &shell, cited, passage.numbers.len())?;
         for (number, (found, by)) in passage.numbers.iter().zip(found) {
@@ -146,7 +146,8 @@ pub fn check(
     }
     for (file, right) in tables(plan, &kept)? {
         if source.read(&file)? != right {
-            let text = format!("the tables of {file} are not those of the kept results: --record");
+            let text =
+                format!("the tables of {file} differ from the recorded results: use --record");
             checked.gone.push(text);
         }
     }
@@ -173,7 +174,8 @@ fn found(
             let numbers: Option<Vec<f64>> =
                 text.split_whitespace().map(|n| n.parse().ok()).collect();
             let numbers = numbers.filter(|numbers| numbers.len() == count);
-            numbers.ok_or_else(|| format!("it writes “{}” and not {count} numbers", joined(&text)))
+            numbers
+                .ok_or_else(|| format!("it prints “{}” instead of {count} numbers", joined(&text)))
         });
         let each = |at: usize| numbers.as_ref().map(|of| of[at]).map_err(Clone::clone);
         return Ok((0..count).map(|at| (each(at), command.clone())).collect());

@@ -56,8 +56,8 @@ impl Table {
             let (_, behind) = after.split_once(END)?;
             Some((before, behind))
         });
-        let (before, behind) = place
-            .ok_or_else(|| format!("{} has no `{begin}` with `{END}` behind it", self.file))?;
+        let (before, behind) =
+            place.ok_or_else(|| format!("{} has no `{begin}` followed by `{END}`", self.file))?;
         let table = self.markdown(study, kept)?;
         Ok(format!("{before}{begin}\n\n{table}\n{END}{behind}"))
     }
@@ -91,7 +91,7 @@ fn fill(cell: &str, study: &Study, kept: &Kept) -> Result<String, String> {
     let mut rest = cell;
     while let Some((before, after)) = rest.split_once('{') {
         let (expression, behind) =
-            after.split_once('}').ok_or_else(|| format!("`{cell}` lacks a `}}`"))?;
+            after.split_once('}').ok_or_else(|| format!("`{cell}` has no closing `}}`"))?;
         text += before;
         text += &number(expression, study, kept)?;
         rest = behind;
@@ -151,7 +151,7 @@ mod test {
     }
 
     #[test]
-    fn a_table_is_filled_in_its_place() {
+    fn a_table_is_updated_in_place() {
         let text = filled(README, "{1 8:tcp:{0}} ± {± 8:tcp:{0}}").unwrap();
         assert!(
             text.contains(
@@ -163,14 +163,14 @@ mod test {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_parts_are_reported() {
         assert!(filled("# A", "{8:tcp:{0}}").unwrap_err().contains("has no `<!-- table t -->`"));
         assert!(filled(README, "{9:tcp:{0}}").unwrap_err().contains("row ten: there is no figure"));
-        assert!(filled(README, "{8:tcp:10 ms").unwrap_err().contains("lacks a"));
+        assert!(filled(README, "{8:tcp:10 ms").unwrap_err().contains("no closing"));
     }
 
     #[test]
-    fn prose_is_what_is_left() {
+    fn prose_excludes_tables_and_code() {
         assert_eq!(
             prose(README).split_whitespace().collect::<Vec<_>>(),
             ["#", "A", "Prose", "5", "."]

@@ -20,7 +20,7 @@ impl Passage {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
             let (number, behind) =
-                after.split_once('}').ok_or_else(|| format!("`{text}` lacks a `}}`"))?;
+                after.split_once('}').ok_or_else(|| format!("`{text}` has no closing `}}`"))?;
             value(number).ok_or_else(|| format!("`{number}` is not a number"))?;
             numbers.push(number.to_owned());
             plain += before;
@@ -123,7 +123,7 @@ mod test {
     }
 
     #[test]
-    fn a_number_that_nothing_gives_is_found() {
+    fn uncited_numbers_are_found() {
         let known = ["takes 925 s".to_owned(), "20 runs".to_owned()];
         let text = "It takes 925 s in\n20 runs (RFC 6298, §5.2, figure 8, 4.4BSD), and 3.5 s more.";
         let found = uncited(text, &known);

@@ -62,12 +62,13 @@ impl Cases<'_> {
     fn ratio(self, ratio: &Ratio) -> Result<Vec<Case>, Error> {
         let between_points = ratio.x.is_some() && ratio.to_x.is_some();
         if ratio.to.is_none() && ratio.to_figure.is_none() && !between_points {
-            let message = "a ratio has another arm below the line, another x, or another figure\n\
+            let message = "a ratio needs another arm, another x, or another figure as its denominator\n\
                            add `to = …`, `x = …` and `to_x = …`, or `to_figure = …`";
             return Err(self.error("ratio", "arm", message));
         }
         if ratio.peak.is_some() && ratio.x.is_some() {
-            let message = "a peak is one of several points, and `x` is one\nleave one of them out";
+            let message =
+                "a peak is one of several points, but `x` is one point\nremove one of them";
             return Err(self.error("ratio", "peak", message));
         }
         let arm = self.arm("ratio", "arm", &ratio.arm)?;
@@ -210,7 +211,7 @@ impl Cases<'_> {
             [ref only] if only.value.is_none() => "this figure has no axis".to_owned(),
             _ => format!("the points are {}", known.join(", ")),
         };
-        self.error(predicate, key, &format!("`{at}` is no point of the axis\n{help}"))
+        self.error(predicate, key, &format!("`{at}` is not a point of the axis\n{help}"))
     }
 
     /// The point of this figure at the same position as `x` in the figure of `other`.
@@ -254,7 +255,7 @@ impl Cases<'_> {
         let from = from.map_or(Ok(0), |at| self.x(predicate, "from", at))?;
         let to = to.map_or(Ok(last), |at| self.x(predicate, "to", at))?;
         if from == to {
-            let message = "nothing rises or falls at one point\nthe figure's axis has two or more";
+            let message = "a trend needs two points\nthe figure's axis has two or more";
             return Err(self.error(predicate, "from", message));
         }
         Ok((from, to))

@@ -20,7 +20,7 @@ pub fn plan(file: &File, study: &Study, figures: &[PlannedFigure]) -> Result<Vec
     for number in 0..study.statements.len() {
         for planned in each(file, study, figures, number)? {
             if all.iter().any(|other| other.id == planned.id) {
-                let message = format!("`{}` is there twice\nchoose another name", planned.id);
+                let message = format!("`{}` is a duplicate\nchoose another name", planned.id);
                 return Err(file.error(&keys!["statement", number, "id"], &message));
             }
             all.push(planned);
@@ -100,7 +100,7 @@ fn each(
         }
     }
     if all.is_empty() {
-        let message = "a statement is about a figure\nname it";
+        let message = "a statement needs a figure\nadd `figure = …`";
         return Err(file.error(&keys!["statement", number, "figure"], message));
     }
     Ok(all)
@@ -137,7 +137,7 @@ fn known(
     }
     for (key, text) in [("because", &differs.because), ("shown_by", &differs.shown_by)] {
         if text.trim().is_empty() {
-            let message = "a statement that differs says why, and the command that shows it\n\
+            let message = "a disagreement needs a cause, and a command that shows it\n\
                            fill in `because = …` and `shown_by = \"driftway …\"`";
             return Err(file.error(&keys!["statement", number, "differs", at, key], message));
         }
@@ -172,12 +172,14 @@ fn numbered(file: &File, statement: &Statement, number: usize) -> Result<(), Err
         return wrong("band", "a band has its lower end first\nas in [1, 1.1]");
     }
     match (key, statement.number, band) {
-        ("value", None, _) => return wrong(key, "this has the paper's number\nadd `number = …`"),
+        ("value", None, _) => {
+            return wrong(key, "a value needs the paper's number\nadd `number = …`");
+        }
         ("ratio", None, None) => {
-            return wrong(key, "a ratio is said to be something\nadd `number = …` or `band = …`");
+            return wrong(key, "a ratio needs a number or a band\nadd `number = …` or `band = …`");
         }
         ("ratio", Some(_), Some(_)) | ("value", _, Some(_)) => {
-            return wrong("band", "only a ratio has a band, and then no number");
+            return wrong("band", "only a ratio can have a band, and not together with a number");
         }
         ("value" | "ratio", ..) => {}
         (_, None, None) if statement.bound.is_none() => {}
@@ -187,12 +189,12 @@ fn numbered(file: &File, statement: &Statement, number: usize) -> Result<(), Err
         }
     }
     if statement.bound.is_some() && statement.number.is_none() {
-        return wrong("bound", "a bound is that of a number\nadd `number = …`");
+        return wrong("bound", "a bound needs a number\nadd `number = …`");
     }
     if let Some(capped) = &statement.capped
         && (capped.trim().is_empty() || !statement.differs.is_empty())
     {
-        let message = "say why no aid could break it; no verdict of it is recorded\n\
+        let message = "a capped statement needs a reason, and has no recorded verdict\n\
                        write a reason here, and leave `differs` out";
         return wrong("capped", message);
     }
@@ -215,7 +217,7 @@ fn in_unit(file: &File, statement: &Statement, number: usize, metric: &str) -> R
     }
     let none = Number { unit: None, low: 0.0, high: 0.0 };
     if statement.bound == Some(Bound::AtLeast) && said == none {
-        return wrong("bound", "at least nothing is always so");
+        return wrong("bound", "at least 0 always holds");
     }
     Ok(())
 }

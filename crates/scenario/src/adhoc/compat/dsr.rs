@@ -146,7 +146,7 @@ pub(super) const DSR: &[Deviation] = &[
     key(
         "routing.error_first",
         ["true", "false"],
-        "§8.3.6: the error goes out before the packet is salvaged.",
+        "§8.3.6: the error is sent before the packet is salvaged.",
         "After.",
     ),
     key(
