@@ -111,7 +111,11 @@ fn a_mistake_in_the_study_has_its_place() {
             "study.toml:12:1: unknown key `simulators`",
         ),
         ("simulator = \"ns-3\"", "", "study.toml:13:9: a reference has either"),
-        ("simulator = \"ns-3\"", "simulator = \"ns-2\"", "study.toml:12:13: the configuration of ns-2"),
+        (
+            "simulator = \"ns-3\"",
+            "simulator = \"ns-2\"",
+            "study.toml:12:13: the configuration of ns-2",
+        ),
         ("loss = 0.01, ", "", "study.toml:24:3: the formula needs a number `loss`"),
         ("within = 0.05", "within = 5", "study.toml:13:9: out of range 0–1"),
         (
