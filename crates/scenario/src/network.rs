@@ -122,8 +122,8 @@ pub struct Parallel {
     pub link: LinkChange,
 }
 
-/// Route failure handling of the routers, `[network.routers]`, with partitions that have `signal =
-/// "rfn"`.
+/// Route failure handling of the routers, `[network.routers]`, with partitions that have
+/// `signal = "rfn"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default, expecting = "a table with the keys of routers")]
 pub struct Routers {

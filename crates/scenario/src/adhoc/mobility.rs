@@ -71,9 +71,10 @@ pub enum Model {
     /// `area`, at a speed drawn for this leg, pauses there, and repeats.
     RandomWaypoint {
         /// Minimum and maximum speed, or one value for both; the speed of each leg is drawn
-        /// uniformly between them. A minimum of `"0 m/s"` is allowed only with `steady_state =
-        /// false`: legs at nearly zero speed take nearly forever, so that the mean speed decreases
-        /// during the whole run and has no steady state. The speed 0 itself is never drawn.
+        /// uniformly between them. A minimum of `"0 m/s"` is allowed only with
+        /// `steady_state = false`: legs at nearly zero speed take nearly forever, so that the mean
+        /// speed decreases during the whole run and has no steady state. The speed 0 itself is
+        /// never drawn.
         #[serde(serialize_with = "shortly")]
         speed: (Speed, Speed),
         /// Minimum and maximum pause at a destination, or one value for both; each pause is drawn
@@ -92,12 +93,13 @@ pub enum Model {
         ///
         /// > E\[pause\] / (E\[pause\] + E\[distance\] · E\[1/speed\]),
         ///
-        /// where the distance is that of two points drawn uniformly from `area`, and E\[1/speed\] =
-        /// ln(maximum/minimum) / (maximum − minimum). Its position is then uniform in `area`, and
-        /// the remainder of its pause has the residual distribution: for a constant pause, uniform
-        /// between zero and the whole pause. All other nodes begin on a leg: at a point drawn
-        /// uniformly from a leg that was drawn with a probability proportional to its length, hence
-        /// more often near the centre, and at a speed with a density proportional to 1/speed.
+        /// where the distance is that of two points drawn uniformly from `area`, and
+        /// E\[1/speed\] = ln(maximum/minimum) / (maximum − minimum). Its position is then uniform
+        /// in `area`, and the remainder of its pause has the residual distribution: for a constant
+        /// pause, uniform between zero and the whole pause. All other nodes begin on a leg: at a
+        /// point drawn uniformly from a leg that was drawn with a probability proportional to its
+        /// length, hence more often near the centre, and at a speed with a density proportional
+        /// to 1/speed.
         ///
         /// *False*: each node begins at a position uniform in `area`, with a whole pause. If the
         /// pause is as long as the run or longer, no node moves. As time passes, nodes concentrate

@@ -80,8 +80,8 @@ pub struct Adhoc {
     /// every = "2 s", most = 10 }` with `network.feedback = "rfn"`, else none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seek: Option<Seek>,
-    /// Signals to a node's TCP connections about the link to their next hop, such as `{ lead =
-    /// "2 s" }`: link down, link up, and link fading. Default: none.
+    /// Signals to a node's TCP connections about the link to their next hop, such as `{
+    /// lead = "2 s" }`: link down, link up, and link fading. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_signals: Option<LinkSignals>,
     /// Retries of a packet that the MAC dropped, on the assumption that the neighbour was busy

@@ -135,7 +135,7 @@ fn the_page_matches_the_list() {
         std::fs::write(path, &page).unwrap();
     }
     let found = std::fs::read_to_string(path).unwrap();
-    assert_eq!(found, page, "docs/ns-2.md is not the list's; DRIFTWAY_BLESS=1 writes it anew");
+    assert_eq!(found, page, "docs/ns-2.md differs from the list; DRIFTWAY_BLESS=1 writes it");
 }
 
 fn page() -> String {
@@ -145,7 +145,7 @@ fn page() -> String {
         (Part::Dcf, "IEEE 802.11-1999: `mac.kind = \"dcf\"`"),
         (Part::Tdma, "TDMA: `mac.kind = \"tdma\"`"),
         (Part::Arp, "ARP: `arp = true`"),
-        (Part::NotDsr, "Interface queue, but under DSR"),
+        (Part::NotDsr, "Interface queue, except with DSR"),
         (Part::Aodv, "AODV (RFC 3561): `routing.protocol = \"aodv\"`"),
         (Part::AodvOverTdma, "AODV over TDMA"),
         (Part::Dsr, "DSR (RFC 4728): `routing.protocol = \"dsr\"`"),
@@ -156,7 +156,7 @@ fn page() -> String {
             continue;
         }
         page += &format!(
-            "\n## {title}\n\n| key | standard | the standard says | ns-2 | ns-2.35 does |\n|---|---|---|---|---|\n"
+            "\n## {title}\n\n| key | standard | rule of the standard | ns-2 | behaviour of ns-2.35 |\n|---|---|---|---|---|\n"
         );
         for row in rows {
             let standard = format!("`{}`", row.standard);
@@ -172,10 +172,10 @@ fn page() -> String {
 const INTRODUCTION: &str = "\
 # What `compat = \"ns-2\"` changes
 
-An ad hoc network does what the standards say. With `compat = \"ns-2\"` in `[network]` the keys below
-have other defaults, those of ns-2.35: what that simulator does otherwise, whether by choice or by
-mistake. Each key can be written by itself, and what is written wins. Besides these keys, TCP flows
-that name no preset take what they leave open from `preset = \"ns-2\"`; nothing else depends on
-`compat`. (This page is made from the list in `crates/scenario/src/adhoc/compat`, and tested
-against it.)
+An ad hoc network follows the standards by default. With `compat = \"ns-2\"` in `[network]` the keys
+below have other defaults, those of ns-2.35: the deviations of that simulator, whether by choice or by
+mistake. Each key can also be set individually, and written keys take precedence. In addition, TCP
+flows without a preset take the keys that they leave out from `preset = \"ns-2\"`; nothing else
+depends on `compat`. (This page is generated from the list in `crates/scenario/src/adhoc/compat`, and
+tested against it.)
 ";
