@@ -20,8 +20,8 @@ pub struct Flow {
     /// Start time of the application. Default 0 s.
     #[serde(default)]
     pub start: Time,
-    /// Application: `{ transfer = "1 MB" }`, `"ftp"` or `{ cbr = { every = "0.25 s", size = "512 B"
-    /// } }`.
+    /// Application: `{ transfer = "1 MB" }`, `"ftp"` or
+    /// `{ cbr = { every = "0.25 s", size = "512 B" } }`.
     pub application: Application,
     /// Application of the receiving node on the same TCP connection, which starts when the
     /// connection is established there: a transfer or `"ftp"`. Both ends then send data, with

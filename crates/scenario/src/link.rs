@@ -14,8 +14,8 @@ use crate::{BitRate, Queue, Time};
 pub struct Link {
     /// Bit rate.
     pub rate: BitRate,
-    /// Propagation delay, drawn for each packet and direction: `"20 ms"`, `{ uniform = ["10 ms",
-    /// "30 ms"] }` or `{ mean = "20 ms", spread = 0.5 }`.
+    /// Propagation delay, drawn for each packet and direction: `"20 ms"`,
+    /// `{ uniform = ["10 ms", "30 ms"] }` or `{ mean = "20 ms", spread = 0.5 }`.
     pub delay: Delay,
     /// Bit error rate p: an IP packet of *n* bits is lost with the probability 1 − (1 − p)ⁿ.
     /// Alternative to `network.link.packet_error_rate`. 0 to 1. Default: no errors.

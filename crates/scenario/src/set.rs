@@ -50,8 +50,8 @@ fn put(node: &mut Node, key: &[&str], value: &Node, origin: Origin) -> Result<()
                 }
             };
             let inner = &mut entries[place].node;
-            // `aid = "atcp"` is short for `aid = { name = "atcp" }`, `tcp = "linux"` for `tcp = {
-            // preset = "linux" }`.
+            // `aid = "atcp"` is short for `aid = { name = "atcp" }`, `tcp = "linux"` for
+            // `tcp = { preset = "linux" }`.
             let short_for = match *first {
                 "aid" | "receiver_aid" => Some("name"),
                 "tcp" => Some(preset::KEY),

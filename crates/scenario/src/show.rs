@@ -20,9 +20,9 @@ impl Scenario {
     }
 }
 
-/// The keys of `scenario` and their values, in the order of the file: `network.link.rate` and `32
-/// kbit/s`, `flow.0.tcp.recovery` and `sack`. Strings have no quotes. The name of an aid has the
-/// key `flow.0.aid`, whether it has options or not.
+/// The keys of `scenario` and their values, in the order of the file: `network.link.rate` and
+/// `32 kbit/s`, `flow.0.tcp.recovery` and `sack`. Strings have no quotes. The name of an aid has
+/// the key `flow.0.aid`, whether it has options or not.
 pub fn flatten(scenario: &Scenario) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for (key, value) in scenario.table() {

@@ -14,8 +14,8 @@ use super::number::Setting;
 use super::reference::Reference;
 use super::statement::format::{Reading, Statement};
 
-/// Scenario keys and their values, as with `--set KEY=VALUE`: `{ "flow.0.aid" = "atcp",
-/// "network.link.queue" = { packets = 50 } }`.
+/// Scenario keys and their values, as with `--set KEY=VALUE`:
+/// `{ "flow.0.aid" = "atcp", "network.link.queue" = { packets = 50 } }`.
 pub type Settings = BTreeMap<String, Setting>;
 
 /// The file.
@@ -290,9 +290,9 @@ pub struct Figure {
 /// The independent variable, `x`.
 ///
 /// One key: `{ key = "network.link.delay.mean", values = ["10 ms", "50 ms"], label = "…" }`;
-/// several keys with the same value: `key = ["a", "b"]`; anything else: `{ label = "flows",
-/// points = [{ at = 1, set = { … } }, { at = 2, set = { … } }] }`, with a `name` where the position
-/// on the axis has no meaning.
+/// several keys with the same value: `key = ["a", "b"]`; anything else:
+/// `{ label = "flows", points = [{ at = 1, set = { … } }, { at = 2, set = { … } }] }`, with a
+/// `name` where the position on the axis has no meaning.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of an axis")]
 pub struct Axis {

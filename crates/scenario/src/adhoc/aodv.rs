@@ -68,9 +68,9 @@ table! {
     /// Creates or refreshes a one-hop route to the neighbour from which an AODV message was
     /// received (RFC 3561 §6.5, §6.7). Default true.
     neighbour_routes: bool,
-    /// Local repair of a broken route (RFC 3561 §6.12): `"off"`; `{ near = { max_hops = 10,
-    /// add_ttl = 2 } }`, if the destination is at most `max_hops` hops away; or
-    /// `"past-half"`, as in ns-2.35, if the packet had travelled more hops than remained.
+    /// Local repair of a broken route (RFC 3561 §6.12): `"off"`;
+    /// `{ near = { max_hops = 10, add_ttl = 2 } }`, if the destination is at most `max_hops` hops
+    /// away; or `"past-half"`, as in ns-2.35, if the packet had travelled more hops than remained.
     /// Default `{ near = { max_hops = 10, add_ttl = 2 } }`.
     local_repair: Repair,
     /// Reroutes the packets that are queued for an unreachable neighbour instead of dropping them.

@@ -20,10 +20,10 @@ table! {
     tap: bool,
     /// Route cache, by its name: `"link-max-life"` (the link cache that RFC 4728 appendix A
     /// recommends; at most 256 nodes and 1024 directed links, of which the quarter with the
-    /// shortest remaining lifetimes is evicted when it is full); `{ paths = { primary = 30,
-    /// secondary = 64, timeout = "300 s" } }` (path caches); or `"update"` (DSR-Update, yu-2004
-    /// §2.2), optionally with options, `{ update = { truncate = true } }`.
-    /// Default `"link-max-life"`.
+    /// shortest remaining lifetimes is evicted when it is full);
+    /// `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` (path caches); or
+    /// `"update"` (DSR-Update, yu-2004 §2.2), optionally with options,
+    /// `{ update = { truncate = true } }`. Default `"link-max-life"`.
     cache: Cache,
     /// Maximum number of nodes in a route, both ends included; route requests for targets further
     /// away are dropped as `route-too-long`. 2 to 17. Default 17.
@@ -50,10 +50,10 @@ table! {
     /// Maximum number of retransmissions of a route request, after which the packets waiting for
     /// the route are dropped (MaxRequestRexmt, RFC 4728 §9); `"none"`: unlimited. Default 16.
     request_retries: OrNone<u8>,
-    /// Detection of duplicate route requests (Route Request Table, RFC 4728 §4.3): `{ numbers = {
-    /// nodes = 64, numbers = 16 } }`, the latest identifications of each node, or `{ highest = {
-    /// nodes = 128 } }`, only the highest one of each node, as in ns-2.35. Default `{ numbers = {
-    /// nodes = 64, numbers = 16 } }`.
+    /// Detection of duplicate route requests (Route Request Table, RFC 4728 §4.3):
+    /// `{ numbers = { nodes = 64, numbers = 16 } }`, the latest identifications of each node, or
+    /// `{ highest = { nodes = 128 } }`, only the highest one of each node, as in ns-2.35.
+    /// Default `{ numbers = { nodes = 64, numbers = 16 } }`.
     request_memory: Memory,
     /// Ignores route requests that arrive over a link which, by the received power and its trend,
     /// breaks within this time (after the signal stability of dube-1997); `"none"`: none are

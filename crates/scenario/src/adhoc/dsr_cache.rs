@@ -10,8 +10,8 @@ use crate::Time;
 use crate::setting::{Lifetime, Setting, table};
 
 /// A route cache of [`CACHES`]: its name alone, `"link-max-life"` or `"update"`, or its name with
-/// options, `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` or `{ update = {
-/// truncate = true } }`.
+/// options, `{ paths = { primary = 30, secondary = 64, timeout = "300 s" } }` or
+/// `{ update = { truncate = true } }`.
 ///
 /// `"link-max-life"` keeps at most 256 nodes and 1024 directed links
 /// ([`CacheKind::LINK_MAX_LIFE`]). `"update"` is DSR-Update (yu-2004), an unbounded table whose

@@ -76,12 +76,12 @@ pub struct Adhoc {
     #[serde(default = "ten")]
     pub icmp_rate: u8,
     /// Route probes of a source's node while the source is held by a route failure notification,
-    /// such as `{ every = "2 s", most = 10 }`. Needs `network.feedback = "rfn"`. Default: `{
-    /// every = "2 s", most = 10 }` with `network.feedback = "rfn"`, else none.
+    /// such as `{ every = "2 s", most = 10 }`. Needs `network.feedback = "rfn"`.
+    /// Default: `{ every = "2 s", most = 10 }` with `network.feedback = "rfn"`, else none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seek: Option<Seek>,
-    /// Signals to a node's TCP connections about the link to their next hop, such as `{
-    /// lead = "2 s" }`: link down, link up, and link fading. Default: none.
+    /// Signals to a node's TCP connections about the link to their next hop, such as
+    /// `{ lead = "2 s" }`: link down, link up, and link fading. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_signals: Option<LinkSignals>,
     /// Retries of a packet that the MAC dropped, on the assumption that the neighbour was busy

@@ -30,8 +30,8 @@ pub struct Numbers {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a cited passage")]
 pub struct Cited {
-    /// The passage as in README.md or in a cause in paper.toml, with the numbers in braces: `"takes
-    /// {925} s, with {134} timeouts"`.
+    /// The passage as in README.md or in a cause in paper.toml, with the numbers in braces:
+    /// `"takes {925} s, with {134} timeouts"`.
     pub text: String,
     /// The derivation of each number in order: an expression, or with `run` a metric.
     #[serde(default)]

@@ -54,8 +54,8 @@ pub struct Statement {
     /// The difference between this figure and another one is above zero, or greater for one arm
     /// than for another.
     pub added: Option<Added>,
-    /// The paper's number: in the metric's base unit, with a unit (`"425 s"`), a percentage (`"33
-    /// %"`), or a range (`[2, 3]`). 0 means none in any run.
+    /// The paper's number: in the metric's base unit, with a unit (`"425 s"`), a percentage
+    /// (`"33 %"`), or a range (`[2, 3]`). 0 means none in any run.
     pub number: Option<Number>,
     /// The number is a bound instead of a value: `"at-least"` or `"at-most"`.
     pub bound: Option<Bound>,
@@ -98,8 +98,8 @@ pub struct Value {
 }
 
 /// The ratio of `arm` at `x` to the arm `to` at `to_x` in `to_figure`: `ratio`. Omitted parts are
-/// the same in the denominator as in the numerator. So `{ arm = "atcp", x = "50 ms", to_x = "10 ms"
-/// }` with the number 1 states that ATCP is flat.
+/// the same in the denominator as in the numerator. So
+/// `{ arm = "atcp", x = "50 ms", to_x = "10 ms" }` with the number 1 states that ATCP is flat.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with the keys of a ratio")]
 pub struct Ratio {
